@@ -43,6 +43,8 @@ const FEATURES: &[&str] = &[
     "stores",
     "sqlite",
     "postgres",
+    "object",
+    "s3",
     "tools",
     "http-tools",
     "yaml",

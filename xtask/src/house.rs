@@ -39,8 +39,8 @@ const LIMITS: [(&str, usize); 15] = [
     ("attache-cohere", 86),
     // Three for the forms of characters, behind `citations`.
     ("attache-agent", 71),
-    // Most of them for `postgres` and `sqlite`.
-    ("attache-stores", 152),
+    // Most of them for `postgres`, `sqlite` and `s3`.
+    ("attache-stores", 200),
     ("attache-tools", 68),
     ("attache-mcp", 110),
     ("attache-http-tools", 94),
@@ -97,8 +97,13 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     );
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
-    problems
-        .extend(trees.forbid("attache-stores", &["attache-transport", "attache-models", "attache-convert"])?);
+    problems.extend(trees.forbid("attache-stores", &["attache-models", "attache-convert"])?);
+    // Documents in S3 go through the transport, with its TLS; nothing else of the stores does.
+    problems.extend(trees.forbid("attache-stores", &["aws-lc-sys", "reqwest", "native-tls"])?);
+    let local = reach("attache-stores", &["--features", "object"])?;
+    let connected = local.iter().filter(|name| *name == "attache-transport");
+    problems.extend(connected.map(|name| format!("attache-stores without s3 reaches {name}")));
+    problems.extend(crowded("attache-stores with objects", &local, 112));
 
     for &provider in PROVIDERS {
         problems.extend(trees.forbid(provider, PROVIDERS)?);

@@ -8,7 +8,7 @@ use crate::shell::{Failure, output, report, run_with};
 use crate::{counterparts, snapshots};
 
 /// Tests against what is not ours: servers and SDKs in Python and JavaScript. They are ignored unless they are asked for.
-const COUNTERPARTS: [&str; 3] = ["llamacpp", "mcp", "official_types"];
+const COUNTERPARTS: [&str; 4] = ["llamacpp", "mcp", "official_types", "s3"];
 
 /// Every test of the workspace, with `variables` set. Snapshots are compared, and each is one that a test compares.
 pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {

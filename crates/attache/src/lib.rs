@@ -38,6 +38,8 @@
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `sqlite` | `stores` | sessions in SQLite, which is compiled in |
 //! | `postgres` | `stores` | sessions in PostgreSQL |
+//! | `object` | `stores` | documents in object storage, once for each content |
+//! | `s3` | `stores` | documents in S3 and what speaks its protocol |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |

@@ -13,11 +13,17 @@
 //! | `file` (default) | journals and documents in files |
 //! | `sqlite` | sessions in SQLite, which is compiled in |
 //! | `postgres` | sessions in PostgreSQL |
+//! | `object` | documents in object storage: [`ObjectDocumentStore`] |
+//! | `s3` | the same in S3 and what speaks its protocol |
 
 #[cfg(feature = "file")]
 mod file;
+#[cfg(feature = "object")]
+mod object;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "object")]
+mod references;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 #[cfg(feature = "sqlite")]
@@ -25,6 +31,12 @@ mod sqlite;
 
 #[cfg(feature = "file")]
 pub use file::{FileDocumentStore, FileJournal, FileJournals};
+#[cfg(feature = "object")]
+pub use object::{Collected, ObjectDocumentStore};
+#[cfg(feature = "object")]
+pub use object_store;
+#[cfg(feature = "object")]
+pub use references::References;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 #[cfg(feature = "sqlite")]

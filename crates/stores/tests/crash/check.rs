@@ -1,13 +1,14 @@
-//! What the files must tell when a run has ended, however often it was killed.
+//! What must be so when a run has ended, however often it was killed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use attache_agent::{Disposition, EndReason, Entry, EntryKind, Journal, Key, Run};
+use attache_agent::{Disposition, EndReason, Entry, EntryKind, Key, Run};
 use attache_core::{AssistantPart, DocumentId, DocumentStore, Effect, Message, ToolCall};
-use attache_stores::{FileDocumentStore, FileJournal};
+use attache_stores::FileDocumentStore;
 use serde_json::{Value, json};
 
-use crate::scenario::{ANSWER, Files, approval, content};
+use crate::kept::Kept;
+use crate::scenario::{ANSWER, approval, content};
 use crate::text;
 
 /// How much was found.
@@ -18,8 +19,12 @@ pub(crate) struct Found {
     pub(crate) receipts: usize,
     pub(crate) documents: usize,
     pub(crate) nested: usize,
-    pub(crate) approvals: usize,
+    pub(crate) answered: usize,
+    pub(crate) approved: usize,
+    pub(crate) deferred: usize,
     pub(crate) asked_again: usize,
+    /// Requests that were held against those of the run that nobody killed.
+    pub(crate) compared: usize,
 }
 
 impl Found {
@@ -29,36 +34,61 @@ impl Found {
         self.receipts += other.receipts;
         self.documents += other.documents;
         self.nested += other.nested;
-        self.approvals += other.approvals;
+        self.answered += other.answered;
+        self.approved += other.approved;
+        self.deferred += other.deferred;
         self.asked_again += other.asked_again;
+        self.compared += other.compared;
+    }
+
+    /// True if there was something of everything.
+    pub(crate) fn is_something(&self) -> bool {
+        let each = [
+            self.executed,
+            self.documents,
+            self.nested,
+            self.answered,
+            self.approved,
+            self.deferred,
+            self.compared,
+        ];
+        each.iter().all(|number| *number > 0)
     }
 }
 
-/// Checks the files of a run that has ended.
-pub(crate) fn files(files: &Files, was_rivalled: bool) -> Found {
+/// Checks a run that has ended.
+pub(crate) fn all(kept: &Kept, was_rivalled: bool, uncut: &Requests) -> Found {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let entries = runtime.block_on(FileJournal::open(files.log()).unwrap().load()).unwrap();
+    let entries = runtime.block_on(kept.entries());
     let mut found = Found::default();
 
-    let payments = payments(files);
+    let payments = payments(kept);
     let mut paid = HashSet::new();
+    // The last step of each run whose request does not depend on an outcome that nobody knows.
+    let mut told: HashMap<&str, usize> = HashMap::new();
     for (scope, entries) in runs(&entries) {
         let run = Run::replay(&entries).unwrap_or_else(|error| panic!("{scope}: {error}"));
         let outcome = run.outcome();
         assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::Answer, ANSWER), "{scope}");
         found.nested += usize::from(!scope.is_empty());
-        for call in calls(&entries) {
-            if call.name == "pay" {
-                pay(&entries, &call, payments.contains(call.id.as_str()), &mut found);
+        for (step, call) in calls(&entries) {
+            if matches!(&*call.name, "pay" | "transfer" | "render") {
+                let is_known = effect(&entries, &call, payments.contains(call.id.as_str()), &mut found);
                 assert!(paid.insert(call.id.to_string()));
+                if !is_known {
+                    let name = if scope.is_empty() { "outer" } else { "inner" };
+                    let last = told.entry(name).or_insert(usize::MAX);
+                    *last = step.min(*last);
+                }
             }
-            found.approvals += usize::from(call.name == "approve");
+            found.answered += usize::from(call.name == "approve");
+            found.approved += usize::from(call.name == "transfer");
         }
     }
     let stray: Vec<_> = payments.iter().filter(|id| !paid.contains(*id)).collect();
     assert!(stray.is_empty(), "payments of calls that no log has: {stray:?}");
 
-    let store = FileDocumentStore::open(files.documents()).unwrap();
+    let store = FileDocumentStore::open(kept.documents()).unwrap();
     for (id, name) in documents(&entries) {
         let bytes = runtime.block_on(store.get(&DocumentId::parse(&id).unwrap()));
         assert_eq!(bytes.unwrap_or_else(|error| panic!("{name}: {error}")), content(&name));
@@ -67,19 +97,54 @@ pub(crate) fn files(files: &Files, was_rivalled: bool) -> Found {
 
     // What the killed processes left behind is removed with the next document.
     runtime.block_on(store.put(&approval("last"))).unwrap();
-    let left = std::fs::read_dir(files.documents())
+    let left = std::fs::read_dir(kept.documents())
         .unwrap()
         .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "new"));
     assert_eq!(left.count(), 0);
 
-    found.asked_again = requests(files, was_rivalled);
+    // Of two drivers at once, one may not know yet what the other has recorded.
+    if !was_rivalled {
+        let asked = Requests::read(kept);
+        found.asked_again = asked.again;
+        for ((name, step), sum) in &asked.sums {
+            if *step <= told.get(&**name).copied().unwrap_or(usize::MAX)
+                && let Some(uncut) = uncut.sums.get(&(name.clone(), *step))
+            {
+                assert_eq!(sum, uncut, "{name}-{step} was asked for in another way than without a kill");
+                found.compared += 1;
+            }
+        }
+    }
     found
 }
 
+/// A sum of each request, by the run and the step that it was for.
+pub(crate) struct Requests {
+    sums: HashMap<(String, usize), String>,
+    again: usize,
+}
+
+impl Requests {
+    /// What was asked for. A step that was asked for again was asked for just as before, unless two asked at once.
+    pub(crate) fn read(kept: &Kept) -> Self {
+        let mut requests = Self { sums: HashMap::new(), again: 0 };
+        for line in text(&kept.requests()).lines() {
+            let (step, sum) = line.split_once(' ').unwrap();
+            let (name, number) = step.split_once('-').unwrap();
+            let key = (name.to_owned(), number.parse().unwrap());
+            if let Some(first) = requests.sums.insert(key, sum.to_owned()) {
+                requests.again += 1;
+                assert_eq!(first, sum, "{step} was asked for in another way");
+            }
+        }
+        requests
+    }
+}
+
 /// The calls that were paid for. None twice.
-fn payments(files: &Files) -> HashSet<String> {
+fn payments(kept: &Kept) -> HashSet<String> {
     let mut payments = HashSet::new();
-    for line in text(&files.payments()).lines() {
+    for line in text(&kept.payments()).lines() {
         assert!(payments.insert(line.to_owned()), "paid twice: {line}");
     }
     payments
@@ -103,22 +168,26 @@ fn runs(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
     runs
 }
 
-fn calls(entries: &[Entry]) -> Vec<ToolCall> {
+/// The calls, each with the number of the step that asked for it.
+fn calls(entries: &[Entry]) -> Vec<(usize, ToolCall)> {
+    let replies = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Reply(reply) => Some(reply),
+        _ => None,
+    });
     let mut calls = Vec::new();
-    for entry in entries {
-        if let EntryKind::Reply(reply) = &entry.kind {
-            let Message::Assistant(message) = &*reply.message else { panic!("{entry:?}") };
-            calls.extend(message.parts.iter().filter_map(|part| match part {
-                AssistantPart::ToolCall(call) => Some(call.clone()),
-                _ => None,
-            }));
-        }
+    for (step, reply) in replies.enumerate() {
+        let Message::Assistant(message) = &*reply.message else { panic!("{reply:?}") };
+        calls.extend(message.parts.iter().filter_map(|part| match part {
+            AssistantPart::ToolCall(call) => Some((step, call.clone())),
+            _ => None,
+        }));
     }
     calls
 }
 
-/// A call with an effect was announced before it ran, and has one result: its receipt, or that nobody knows.
-fn pay(entries: &[Entry], call: &ToolCall, is_paid: bool, found: &mut Found) {
+/// A call with an effect was announced before it ran, and has one result: its receipt, the result of its job, or that
+/// nobody knows. Says whether the outcome is known.
+fn effect(entries: &[Entry], call: &ToolCall, is_paid: bool, found: &mut Found) -> bool {
     let begun: Vec<_> = entries
         .iter()
         .filter(|entry| matches!(&entry.kind, EntryKind::Begun(begun) if begun.call_id == call.id))
@@ -139,7 +208,12 @@ fn pay(entries: &[Entry], call: &ToolCall, is_paid: bool, found: &mut Found) {
     match outcomes[0].disposition {
         Disposition::Executed => {
             assert!(is_paid && receipts == 0, "{}", call.id);
+            assert_ne!(call.name, "render");
             found.executed += 1;
+        }
+        Disposition::Submitted => {
+            assert!(is_paid && receipts == 0 && call.name == "render", "{}", call.id);
+            found.deferred += 1;
         }
         Disposition::Unknown => {
             assert!(receipts == 0 || (is_paid && receipts == 1), "{}", call.id);
@@ -148,6 +222,7 @@ fn pay(entries: &[Entry], call: &ToolCall, is_paid: bool, found: &mut Found) {
         }
         other => panic!("{}: {other:?}", call.id),
     }
+    outcomes[0].disposition != Disposition::Unknown
 }
 
 /// The ids and names of all documents that the log mentions.
@@ -170,19 +245,4 @@ fn documents(entries: &[Entry]) -> HashMap<String, String> {
         }
     }
     documents
-}
-
-/// A step that was asked for again was asked for just as before. Yields how many were.
-fn requests(files: &Files, was_rivalled: bool) -> usize {
-    let mut sums: HashMap<String, String> = HashMap::new();
-    let mut again = 0;
-    for line in text(&files.requests()).lines() {
-        let (step, sum) = line.split_once(' ').unwrap();
-        if let Some(first) = sums.insert(step.to_owned(), sum.to_owned()) {
-            again += 1;
-            // Of two drivers at once, one may not know yet what the other has recorded.
-            assert!(was_rivalled || first == sum, "{step} was asked for in another way");
-        }
-    }
-    again
 }

@@ -8,54 +8,26 @@ use std::sync::Arc;
 use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    ChatRequest, ChunkStream, Document, DocumentStore, Effect, LlmProvider, Message, ModelCapabilities,
+    Approval, ChatRequest, ChunkStream, Deferred, Document, DocumentStore, Effect, LlmProvider, Message, ModelCapabilities,
     ModelSettings, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
 };
-use attache_stores::{FileDocumentStore, FileJournal};
+use attache_stores::FileDocumentStore;
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
+use crate::kept::Kept;
 use crate::random::Random;
-use crate::stop::{Order, WAITS, moment, say};
-use crate::watched::{WatchedJournal, WatchedStore};
+use crate::stop::{COUNTED, Order, WAITS, counted, moment, say};
+use crate::watched::WatchedStore;
 
 /// The exit codes of the process.
 pub(crate) const ENDED: i32 = 0;
 pub(crate) const SUPERSEDED: i32 = 3;
 const FAILED: i32 = 4;
+/// It waits for somebody outside, and nothing is left to do until then.
+pub(crate) const PENDING: i32 = 5;
 
 pub(crate) const ANSWER: &str = "all is done";
-
-/// Where everything is.
-pub(crate) struct Files(PathBuf);
-
-impl Files {
-    pub(crate) fn new(folder: &Path) -> Self {
-        Self(folder.to_owned())
-    }
-
-    pub(crate) fn folder(&self) -> &Path {
-        &self.0
-    }
-
-    pub(crate) fn log(&self) -> PathBuf {
-        self.0.join("run.jsonl")
-    }
-
-    pub(crate) fn documents(&self) -> PathBuf {
-        self.0.join("documents")
-    }
-
-    /// A line for each payment that was made, with the id of its call.
-    pub(crate) fn payments(&self) -> PathBuf {
-        self.0.join("payments")
-    }
-
-    /// A line for each request, with its step and a sum of it.
-    pub(crate) fn requests(&self) -> PathBuf {
-        self.0.join("requests")
-    }
-}
 
 /// The content of the document of that name.
 pub(crate) fn content(name: &str) -> String {
@@ -71,15 +43,17 @@ pub(crate) fn approval(call: &str) -> Document {
     document(&format!("approval-{call}.txt"))
 }
 
-/// Runs the agent over the files, from the start or from where it stopped.
+/// Runs the agent, from the start or from where it stopped.
 pub(crate) fn run(order: &Order) -> i32 {
+    let code = drive(order);
+    say(&format!("{COUNTED}{}", counted()));
+    code
+}
+
+fn drive(order: &Order) -> i32 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let files = Arc::new(Files::new(&order.folder));
-        let agent = agent(&files, order.scenario);
-        let journal = Arc::new(WatchedJournal(FileJournal::open(files.log()).unwrap()));
-        let is_new = attache_agent::Journal::load(&*journal).await.unwrap().is_empty();
-        let mut run = if is_new { agent.run_in(journal, "Go on.") } else { agent.resume(journal) };
+        let (mut run, is_new) = order.kept.drive(agent(&order.kept, order.scenario)).await;
         while let Some(event) = run.next().await {
             match event.kind {
                 EventKind::ExternalPending { .. } => say(WAITS),
@@ -87,6 +61,7 @@ pub(crate) fn run(order: &Order) -> i32 {
                     let outcome = result.as_deref().unwrap_or_else(|error| error.partial());
                     return match &outcome.reason {
                         EndReason::Answer => ENDED,
+                        EndReason::PendingApproval | EndReason::PendingExternal => PENDING,
                         EndReason::Superseded => SUPERSEDED,
                         // Another process began the run after this one had looked.
                         EndReason::InternalError if is_new && outcome.steps == 0 => SUPERSEDED,
@@ -107,12 +82,14 @@ pub(crate) fn run(order: &Order) -> i32 {
 /// The steps of the script, in an order that the seed draws.
 fn steps(scenario: u64) -> Vec<Turn> {
     let mut random = Random::new(scenario);
-    let rounds: [&[&str]; 5] = [
+    let rounds: [&[&str]; 7] = [
         &["fetch", "fetch"],
         &["pay", "note", "pay"],
         &["delegate", "pay"],
         &["approve", "pay", "fetch"],
         &["pay"],
+        &["transfer", "pay", "fetch"],
+        &["render", "note", "render"],
     ];
     let mut numbers = 1..;
     let mut steps = rounds
@@ -129,29 +106,31 @@ fn steps(scenario: u64) -> Vec<Turn> {
     steps
 }
 
-fn agent(files: &Arc<Files>, scenario: u64) -> Agent {
+fn agent(kept: &Kept, scenario: u64) -> Agent {
     let store: Arc<dyn DocumentStore> =
-        Arc::new(WatchedStore(FileDocumentStore::open(files.documents()).unwrap()));
+        Arc::new(WatchedStore(FileDocumentStore::open(kept.documents()).unwrap()));
     let approve = ToolDefinition::new(
         "approve",
         "",
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
     );
-    tools(builder(files, steps(scenario), "outer", &store), files)
-        .tool(delegate(files, &store))
+    tools(builder(kept, steps(scenario), "outer", &store), kept)
+        .tool(pay("transfer", Approval::Always, kept))
+        .tool(render(kept))
+        .tool(delegate(kept, &store))
         .tool_set(Tools::new().with_external(approve))
         .build()
         .unwrap()
 }
 
-fn builder(files: &Arc<Files>, steps: Vec<Turn>, name: &str, store: &Arc<dyn DocumentStore>) -> AgentBuilder {
+fn builder(kept: &Kept, steps: Vec<Turn>, name: &str, store: &Arc<dyn DocumentStore>) -> AgentBuilder {
     let scripted = ScriptedModel::new([]).with_capabilities_of("anthropic", "claude-sonnet-4-5");
-    let model = ByStep { steps, scripted, name: name.to_owned(), requests: files.requests() };
+    let model = ByStep { steps, scripted, name: name.to_owned(), requests: kept.requests() };
     Agent::builder(model).system("You keep the books.").store(Arc::clone(store))
 }
 
-fn tools(builder: AgentBuilder, files: &Arc<Files>) -> AgentBuilder {
-    builder.tool(fetch()).tool(note()).tool(pay(files))
+fn tools(builder: AgentBuilder, kept: &Kept) -> AgentBuilder {
+    builder.tool(fetch()).tool(note()).tool(pay("pay", Approval::Never, kept))
 }
 
 #[derive(serde::Deserialize, JsonSchema)]
@@ -180,35 +159,57 @@ fn note() -> impl Tool + 'static {
     .with_effect(Effect::Idempotent)
 }
 
-fn pay(files: &Arc<Files>) -> impl Tool + 'static {
-    let path = files.payments();
-    tool_fn("pay", "", move |Number { n }: Number, context: ToolContext| {
+/// Leaves a line outside of everything that a store knows, so that a payment that is made twice is seen.
+fn leave_line(path: &Path, context: &ToolContext) -> Result<(), ToolError> {
+    let line = format!("{}\n", context.call_id.as_ref().unwrap());
+    let mut payments = OpenOptions::new().create(true).append(true).open(path)?;
+    payments.write_all(line.as_bytes())?;
+    payments.sync_all()?;
+    Ok(())
+}
+
+fn pay(tool: &'static str, approval: Approval, kept: &Kept) -> impl Tool + 'static {
+    let path = kept.payments();
+    tool_fn(tool, "", move |Number { n }: Number, context: ToolContext| {
         let path = path.clone();
         async move {
             tokio::task::yield_now().await;
             moment("before a payment");
-            let line = format!("{}\n", context.call_id.as_ref().unwrap());
-            let mut payments = OpenOptions::new().create(true).append(true).open(path)?;
-            payments.write_all(line.as_bytes())?;
-            payments.sync_all()?;
+            leave_line(&path, &context)?;
             moment("after a payment");
             tokio::task::yield_now().await;
             Ok::<_, ToolError>(json!({ "paid": n, "receipt": document(&name("receipt", n, &context)) }))
         }
     })
     .with_effect(Effect::SideEffect)
+    .with_approval(approval)
+}
+
+/// A tool that begins a job whose result comes from elsewhere.
+fn render(kept: &Kept) -> impl Tool + 'static {
+    let path = kept.payments();
+    tool_fn("render", "", move |Number { n }: Number, context: ToolContext| {
+        let path = path.clone();
+        async move {
+            moment("before a job");
+            leave_line(&path, &context)?;
+            moment("after a job");
+            Ok::<_, ToolError>(Deferred::to(format!("job {n}")))
+        }
+    })
+    .with_effect(Effect::SideEffect)
 }
 
 /// A tool that has an agent of its own do the work.
-fn delegate(files: &Arc<Files>, store: &Arc<dyn DocumentStore>) -> impl Tool + 'static {
-    let (files, store) = (Arc::clone(files), Arc::clone(store));
+fn delegate(kept: &Kept, store: &Arc<dyn DocumentStore>) -> impl Tool + 'static {
+    let (kept, store) = (kept.clone(), Arc::clone(store));
     tool_fn("delegate", "", move |Number { n }: Number, _: ToolContext| {
-        let (files, store) = (Arc::clone(&files), Arc::clone(&store));
+        let (kept, store) = (kept.clone(), Arc::clone(&store));
         async move {
             let call = |tool: &str| Turn::call(tool, json!({ "n": n * 100 }));
             let steps =
                 vec![call("fetch").and_call("pay", json!({ "n": n })), call("pay"), Turn::text(ANSWER)];
-            let agent = tools(builder(&files, steps, "inner", &store), &files).build()?;
+            let agent = tools(builder(&kept, steps, "inner", &store), &kept).build()?;
             let outcome = agent.run("Do your part.").outcome().await?;
             Ok::<_, ToolError>(outcome.text)
         }
@@ -249,11 +250,36 @@ impl LlmProvider for ByStep {
         moment("before a reply");
         let step =
             request.messages.iter().filter(|message| matches!(&***message, Message::Assistant(_))).count();
-        let sum = crc32fast::hash(format!("{:?}", request.messages).as_bytes());
+        let sum = crc32fast::hash(alike(&format!("{:?}", request.messages)).as_bytes());
         let mut requests = OpenOptions::new().create(true).append(true).open(&self.requests).unwrap();
         requests.write_all(format!("{}-{step} {sum:08x}\n", self.name).as_bytes()).unwrap();
         // A receipt that comes before the end makes a run go on behind its answer: it answers again.
         let turn = self.steps.get(step).or(self.steps.last());
         ScriptedModel::new(turn.cloned()).stream(request)
     }
+}
+
+/// A text with a number in place of each id and each time, in the order in which they come: two runs draw others.
+pub(crate) fn alike(text: &str) -> String {
+    let mut known = Vec::new();
+    let mut shown = String::with_capacity(text.len());
+    let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let mut rest = text;
+    while let Some(first) = rest.find(is_part) {
+        let (before, from) = rest.split_at(first);
+        let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
+        let (word, behind) = from.split_at(end);
+        shown.push_str(before);
+        if word.len() < 12 {
+            shown.push_str(word);
+        } else {
+            let number = known.iter().position(|other| *other == word).unwrap_or_else(|| {
+                known.push(word);
+                known.len() - 1
+            });
+            shown.push_str(&format!("#{number}"));
+        }
+        rest = behind;
+    }
+    shown + rest
 }

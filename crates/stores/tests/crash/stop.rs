@@ -1,13 +1,17 @@
 //! The moments at which a process may be told to stand still, so that it can be killed just there.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::kept::{Kept, Store};
+
 pub(crate) const STOPPED: &str = "stopped: ";
 pub(crate) const WAITS: &str = "waits for an approval";
+/// How many moments a process has counted, at its end.
+pub(crate) const COUNTED: &str = "moments counted: ";
 /// A moment behind a write that its caller does not know of yet; the length that the log had before follows.
 pub(crate) const WRITTEN: &str = "written after ";
 
@@ -15,24 +19,30 @@ const ORDER: &str = "ATTACHE_CRASH_ORDER";
 
 /// What a process shall do.
 pub(crate) struct Order {
-    pub(crate) folder: PathBuf,
+    pub(crate) kept: Kept,
     pub(crate) scenario: u64,
 }
 
 static MOMENT: AtomicU64 = AtomicU64::new(0);
 static STOP: AtomicU64 = AtomicU64::new(u64::MAX);
 
-pub(crate) fn give_order(command: &mut Command, folder: &Path, scenario: u64, moment: u64) {
-    command.env(ORDER, format!("{moment} {scenario} {}", folder.display()));
+pub(crate) fn give_order(command: &mut Command, kept: &Kept, scenario: u64, moment: u64) {
+    let order = format!("{moment} {scenario} {} {}", kept.store.name(), kept.folder().display());
+    command.env(ORDER, order);
 }
 
 /// The order of this process, if it has one.
 pub(crate) fn order() -> Option<Order> {
     let text = std::env::var(ORDER).ok()?;
-    let mut words = text.splitn(3, ' ');
+    let mut words = text.splitn(4, ' ');
     STOP.store(words.next().unwrap().parse().unwrap(), Ordering::SeqCst);
     let scenario = words.next().unwrap().parse().unwrap();
-    Some(Order { scenario, folder: words.next().unwrap().into() })
+    let store = Store::named(words.next().unwrap());
+    Some(Order { scenario, kept: Kept::new(store, Path::new(words.next().unwrap())) })
+}
+
+pub(crate) fn counted() -> u64 {
+    MOMENT.load(Ordering::SeqCst)
 }
 
 /// Counts a moment, and stands still for ever if it is the one.

@@ -1,6 +1,5 @@
 //! A journal and a store that count their moments.
 
-use std::fs;
 use std::time::SystemTime;
 
 use attache_agent::{Entry, Fence, Journal, JournalError, Key};
@@ -8,19 +7,23 @@ use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError};
 use attache_stores::{FileDocumentStore, FileJournal};
 use bytes::Bytes;
 
+use crate::kept::Kept;
 use crate::stop::{WRITTEN, moment};
 
-pub(crate) struct WatchedJournal(pub(crate) FileJournal);
+pub(crate) struct WatchedJournal {
+    pub(crate) journal: FileJournal,
+    pub(crate) kept: Kept,
+}
 
 impl Journal for WatchedJournal {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
-        self.0.load()
+        self.journal.load()
     }
 
     fn claim(&self, entries: usize) -> BoxFuture<'_, Result<Fence, JournalError>> {
         Box::pin(async move {
             moment("before a claim");
-            let claimed = self.0.claim(entries).await;
+            let claimed = self.journal.claim(entries).await;
             moment("after a claim");
             claimed
         })
@@ -29,15 +32,15 @@ impl Journal for WatchedJournal {
     fn append(&self, fence: Fence, entries: Vec<Entry>) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
         Box::pin(async move {
             moment("before an append");
-            let length = fs::metadata(self.0.path()).unwrap().len();
-            let appended = self.0.append(fence, entries).await;
+            let length = self.kept.length();
+            let appended = self.journal.append(fence, entries).await;
             moment(&format!("{WRITTEN}{length}"));
             appended
         })
     }
 
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
-        self.0.deliver(entry)
+        self.journal.deliver(entry)
     }
 
     fn wait<'a>(
@@ -45,7 +48,7 @@ impl Journal for WatchedJournal {
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
-        self.0.wait(key, until)
+        self.journal.wait(key, until)
     }
 }
 

@@ -1,0 +1,150 @@
+//! S3, over the transport's connections.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use attache_core::{ErrorKind, ProviderError, Secret, StoreError, StoreErrorKind};
+use attache_transport::{EncodedBody, HttpClient, Reply, RequestParts, Timeouts};
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use http::header::AUTHORIZATION;
+use http_body::{Body, Frame};
+use object_store::aws::AmazonS3Builder;
+use object_store::client::{
+    HttpClient as Client, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
+    HttpResponse, HttpResponseBody, HttpService,
+};
+use object_store::{ClientConfigKey, ClientOptions};
+
+use super::documents::ObjectDocumentStore;
+
+/// How long each part of a request may take; the store's own limit ends the whole call.
+const CONNECT: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(60);
+
+impl ObjectDocumentStore {
+    /// Documents under `folder` of a bucket (blank for all of it), in S3 or whatever speaks its protocol.
+    ///
+    /// Requests go through attache's own HTTP client, with its TLS, its proxies of the environment and its redaction: what
+    /// the builder says of connections is not used, but for `allow_http`. Credentials come from the builder, or from
+    /// where it finds them: the environment, a web identity, a container's or a machine's own address.
+    ///
+    /// A store with versions of objects keeps what is removed: set a rule there that ends old versions.
+    ///
+    /// ```
+    /// # fn documents() -> Result<(), Box<dyn std::error::Error>> {
+    /// use attache_stores::ObjectDocumentStore;
+    /// use attache_stores::object_store::aws::AmazonS3Builder;
+    ///
+    /// let bucket = AmazonS3Builder::from_env().with_bucket_name("documents").with_region("eu-central-1");
+    /// let documents = ObjectDocumentStore::s3(bucket, "agents")?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] for a builder that lacks something.
+    pub fn s3(bucket: AmazonS3Builder, folder: &str) -> Result<Self, StoreError> {
+        let bucket = bucket.with_http_connector(Transport).build().map_err(|error| {
+            StoreError::new(StoreErrorKind::Unavailable, "the bucket is not set up").with_source(error)
+        })?;
+        Ok(Self::new(Arc::new(bucket), folder))
+    }
+}
+
+/// Makes clients that connect through the transport.
+#[derive(Debug)]
+struct Transport;
+
+#[derive(Debug)]
+struct Service {
+    http: HttpClient,
+    /// True if requests may go without TLS.
+    allows_http: bool,
+}
+
+impl HttpConnector for Transport {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<Client> {
+        let timeouts = Timeouts::new().with_connect(CONNECT).with_first_byte(ANSWER).with_idle(ANSWER);
+        let http = HttpClient::shared().with_timeouts(timeouts);
+        let allowed = options.get_config_value(&ClientConfigKey::AllowHttp);
+        Ok(Client::new(Service { http, allows_http: allowed.as_deref() == Some("true") }))
+    }
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        if !self.allows_http && request.uri().scheme_str() != Some("https") {
+            let message = "the address has no TLS, and `allow_http` is not set";
+            return Err(failed(ProviderError::new(ErrorKind::Configuration, message)));
+        }
+        let (head, body) = request.into_parts();
+        let mut parts = RequestParts::get(head.uri.to_string());
+        parts.method = head.method;
+        parts.body = EncodedBody::from_pieces(pieces(body).await?);
+        for (name, value) in &head.headers {
+            let text = value.to_str().map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            parts = match name == AUTHORIZATION || name == "x-amz-security-token" {
+                true => parts.with_secret_header(name.clone(), "", &Secret::new(text)),
+                false => parts.with_header(name.clone(), text),
+            };
+        }
+        let reply = self.http.answer(&parts).await.map_err(failed)?;
+        let mut response = http::Response::builder().status(reply.status());
+        if let Some(headers) = response.headers_mut() {
+            *headers = reply.headers().clone();
+        }
+        let body = HttpResponseBody::new(Answer(Mutex::new(chunks(reply))));
+        response.body(body).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
+    }
+}
+
+/// The pieces of a request's body, which are all there.
+async fn pieces(mut body: HttpRequestBody) -> Result<Vec<Bytes>, HttpError> {
+    let mut pieces = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        pieces.extend(frame?.into_data().ok());
+    }
+    Ok(pieces)
+}
+
+fn chunks(reply: Reply) -> BoxStream<'static, Result<Bytes, HttpError>> {
+    stream::unfold(Some(reply), async |reply| {
+        let mut reply = reply?;
+        match reply.chunk().await {
+            Ok(Some(chunk)) => Some((Ok(chunk), Some(reply))),
+            Ok(None) => None,
+            Err(error) => Some((Err(failed(error)), None)),
+        }
+    })
+    .boxed()
+}
+
+/// An answer that may be shared between threads, though only who has it alone reads it.
+struct Answer(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        let chunks = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        chunks.poll_next_unpin(context).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}
+
+fn failed(error: ProviderError) -> HttpError {
+    let kind = match error.kind() {
+        ErrorKind::Timeout => HttpErrorKind::Timeout,
+        ErrorKind::Network | ErrorKind::StreamCut => HttpErrorKind::Interrupted,
+        _ => HttpErrorKind::Unknown,
+    };
+    HttpError::new(kind, error)
+}

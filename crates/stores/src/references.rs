@@ -1,0 +1,74 @@
+//! The documents that logs mention.
+
+use std::collections::HashSet;
+
+use attache_agent::Entry;
+use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
+use serde_json::Value;
+
+/// A store of runs or sessions that can say which documents its logs mention.
+pub trait References: Send + Sync {
+    /// The ids of all documents that any log mentions, those of runs under way included.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a log cannot be read: what it mentions is not known.
+    fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>>;
+}
+
+/// Adds the documents that an entry mentions.
+pub(crate) fn add_of_entry(entry: &Entry, ids: &mut HashSet<DocumentId>) -> Result<(), StoreError> {
+    let value = serde_json::to_value(entry).map_err(|error| {
+        StoreError::new(StoreErrorKind::Corrupt, "an entry cannot be written").with_source(error)
+    })?;
+    add_of_json(value, ids);
+    Ok(())
+}
+
+/// Adds the documents that are mentioned anywhere in a JSON value, in whatever kind of entry.
+pub(crate) fn add_of_json(value: Value, ids: &mut HashSet<DocumentId>) {
+    let mut values = vec![value];
+    while let Some(value) = values.pop() {
+        match value {
+            Value::Array(items) => values.extend(items),
+            Value::Object(members) => {
+                if members.contains_key("attache.document")
+                    && let Some(id) = members.get("documentId").and_then(Value::as_str)
+                {
+                    ids.extend(DocumentId::parse(id));
+                }
+                values.extend(members.into_iter().map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(feature = "file")]
+mod files {
+    use attache_agent::Journal;
+
+    use super::{BoxFuture, DocumentId, HashSet, References, StoreError, StoreErrorKind, add_of_entry};
+    use crate::FileJournals;
+
+    impl References for FileJournals {
+        fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>> {
+            Box::pin(async move {
+                let mut ids = HashSet::new();
+                for run in self.ids()? {
+                    let unreadable = |error| {
+                        StoreError::new(
+                            StoreErrorKind::Corrupt,
+                            format!("the log of the run {run} cannot be read"),
+                        )
+                        .with_source(error)
+                    };
+                    let entries = self.journal(&run)?.load().await.map_err(unreadable)?;
+                    for entry in &entries {
+                        add_of_entry(entry, &mut ids)?;
+                    }
+                }
+                Ok(ids)
+            })
+        }
+    }
+}
