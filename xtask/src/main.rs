@@ -7,6 +7,7 @@ mod circles;
 mod citations;
 mod counterparts;
 mod coverage;
+mod crashes;
 mod deny;
 mod docs;
 mod environment;
@@ -58,8 +59,11 @@ cargo xtask TASK
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
   bench --gate [--write REASON]
                         instructions and allocations of everyday work against their budgets, or new budgets
-  faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
+  faults [N]            N random runs over journals that fail, and N kills of runs over the stores; 5,000 without N
                         (hours, nightly)
+  crashes [--kills N] [--store NAME]
+                        kills a real process at each point and at random ones, over each store or one of: file;
+                        300 without N, as in the tests; nightly: 5,000
   fuzz [TARGET] [--seconds N]
                         hostile input to one reader, or to each in turn, guided by what it runs; needs a C++ compiler
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
@@ -110,6 +114,7 @@ fn main() -> ExitCode {
         ["bench", "--gate"] => gate::gate(None),
         ["bench", "--gate", "--write", reason @ ..] => gate::gate(Some(&reason.join(" "))),
         ["bench", rest @ ..] => bench::run(rest),
+        ["crashes", rest @ ..] => crashes::run(rest),
         ["faults"] => faults("5000"),
         ["faults", times] => faults(times),
         ["mutants", packages @ ..] => mutants::run_all(packages),
@@ -131,6 +136,5 @@ fn faults(times: &str) -> Result<(), Failure> {
     let test = ["test", "--release", "-p"];
     let memory = ["attache-agent", "--test", "faults", "--", "random", "--nocapture"];
     run_with("cargo", &[&test[..], &memory].concat(), &often("ATTACHE_FAULT_RUNS"))?;
-    let files = ["attache-stores", "--test", "crash", "--", "--nocapture"];
-    run_with("cargo", &[&test[..], &files].concat(), &often("ATTACHE_KILLS"))
+    crashes::run(&["--kills", times])
 }

@@ -104,13 +104,13 @@ pub(crate) fn all(kept: &Kept, was_rivalled: bool, uncut: &Requests) -> Found {
 
     // Of two drivers at once, one may not know yet what the other has recorded.
     if !was_rivalled {
-        let asked = Requests::read(kept);
-        found.asked_again = asked.again;
-        for ((name, step), sum) in &asked.sums {
+        let requests = Requests::read(kept);
+        found.asked_again = requests.again;
+        for ((name, step), asked) in &requests.asked {
             if *step <= told.get(&**name).copied().unwrap_or(usize::MAX)
-                && let Some(uncut) = uncut.sums.get(&(name.clone(), *step))
+                && let Some(uncut) = uncut.asked.get(&(name.clone(), *step))
             {
-                assert_eq!(sum, uncut, "{name}-{step} was asked for in another way than without a kill");
+                assert_eq!(asked, uncut, "{name}-{step} was asked for in another way than without a kill");
                 found.compared += 1;
             }
         }
@@ -118,23 +118,23 @@ pub(crate) fn all(kept: &Kept, was_rivalled: bool, uncut: &Requests) -> Found {
     found
 }
 
-/// A sum of each request, by the run and the step that it was for.
+/// Each request, by the run and the step that it was for.
 pub(crate) struct Requests {
-    sums: HashMap<(String, usize), String>,
+    asked: HashMap<(String, usize), String>,
     again: usize,
 }
 
 impl Requests {
     /// What was asked for. A step that was asked for again was asked for just as before, unless two asked at once.
     pub(crate) fn read(kept: &Kept) -> Self {
-        let mut requests = Self { sums: HashMap::new(), again: 0 };
+        let mut requests = Self { asked: HashMap::new(), again: 0 };
         for line in text(&kept.requests()).lines() {
-            let (step, sum) = line.split_once(' ').unwrap();
+            let (step, asked) = line.split_once(' ').unwrap();
             let (name, number) = step.split_once('-').unwrap();
             let key = (name.to_owned(), number.parse().unwrap());
-            if let Some(first) = requests.sums.insert(key, sum.to_owned()) {
+            if let Some(first) = requests.asked.insert(key, asked.to_owned()) {
                 requests.again += 1;
-                assert_eq!(first, sum, "{step} was asked for in another way");
+                assert_eq!(first, asked, "{step} was asked for in another way");
             }
         }
         requests

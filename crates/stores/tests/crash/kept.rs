@@ -4,9 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_agent::{
-    Action, Agent, AgentRun, Decision, Entry, Journal, Run, SubmitError, decide, deliver,
-};
+use attache_agent::{Action, Agent, AgentRun, Decision, Entry, Journal, Run, SubmitError, decide, deliver};
 use attache_core::{Capture, DocumentStore, ResultStatus, ToolCall, ToolResult};
 use attache_stores::{FileDocumentStore, FileJournal};
 
@@ -64,7 +62,7 @@ impl Kept {
         self.folder.join("payments")
     }
 
-    /// A line for each request, with its step and a sum of it.
+    /// A line for each request, with its step.
     pub(crate) fn requests(&self) -> PathBuf {
         self.folder.join("requests")
     }

@@ -9,7 +9,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a broken expectation is a failed test"
+    clippy::print_stdout,
+    reason = "a broken expectation is a failed test, and a failed test needs its seed"
 )]
 
 mod check;
@@ -30,8 +31,9 @@ use random::Random;
 /// How a process is stopped.
 #[derive(Debug)]
 enum Plan {
-    /// At this moment of those that it counts, and if it is in the middle of a write, as if the machine had died.
-    At(u64),
+    /// At this moment of those that it counts, and if it is in the middle of a write, as if the machine had died. It waits
+    /// for who is outside, or ends where it would have to.
+    At { moment: u64, is_patient: bool },
     /// After this time.
     After(Duration),
     /// Another process takes the run over while it works; both are stopped after this time.
@@ -68,7 +70,9 @@ fn crash(store: Store) {
             let first = random.below(stride);
             let moments = (first..uncut.moments).step_by(usize::try_from(stride).unwrap());
             for moment in moments.clone() {
-                let once = |attempt| if attempt == 0 { Plan::At(moment) } else { Plan::ToTheEnd };
+                let once = |attempt| {
+                    if attempt == 0 { Plan::At { moment, is_patient: true } } else { Plan::ToTheEnd }
+                };
                 found.add(&until_the_end(store, scenario, &uncut, &mut random, &mut killed, once));
                 runs += 1;
             }
@@ -78,7 +82,7 @@ fn crash(store: Store) {
         let mut chance = Random::new(random.next());
         let plan = |attempt| match chance.below(20) {
             _ if attempt >= 25 => Plan::ToTheEnd,
-            0..10 => Plan::At(chance.below(40)),
+            0..10 => Plan::At { moment: chance.below(40), is_patient: chance.below(2) == 0 },
             10..17 => Plan::After(Duration::from_millis(chance.below(80))),
             17 => Plan::Rival(Duration::from_millis(20 + chance.below(80))),
             _ => Plan::ToTheEnd,
@@ -95,9 +99,9 @@ fn crash(store: Store) {
 
 /// A run that nobody kills.
 struct Uncut {
-    /// How many moments its processes count, the longest of them.
+    /// How many moments its process counts.
     moments: u64,
-    /// A sum of each request, by its step.
+    /// Each request, by its step.
     requests: check::Requests,
 }
 
@@ -106,7 +110,7 @@ fn uncut(store: Store, scenario: u64) -> Uncut {
     let kept = Kept::new(store, folder.path());
     let mut moments = 0;
     loop {
-        let mut child = start(&kept, scenario, u64::MAX);
+        let mut child = start(&kept, scenario, u64::MAX, true);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         loop {
             match next_word(&mut lines) {
@@ -166,8 +170,10 @@ fn until_the_end(
 
 /// Runs one process, or two, and stops them as planned. Says where the run is then, and how many were killed.
 fn run_one(kept: &Kept, scenario: u64, plan: &Plan, random: &mut Random) -> (State, u64) {
-    let at = if let Plan::At(moment) = plan { *moment } else { u64::MAX };
-    let mut child = start(kept, scenario, at);
+    let mut child = match plan {
+        Plan::At { moment, is_patient } => start(kept, scenario, *moment, *is_patient),
+        _ => start(kept, scenario, u64::MAX, true),
+    };
     match plan {
         Plan::After(time) => {
             std::thread::sleep(*time);
@@ -175,15 +181,16 @@ fn run_one(kept: &Kept, scenario: u64, plan: &Plan, random: &mut Random) -> (Sta
         }
         Plan::Rival(time) => {
             std::thread::sleep(*time / 2);
-            let mut rival = start(kept, scenario, u64::MAX);
+            let mut rival = start(kept, scenario, u64::MAX, true);
             std::thread::sleep(*time);
             (State::Cut, kill(&mut child) + kill(&mut rival))
         }
-        Plan::At(_) | Plan::ToTheEnd => {
+        Plan::At { .. } | Plan::ToTheEnd => {
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             loop {
                 match next_word(&mut lines) {
-                    Word::Waits if matches!(plan, Plan::ToTheEnd) || random.below(2) == 0 => kept.settle(),
+                    // Somebody is there, but for one time in eight.
+                    Word::Waits if matches!(plan, Plan::ToTheEnd) || random.below(8) > 0 => kept.settle(),
                     Word::Waits => return (State::Cut, kill(&mut child)),
                     Word::Stopped(moment) => return (State::Cut, stopped(kept, &mut child, &moment, random)),
                     Word::Counted(_) => {}
@@ -222,10 +229,10 @@ fn next_word(lines: &mut std::io::Lines<BufReader<ChildStdout>>) -> Word {
     Word::Gone
 }
 
-fn start(kept: &Kept, scenario: u64, moment: u64) -> Child {
+fn start(kept: &Kept, scenario: u64, moment: u64, is_patient: bool) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", kept.store.test(), "--nocapture", "--test-threads=1"]);
-    stop::give_order(&mut command, kept, scenario, moment);
+    stop::give_order(&mut command, kept, scenario, moment, is_patient);
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 

@@ -4,12 +4,13 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Deferred, Document, DocumentStore, Effect, LlmProvider, Message, ModelCapabilities,
-    ModelSettings, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
+    Approval, ChatRequest, ChunkStream, Deferred, Document, DocumentStore, Effect, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
 };
 use attache_stores::FileDocumentStore;
 use attache_testkit::{ScriptedModel, Turn};
@@ -27,11 +28,14 @@ const FAILED: i32 = 4;
 /// It waits for somebody outside, and nothing is left to do until then.
 pub(crate) const PENDING: i32 = 5;
 
+/// Longer than any test.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
 pub(crate) const ANSWER: &str = "all is done";
 
 /// The content of the document of that name.
 pub(crate) fn content(name: &str) -> String {
-    format!("This is {name}.\n").repeat(1 + name.len() * 20)
+    format!("This is {name}.\n").repeat(1 + name.len() * 2)
 }
 
 fn document(name: &str) -> Document {
@@ -53,10 +57,13 @@ pub(crate) fn run(order: &Order) -> i32 {
 fn drive(order: &Order) -> i32 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (mut run, is_new) = order.kept.drive(agent(&order.kept, order.scenario)).await;
+        let (mut run, is_new) = order.kept.drive(agent(order)).await;
         while let Some(event) = run.next().await {
             match event.kind {
                 EventKind::ExternalPending { .. } => say(WAITS),
+                EventKind::ApprovalRequested(_) | EventKind::CallDeferred(_) if order.is_patient => {
+                    say(WAITS)
+                }
                 EventKind::Finished(result) => {
                     let outcome = result.as_deref().unwrap_or_else(|error| error.partial());
                     return match &outcome.reason {
@@ -106,7 +113,8 @@ fn steps(scenario: u64) -> Vec<Turn> {
     steps
 }
 
-fn agent(kept: &Kept, scenario: u64) -> Agent {
+fn agent(order: &Order) -> Agent {
+    let kept = &order.kept;
     let store: Arc<dyn DocumentStore> =
         Arc::new(WatchedStore(FileDocumentStore::open(kept.documents()).unwrap()));
     let approve = ToolDefinition::new(
@@ -114,10 +122,11 @@ fn agent(kept: &Kept, scenario: u64) -> Agent {
         "",
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
     );
-    tools(builder(kept, steps(scenario), "outer", &store), kept)
+    tools(builder(kept, steps(order.scenario), "outer", &store), kept)
         .tool(pay("transfer", Approval::Always, kept))
         .tool(render(kept))
         .tool(delegate(kept, &store))
+        .patience(if order.is_patient { PATIENCE } else { Duration::ZERO })
         .tool_set(Tools::new().with_external(approve))
         .build()
         .unwrap()
@@ -250,9 +259,10 @@ impl LlmProvider for ByStep {
         moment("before a reply");
         let step =
             request.messages.iter().filter(|message| matches!(&***message, Message::Assistant(_))).count();
-        let sum = crc32fast::hash(alike(&format!("{:?}", request.messages)).as_bytes());
+        // One line: `Debug` writes ends of lines as signs.
+        let asked = alike(&format!("{:?}", request.messages));
         let mut requests = OpenOptions::new().create(true).append(true).open(&self.requests).unwrap();
-        requests.write_all(format!("{}-{step} {sum:08x}\n", self.name).as_bytes()).unwrap();
+        requests.write_all(format!("{}-{step} {asked}\n", self.name).as_bytes()).unwrap();
         // A receipt that comes before the end makes a run go on behind its answer: it answers again.
         let turn = self.steps.get(step).or(self.steps.last());
         ScriptedModel::new(turn.cloned()).stream(request)
@@ -260,26 +270,20 @@ impl LlmProvider for ByStep {
 }
 
 /// A text with a number in place of each id and each time, in the order in which they come: two runs draw others.
-pub(crate) fn alike(text: &str) -> String {
-    let mut known = Vec::new();
-    let mut shown = String::with_capacity(text.len());
-    let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
-    let mut rest = text;
-    while let Some(first) = rest.find(is_part) {
-        let (before, from) = rest.split_at(first);
-        let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
-        let (word, behind) = from.split_at(end);
-        shown.push_str(before);
-        if word.len() < 12 {
-            shown.push_str(word);
-        } else {
-            let number = known.iter().position(|other| *other == word).unwrap_or_else(|| {
-                known.push(word);
-                known.len() - 1
-            });
-            shown.push_str(&format!("#{number}"));
+fn alike(text: &str) -> String {
+    let mut known: Vec<&[u8]> = Vec::new();
+    let mut shown = Vec::with_capacity(text.len());
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
+    for word in text.as_bytes().chunk_by(|one, other| is_part(one) == is_part(other)) {
+        if word.len() < 8 || !is_part(&word[0]) {
+            shown.extend_from_slice(word);
+            continue;
         }
-        rest = behind;
+        let number = known.iter().position(|other| *other == word).unwrap_or_else(|| {
+            known.push(word);
+            known.len() - 1
+        });
+        shown.extend_from_slice(format!("#{number}").as_bytes());
     }
-    shown + rest
+    String::from_utf8(shown).unwrap()
 }

@@ -21,24 +21,28 @@ const ORDER: &str = "ATTACHE_CRASH_ORDER";
 pub(crate) struct Order {
     pub(crate) kept: Kept,
     pub(crate) scenario: u64,
+    /// True if it waits for who is outside; else it ends and another process goes on.
+    pub(crate) is_patient: bool,
 }
 
 static MOMENT: AtomicU64 = AtomicU64::new(0);
 static STOP: AtomicU64 = AtomicU64::new(u64::MAX);
 
-pub(crate) fn give_order(command: &mut Command, kept: &Kept, scenario: u64, moment: u64) {
-    let order = format!("{moment} {scenario} {} {}", kept.store.name(), kept.folder().display());
+pub(crate) fn give_order(command: &mut Command, kept: &Kept, scenario: u64, moment: u64, is_patient: bool) {
+    let (store, folder) = (kept.store.name(), kept.folder().display());
+    let order = format!("{moment} {scenario} {is_patient} {store} {folder}");
     command.env(ORDER, order);
 }
 
 /// The order of this process, if it has one.
 pub(crate) fn order() -> Option<Order> {
     let text = std::env::var(ORDER).ok()?;
-    let mut words = text.splitn(4, ' ');
+    let mut words = text.splitn(5, ' ');
     STOP.store(words.next().unwrap().parse().unwrap(), Ordering::SeqCst);
     let scenario = words.next().unwrap().parse().unwrap();
+    let is_patient = words.next().unwrap().parse().unwrap();
     let store = Store::named(words.next().unwrap());
-    Some(Order { scenario, kept: Kept::new(store, Path::new(words.next().unwrap())) })
+    Some(Order { scenario, is_patient, kept: Kept::new(store, Path::new(words.next().unwrap())) })
 }
 
 pub(crate) fn counted() -> u64 {
