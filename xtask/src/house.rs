@@ -40,7 +40,7 @@ const LIMITS: [(&str, usize); 15] = [
     // Three for the forms of characters, behind `citations`.
     ("attache-agent", 71),
     // Most of them for `postgres`, `sqlite` and `s3`.
-    ("attache-stores", 200),
+    ("attache-stores", 183),
     ("attache-tools", 68),
     ("attache-mcp", 110),
     ("attache-http-tools", 94),

@@ -35,9 +35,9 @@ pub use file::{FileDocumentStore, FileJournal, FileJournals};
 pub use object::{Collected, ObjectDocumentStore};
 #[cfg(feature = "object")]
 pub use object_store;
-#[cfg(feature = "object")]
-pub use references::References;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+#[cfg(feature = "object")]
+pub use references::References;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
