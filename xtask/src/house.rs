@@ -46,7 +46,8 @@ const LIMITS: [(&str, usize); 15] = [
     ("attache-http-tools", 94),
     ("attache-otel", 96),
     ("attache-testkit", 88),
-    ("attache-cli", 195),
+    // Five write completions and the manual, and measure the terminal; fifty keep sessions in SQLite and edit lines.
+    ("attache-cli", 250),
 ];
 
 /// Every broken rule, in a line each.
@@ -152,7 +153,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     // Configuration is read by who has one.
     problems.extend(crowded("attache-core without features", &reach("attache-core", &[])?, 41));
     let lean = reach("attache-cli", &["--no-default-features"])?;
-    problems.extend(crowded("attache-cli without features", &lean, 179));
+    problems.extend(crowded("attache-cli without features", &lean, 184));
     let app = reach("attache", &["--no-default-features", "--features", "openai,agent"])?;
     problems.extend(crowded("an app of one provider and the agent", &app, 95));
     problems.extend(users_of_tls()?);

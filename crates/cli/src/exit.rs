@@ -20,16 +20,28 @@ pub(crate) enum Exit {
     Cancelled,
 }
 
+impl Exit {
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Setup => 3,
+            Self::Incomplete => 4,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// This end, or a failure if what came after it failed.
+    pub(crate) fn and(self, is_ok: bool) -> Self {
+        if is_ok || self != Self::Done { self } else { Self::Failed }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Setup => 3,
-            Exit::Incomplete => 4,
-            Exit::Cancelled => 130,
-        })
+        Self::from(exit.code())
     }
 }
 
@@ -37,9 +49,9 @@ impl From<Exit> for ExitCode {
 pub(crate) const CODES: &str = "\
 Exit codes:
   0    done
-  1    failed: the provider or a tool failed, or input could not be understood
+  1    failed: the provider or a tool failed, input could not be understood, or output could not be written
   2    the command line makes no sense
-  3    something must be set up first: a key, a model, a folder
+  3    something must be set up first: a key, a model, a folder with something to read
   4    no full answer: a limit, a refusal or a filter ended it
   130  cancelled by Ctrl-C";
 

@@ -2,20 +2,28 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_core::{Conversation, Document, DocumentId, Message, ModelCapabilities, ToolSet, UserOrigin};
+use attache_core::{
+    Conversation, Document, DocumentId, Message, ModelCapabilities, ToolSet, UserMessage, UserOrigin,
+    UserPart,
+};
 use attache_documents::{Decision, Outcome, RouteOptions, RoutingReport};
 use attache_models::Registry;
 use serde_json::{Value, json};
 
 use crate::args;
+use crate::ask::file;
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, line, short, with_causes};
-use crate::table::{Table, filled, terminal_width};
-use crate::wire::gathered;
+use crate::output::{answer, fail, short, with_causes, written};
+use crate::show::table::{Table, filled};
+use crate::show::width::terminal_width;
+use crate::wire::{gathered, returned};
+
+/// The most bytes of a document.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Runs the command.
 pub(crate) async fn run(explain: &args::Explain, registry: &Registry) -> Exit {
@@ -24,28 +32,24 @@ pub(crate) async fn run(explain: &args::Explain, registry: &Registry) -> Exit {
         match registry.capabilities(name) {
             Ok(row) => rows.push((name.as_str(), row)),
             Err(error) => {
-                line(&format!("attache: {}", SetupError::from(error)));
+                fail(&SetupError::from(error).to_string());
                 return Exit::Setup;
             }
         }
     }
-    let text = match told(&explain.file, &rows, explain.json).await {
-        Ok(text) => text,
+    match told(&explain.files, explain.attached, &rows, explain.json).await {
+        Ok(text) => written(answer(&text)),
         Err(problem) => {
-            line(&format!("attache: {}: {problem}", explain.file.display()));
-            return Exit::Failed;
+            fail(&problem);
+            Exit::Failed
         }
-    };
-    match answer(&text) {
-        Ok(()) => Exit::Done,
-        Err(_) => Exit::Failed,
     }
 }
 
 type Row<'a> = (&'a str, ModelCapabilities);
 
-async fn told(file: &Path, rows: &[Row<'_>], as_json: bool) -> Result<String, String> {
-    let conversation = Conversation::from_json(&read(file)?).map_err(|error| with_causes(&error))?;
+async fn told(files: &[PathBuf], attached: bool, rows: &[Row<'_>], as_json: bool) -> Result<String, String> {
+    let conversation = conversation(files, attached)?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
     let (messages, options) = (&conversation.messages, RouteOptions::new());
     let mut reports = Vec::new();
@@ -63,13 +67,45 @@ async fn told(file: &Path, rows: &[Row<'_>], as_json: bool) -> Result<String, St
     Ok(found.table(rows).render(width) + &notes.collect::<String>())
 }
 
-fn read(file: &Path) -> Result<String, String> {
-    if file != Path::new("-") {
-        return std::fs::read_to_string(file).map_err(|error| error.to_string());
+/// The conversation of a file; of documents one in which a tool has returned them, or the user attached them.
+fn conversation(files: &[PathBuf], attached: bool) -> Result<Conversation, String> {
+    if let [file] = files {
+        let wrong = |problem: String| format!("{}: {problem}", file.display());
+        let text = match file.as_path() == Path::new("-") {
+            true => {
+                let mut text = String::new();
+                let read = std::io::stdin().lock().read_to_string(&mut text);
+                read.map_err(|error| wrong(error.to_string()))?;
+                Some(text)
+            }
+            false => may_be_conversation(file).map_err(|error| wrong(error.to_string()))?,
+        };
+        if let Some(text) = text {
+            return Conversation::from_json(&text).map_err(|error| wrong(with_causes(&error)));
+        }
     }
-    let mut text = String::new();
-    std::io::stdin().lock().read_to_string(&mut text).map_err(|error| error.to_string())?;
-    Ok(text)
+    let documents: Vec<Document> = files
+        .iter()
+        .map(|path| file(path, MAX_BYTES).map_err(|error| error.to_string()))
+        .collect::<Result<_, _>>()?;
+    if !attached {
+        return Ok(returned(&documents));
+    }
+    let documents = documents.into_iter().map(|document| Some(UserPart::Document(document)));
+    let question =
+        UserMessage::new([UserPart::text("What do these documents say?")].into_iter().chain(documents));
+    Ok(Conversation::new([Message::User(question).shared()]))
+}
+
+/// The text of a file that says itself that it is a conversation, or that is JSON by its name alone.
+fn may_be_conversation(file: &Path) -> std::io::Result<Option<String>> {
+    let is_named = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if !is_named || file.metadata()?.is_dir() {
+        return Ok(None);
+    }
+    let text = String::from_utf8(std::fs::read(file)?).ok();
+    Ok(text
+        .filter(|text| serde_json::from_str::<Value>(text).is_ok_and(|json| json.get("messages").is_some())))
 }
 
 /// A document where it stands.

@@ -2,18 +2,23 @@
 
 mod args;
 mod ask;
+#[cfg(feature = "chat")]
+mod chat;
+mod complete;
+mod config;
 mod doctor;
 mod exit;
 mod explain;
 mod files;
 mod json;
+#[cfg(feature = "chat")]
+mod kept;
 mod model;
 mod models;
 mod output;
 mod overlay;
 mod replay;
-mod table;
-mod terminal;
+mod show;
 mod wire;
 
 use std::process::ExitCode;
@@ -33,28 +38,43 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
+    match &args.command {
+        Command::Completions(completions) => return complete::completions(completions.shell).into(),
+        Command::Man => return complete::man().into(),
+        _ => {}
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            output::line(&format!("attache: the runtime cannot start: {error}"));
+            output::fail(&format!("the runtime cannot start: {error}"));
             return Exit::Failed.into();
         }
     };
-    let registry = match model::registry(&args) {
-        Ok(registry) => registry,
+    let known = config::Config::load(&args)
+        .map_err(model::SetupError::new)
+        .and_then(|config| Ok((model::registry(&args, &config)?, config)));
+    let (registry, config) = match known {
+        Ok(known) => known,
         Err(error) => {
-            output::line(&format!("attache: {error}"));
+            output::fail(&error.to_string());
             return Exit::Setup.into();
         }
     };
     let exit = runtime.block_on(async {
         match args.command {
-            Command::Ask(ask) => ask::run(ask, &registry).await,
+            Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color).await,
+            #[cfg(feature = "chat")]
+            Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color).await,
+            #[cfg(feature = "chat")]
+            Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color).await,
+            #[cfg(feature = "chat")]
+            Command::Sessions(sessions) => kept::run(sessions, &registry, args.color).await,
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
             Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
             Command::Explain(explain) => explain::run(&explain, &registry).await,
+            Command::Completions(_) | Command::Man => Exit::Done,
         }
     });
     // A tool that blocks its thread must not hold the process.

@@ -2,6 +2,7 @@
 
 mod refresh;
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use attache_core::{FileRules, ModelCapabilities, PlaceCapabilities};
@@ -11,7 +12,10 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, line, word};
+use crate::output::{answer, fail, line, word, written};
+use crate::show::table::Table;
+use crate::show::terminal::grouped;
+use crate::show::width::terminal_width;
 
 /// Runs the command. `capabilities` is the file on top of the bundled table.
 pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: &Registry) -> Exit {
@@ -23,19 +27,23 @@ pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: 
         Ok(rows) => rows,
         Err(error) => {
             let error = SetupError::from(error);
-            line(&format!("attache: nothing is known of {pattern:?}: {error}"));
+            fail(&format!("nothing is known of {pattern:?}: {error}"));
             return Exit::Setup;
         }
     };
-    let text: String = if models.json {
-        rows.iter().map(|(name, row)| format!("{}\n", json!({ "id": name, "capabilities": row }))).collect()
-    } else {
-        rows.iter().map(|(name, row)| describe(name, row)).collect()
+    let text: String = match rows.as_slice() {
+        rows if models.json => rows
+            .iter()
+            .map(|(name, row)| format!("{}\n", json!({ "id": name, "capabilities": row })))
+            .collect(),
+        [(name, row)] => describe(name, row),
+        rows => table(rows).render(terminal_width()),
     };
-    if answer(&text).is_err() {
-        return Exit::Failed;
+    let exit = written(answer(&text));
+    if rows.len() > 1 && !models.json && std::io::stdout().is_terminal() {
+        line("· `attache models PROVIDER/MODEL` tells everything that is known of one model");
     }
-    Exit::Done
+    exit
 }
 
 type Row = (String, ModelCapabilities);
@@ -59,6 +67,47 @@ fn rows(registry: &Registry, pattern: &str) -> Result<Vec<Row>, RegistryError> {
         rows.push((pattern.to_owned(), registry.capabilities(pattern)?));
     }
     Ok(rows)
+}
+
+/// A line for each row, with as many columns as there is room for.
+fn table(rows: &[Row]) -> Table {
+    let heads = ["model", "user message", "tool result", "window", "reply", "JSON", "caching"];
+    let columns = |count: usize| {
+        let mut table = Table::new(heads.iter().take(count).copied());
+        for (name, row) in rows {
+            let cells = [
+                name.clone(),
+                kinds(&row.user),
+                kinds(&row.tool_result),
+                row.context_window.map_or_else(|| "?".to_owned(), grouped),
+                row.max_output_tokens.map_or_else(|| "?".to_owned(), grouped),
+                word(&row.structured_output),
+                word(&row.caching),
+            ];
+            table.row(cells.iter().take(count));
+        }
+        table
+    };
+    let width = terminal_width();
+    let counts = (3..=heads.len()).rev();
+    counts.map(columns).find(|table| table.fits(width)).unwrap_or_else(|| columns(3))
+}
+
+/// The kinds of documents that a place takes.
+fn kinds(place: &PlaceCapabilities) -> String {
+    let mut kinds: Vec<&str> = Vec::new();
+    for media in &place.media {
+        let kind = match media.split_once('/') {
+            None => media.as_str(),
+            Some(("application", "pdf")) => "PDF",
+            Some((kind @ ("image" | "audio" | "video" | "text"), _)) => kind,
+            Some(_) => "others",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
 }
 
 fn describe(name: &str, row: &ModelCapabilities) -> String {

@@ -2,11 +2,31 @@
 
 use std::io::{self, Write};
 
-/// Writes to stdout at once. A reader that went away ends the output, not the process with a panic.
+use crate::exit::Exit;
+
+/// Writes to stdout at once. A reader that went away ends the output, not the process with a panic; see [`written`].
 pub(crate) fn answer(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// The end of a command whose output was written or not. A reader that has read enough, such as `head`, is no failure;
+/// a full disk is one, and is told.
+pub(crate) fn written(result: io::Result<()>) -> Exit {
+    match result {
+        Ok(()) => Exit::Done,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            fail(&format!("stdout cannot be written: {error}"));
+            Exit::Failed
+        }
+    }
+}
+
+/// Says what went wrong.
+pub(crate) fn fail(problem: &str) {
+    line(&format!("attache: {problem}"));
 }
 
 /// One line to stderr. If even that cannot be written, there is nobody to tell.

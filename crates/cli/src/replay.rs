@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::args::Replay;
 use crate::exit::Exit;
-use crate::output::{answer, line};
+use crate::output::{answer, fail, written};
 
 /// Runs the command.
 pub(crate) fn run(replay: &Replay) -> Exit {
@@ -25,7 +25,7 @@ pub(crate) fn run(replay: &Replay) -> Exit {
         let cassette = match Cassette::load(file) {
             Ok(cassette) => cassette,
             Err(error) => {
-                line(&format!("attache: {}: {error}", file.display()));
+                fail(&format!("{}: {error}", file.display()));
                 exit = Exit::Failed;
                 continue;
             }
@@ -33,12 +33,13 @@ pub(crate) fn run(replay: &Replay) -> Exit {
         for (index, interaction) in cassette.interactions.iter().enumerate() {
             let told = tell(file, index, interaction, replay.chunk_seed);
             let told = told.unwrap_or_else(|problem| {
-                line(&format!("attache: {} #{index}: {problem}", file.display()));
+                fail(&format!("{} #{index}: {problem}", file.display()));
                 exit = Exit::Failed;
                 json!({ "file": shown(file), "index": index, "kind": "not_understood", "problem": problem })
             });
-            if answer(&format!("{told}\n")).is_err() {
-                return Exit::Failed;
+            let shown = answer(&format!("{told}\n"));
+            if shown.is_err() {
+                return written(shown);
             }
         }
     }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::args;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, line, with_causes};
+use crate::output::{answer, fail, line, with_causes, written};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
@@ -30,24 +30,21 @@ pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
     {
         Ok(codec) => codec,
         Err(error) => {
-            line(&format!("attache: {error}"));
+            fail(&error.to_string());
             return Exit::Setup;
         }
     };
     match request(arguments, &*codec).await {
         Ok(request) => print(&format!("{request:#}")),
         Err(problem) => {
-            line(&format!("attache: {problem}"));
+            fail(&problem);
             Exit::Failed
         }
     }
 }
 
 fn print(text: &str) -> Exit {
-    match answer(&format!("{text}\n")) {
-        Ok(()) => Exit::Done,
-        Err(_) => Exit::Failed,
-    }
+    written(answer(&format!("{text}\n")))
 }
 
 async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
@@ -56,7 +53,13 @@ async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, Str
         .lock()
         .read_to_string(&mut text)
         .map_err(|error| format!("stdin cannot be read: {error}"))?;
-    let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
+    let mut conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
+    // A conversation that ends with an answer, such as a run that was saved, shows the request that led to it.
+    let is_answer =
+        |message: &Arc<Message>| matches!(&**message, Message::Assistant(said) if !said.has_tool_calls());
+    if conversation.messages.pop_if(|last| is_answer(last)).is_some() {
+        line("· the request that led to the last answer");
+    }
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
     let Routing { messages, report, .. } =
         routed(&conversation.messages, codec.capabilities(), &tools, arguments.fetch)
@@ -111,6 +114,29 @@ pub(crate) async fn gathered(
     let fetcher = fetcher.as_ref().map(|fetcher| fetcher as &dyn Fetcher);
     gather(&mut materials, messages, capabilities, options, &store, fetcher, &converters).await;
     materials
+}
+
+/// A conversation in which a tool has returned these documents.
+pub(crate) fn returned(documents: &[Document]) -> Conversation {
+    let calls: Vec<ToolCall> = documents
+        .iter()
+        .map(|document| {
+            let path = json!({ "path": document.file_name() }).to_string();
+            ToolCall::new("read_file", Arguments::new(path)).with_id(ToolCallId::new())
+        })
+        .collect();
+    let results = calls.iter().zip(documents).map(|(call, document)| {
+        let mut capture = Capture::new().with_store_id("memory");
+        let output = capture.run_blocking(|| json!({ "document": document }));
+        let tree = capture.finish(&output).unwrap_or_else(|_| attache_core::ContentTree::text(""));
+        ToolResult::new(call, ResultStatus::Ok, tree)
+    });
+    let results = Message::ToolResults(ToolResultsMessage::new(results));
+    let assistant = AssistantMessage::new(calls.iter().map(|call| call.clone().into()));
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    let question = Message::user("What do these documents say?");
+    Conversation::new([question, Message::Assistant(assistant), results].map(Message::shared))
+        .with_tools([ToolDefinition::new("read_file", "Reads one file and returns it as a document", schema)])
 }
 
 /// A conversation whose tool result holds a PDF and an image, nested.

@@ -41,6 +41,10 @@ fn add(registry: Registry) -> Registry {
     );
     #[cfg(feature = "offline")]
     let registry = registry.with_provider("offline", "offline", |model, settings| {
+        if model != "extractive" {
+            let problem = format!("there is no offline/{model}; the one model is offline/extractive");
+            return Err(attache_transport::configuration(problem));
+        }
         Ok(attache_offline::OfflineModel::named(model).with_matrix(&settings.matrix).into())
     });
     registry

@@ -20,8 +20,8 @@ pub struct RegistryError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unresolved {
-    /// It is not `provider/model`, and no name of the configuration either.
-    NotAModel,
+    /// It is not `provider/model`, and no name of the configuration either. What was perhaps meant, the best first.
+    NotAModel(Vec<String>),
     /// It names no model of this provider.
     NoModel,
     /// There is no such provider. The whole names that were perhaps meant, the best first.
@@ -37,9 +37,12 @@ impl fmt::Display for RegistryError {
         let Self { name, reason, providers } = self;
         let known = |f: &mut fmt::Formatter<'_>| write!(f, "; the providers are {}", providers.join(", "));
         match reason {
-            Unresolved::NotAModel => {
+            Unresolved::NotAModel(near) => {
                 write!(f, "a model is named PROVIDER/MODEL, not {name:?}")?;
-                known(f)
+                match near.as_slice() {
+                    [] => known(f),
+                    near => write!(f, "; did you mean {}?", near.join(" or ")),
+                }
             }
             Unresolved::NoModel => write!(f, "{name:?} names no model of its provider"),
             Unresolved::NoProvider(near) => {

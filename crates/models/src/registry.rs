@@ -354,7 +354,7 @@ impl Registry {
             }
         }
         let Some((provider, model)) = whole.split_once('/') else {
-            return Err(self.error(whole, Unresolved::NotAModel));
+            return Err(self.error(whole, Unresolved::NotAModel(self.meant(whole))));
         };
         let Some(entry) = self.providers.get(provider) else {
             return Err(self.error(whole, Unresolved::NoProvider(self.near(provider, model))));
@@ -366,21 +366,35 @@ impl Registry {
     }
 
     fn near(&self, provider: &str, model: &str) -> Vec<String> {
-        let asked = provider.to_lowercase();
-        let likeness = |name: &String| strsim::jaro_winkler(name, &asked);
-        let mut near: Vec<(f64, &String)> = self
-            .providers
-            .keys()
-            .map(|name| (likeness(name), name))
-            .filter(|(score, _)| *score >= LIKENESS)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        near.into_iter().take(OFFERED).map(|(_, name)| format!("{name}/{model}")).collect()
+        alike(self.providers.keys(), provider).map(|name| format!("{name}/{model}")).collect()
+    }
+
+    /// The models that a name without a provider may stand for: names like it, then providers of whom the table knows a
+    /// model of that name, those first whose family is called like them.
+    fn meant(&self, name: &str) -> Vec<String> {
+        let is_known = |(_, family): &(&str, &str)| {
+            !matches!(self.matrix.resolve(family, name).row.as_str(), "default" | "unknown" | "*")
+        };
+        let mut known: Vec<_> = self.providers().filter(is_known).collect();
+        known.sort_by_key(|(provider, family)| (!family.starts_with(provider), provider.len()));
+        let models = known.into_iter().map(|(provider, _)| format!("{provider}/{name}"));
+        alike(self.names.keys(), name).map(str::to_owned).chain(models).take(OFFERED).collect()
     }
 
     fn error(&self, name: &str, reason: Unresolved) -> RegistryError {
         RegistryError { name: name.to_owned(), reason, providers: self.providers.keys().cloned().collect() }
     }
+}
+
+/// The names most like the one that was asked for.
+fn alike<'n>(names: impl Iterator<Item = &'n String>, asked: &str) -> impl Iterator<Item = &'n str> {
+    let asked = asked.to_lowercase();
+    let mut near: Vec<(f64, &str)> = names
+        .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &asked), name.as_str()))
+        .filter(|(score, _)| *score >= LIKENESS)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().take(OFFERED).map(|(_, name)| name)
 }
 
 /// The provider's name in `provider/model`.

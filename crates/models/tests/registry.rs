@@ -60,7 +60,10 @@ fn unknown_names_are_answered_with_near_ones() {
     assert_eq!(near("zzz/x"), Vec::<String>::new());
     let text = registry.model("zzz/x").unwrap_err().to_string();
     assert!(text.contains("anthropic") && text.contains("offline"), "{text}");
-    assert!(matches!(registry.model("gpt-4o").unwrap_err().reason, Unresolved::NotAModel));
+    let Unresolved::NotAModel(near) = registry.model("gpt-4o").unwrap_err().reason else {
+        panic!("another reason")
+    };
+    assert!(near.contains(&"openai-chat/gpt-4o".to_owned()), "{near:?}");
     assert!(matches!(registry.model("anthropic/ ").unwrap_err().reason, Unresolved::NoModel));
 }
 
@@ -91,7 +94,7 @@ fn a_wrong_configuration_says_where() {
     assert!(matches!(problem("[models]\n'a/b' = 'offline/x'"), ConfigError::Name(_)));
     // Names that lead in a circle end somewhere.
     let circle = Registry::empty().with_name("a", "b").with_name("b", "a");
-    assert!(matches!(circle.model("a").unwrap_err().reason, Unresolved::NotAModel));
+    assert!(matches!(circle.model("a").unwrap_err().reason, Unresolved::NotAModel(_)));
 }
 
 #[test]

@@ -23,9 +23,10 @@ use self::finding::{Ended, Finding, Verdict};
 use crate::args;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, harmless, line, short};
+use crate::output::{answer, fail, harmless, line, short, written};
 use crate::overlay::{may_write, overlay};
-use crate::table::{Table, filled, terminal_width};
+use crate::show::table::{Table, filled};
+use crate::show::width::terminal_width;
 
 /// The tokens that may be spent without `--yes`.
 const MODEST: u64 = 200_000;
@@ -53,14 +54,14 @@ async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
     let patient = match Patient::new(&registry, &doctor.model, limit) {
         Ok(patient) => patient,
         Err(error) => {
-            line(&format!("attache: {error}"));
+            fail(&error.to_string());
             return Exit::Setup;
         }
     };
     if let Some(file) = doctor.save.as_deref()
         && let Err(problem) = may_write(file, profile::MARK)
     {
-        line(&format!("attache: {}: {problem}", file.display()));
+        fail(&format!("{}: {problem}", file.display()));
         return Exit::Setup;
     }
     let probes = plan::plan(&patient.row, doctor.max_tokens);
@@ -89,8 +90,7 @@ async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
     });
     let examination = Box::pin(examination).await;
     if shown.is_err() {
-        // Nobody reads any more.
-        return Exit::Failed;
+        return written(shown);
     }
     conclude(doctor, &patient, &host, &examination)
 }
@@ -106,12 +106,12 @@ fn conclude(doctor: &args::Doctor, patient: &Patient<'_>, host: &str, examinatio
         ))
     };
     if told.is_err() {
-        return Exit::Failed;
+        return written(told);
     }
     if let Some(file) = doctor.save.as_deref()
         && let Err(problem) = save(file, patient, host, examination)
     {
-        line(&format!("attache: {}: {problem}", file.display()));
+        fail(&format!("{}: {problem}", file.display()));
         return Exit::Setup;
     }
     exit(examination)
@@ -131,7 +131,7 @@ fn exit(examination: &Examination) -> Exit {
 /// A model without a wire.
 fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
     if let Err(error) = registry.model(&doctor.model) {
-        line(&format!("attache: {}", SetupError::from(error)));
+        fail(&SetupError::from(error).to_string());
         return Exit::Setup;
     }
     let name = short(&doctor.model, 200);

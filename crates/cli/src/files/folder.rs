@@ -7,10 +7,12 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use super::ignored::{self, Chosen, Rules};
 use super::listing::Listing;
 
 /// The most entries that a listing looks at.
@@ -28,6 +30,7 @@ const LINK: &str = "it is a link, and links are not followed";
 pub(crate) struct Folders {
     roots: Vec<Root>,
     max_file_bytes: u64,
+    chosen: Chosen,
 }
 
 #[derive(Debug)]
@@ -37,6 +40,8 @@ struct Root {
     dir: Dir,
     /// The one file of the folder that was opened, where a file was.
     only: Option<String>,
+    /// The rules of the repository around it.
+    rules: Option<Arc<Rules>>,
 }
 
 /// The reason why a file or folder cannot be had.
@@ -57,7 +62,7 @@ pub(crate) enum FileError {
 }
 
 impl Folders {
-    pub(crate) fn open(paths: &[PathBuf], max_file_bytes: u64) -> Result<Self, FileError> {
+    pub(crate) fn open(paths: &[PathBuf], max_file_bytes: u64, chosen: Chosen) -> Result<Self, FileError> {
         let mut roots: Vec<Root> = Vec::with_capacity(paths.len());
         for path in paths {
             let refused = |problem: &str| FileError::Open {
@@ -87,16 +92,17 @@ impl Folders {
                 name = format!("{base}-{number}");
                 number += 1;
             }
-            roots.push(Root { name, dir, only });
+            let rules = if chosen.ignores && only.is_none() { Rules::around(folder) } else { None };
+            roots.push(Root { name, dir, only, rules });
         }
         if let [root] = roots.as_mut_slice() {
             root.name.clear();
         }
-        Ok(Self { roots, max_file_bytes })
+        Ok(Self { roots, max_file_bytes, chosen })
     }
 
-    /// Lists everything, or one folder, in a stable order. Hidden files are left out; what cannot be read, links and
-    /// special files, such as pipes, are named apart.
+    /// Lists everything, or one folder, in a stable order. Hidden files and those that a `.gitignore` or the user leaves
+    /// out are not in it; what cannot be read, links and special files, such as pipes, are named apart.
     pub(crate) fn list(&self, folder: Option<&str>) -> Result<Listing, FileError> {
         let mut listing = Listing::default();
         let folder = folder
@@ -105,14 +111,14 @@ impl Folders {
         match folder {
             None => {
                 for root in &self.roots {
-                    if let Err(problem) = root.list("", &mut listing) {
+                    if let Err(problem) = root.list("", &self.chosen, &mut listing) {
                         listing.leave_out(root.called(), plain(&problem));
                     }
                 }
             }
             Some(folder) => {
                 let (root, inside) = self.root_of(folder)?;
-                root.list(inside, &mut listing).map_err(|error| unreadable(folder, &error))?;
+                root.list(inside, &self.chosen, &mut listing).map_err(|error| unreadable(folder, &error))?;
             }
         }
         Ok(listing)
@@ -121,7 +127,7 @@ impl Folders {
     /// The bytes of a file, and its path as a listing names it.
     pub(crate) fn read(&self, path: &str) -> Result<(String, Vec<u8>), FileError> {
         let (root, inside) = self.root_of(path)?;
-        if root.only.as_deref().is_some_and(|only| only != inside) {
+        if !root.shows(inside, &self.chosen) {
             return Err(FileError::NotFound(path.to_owned()));
         }
         let problem = |error: io::Error| unreadable(path, &error);
@@ -183,7 +189,44 @@ impl Root {
         }
     }
 
-    fn list(&self, folder: &str, listing: &mut Listing) -> io::Result<()> {
+    /// True if a listing would name this file, were it there.
+    fn shows(&self, inside: &str, chosen: &Chosen) -> bool {
+        if let Some(only) = &self.only {
+            return only == inside;
+        }
+        let mut rules = self.rules_in("", self.rules.as_ref(), chosen);
+        let ends = inside.match_indices('/').map(|(at, _)| (at, true)).chain([(inside.len(), false)]);
+        for (end, is_folder) in ends {
+            let path = inside.get(..end).unwrap_or(inside);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            if name.starts_with('.') || left_out(rules.as_ref(), chosen, path, is_folder) {
+                return false;
+            }
+            if is_folder {
+                rules = self.rules_in(path, rules.as_ref(), chosen);
+            }
+        }
+        true
+    }
+
+    /// The rules in a folder, with those of its own.
+    fn rules_in(&self, folder: &str, above: Option<&Arc<Rules>>, chosen: &Chosen) -> Option<Arc<Rules>> {
+        if !chosen.ignores {
+            return None;
+        }
+        let file =
+            if folder.is_empty() { ignored::FILE.to_owned() } else { format!("{folder}/{}", ignored::FILE) };
+        let is_file = self
+            .dir
+            .symlink_metadata(&file)
+            .is_ok_and(|found| found.is_file() && found.len() <= ignored::MAX_BYTES);
+        match is_file.then(|| self.dir.read_to_string(&file).ok()).flatten() {
+            Some(text) => Some(Rules::inside(above, folder, &text)),
+            None => above.cloned(),
+        }
+    }
+
+    fn list(&self, folder: &str, chosen: &Chosen, listing: &mut Listing) -> io::Result<()> {
         if let Some(only) = &self.only {
             let metadata = self.dir.metadata(only)?;
             if metadata.is_file() {
@@ -193,14 +236,23 @@ impl Root {
             }
             return Ok(());
         }
-        let mut waiting = VecDeque::from([(folder.to_owned(), 0_usize)]);
+        let mut rules = self.rules.clone();
+        // Those of the folders on the way to it.
+        if !folder.is_empty() {
+            rules = self.rules_in("", rules.as_ref(), chosen);
+        }
+        for (end, _) in folder.match_indices('/') {
+            rules = self.rules_in(folder.get(..end).unwrap_or_default(), rules.as_ref(), chosen);
+        }
+        let mut waiting = VecDeque::from([(folder.to_owned(), 0_usize, rules)]);
         let mut seen = 0_usize;
-        while let Some((folder, depth)) = waiting.pop_front() {
+        while let Some((folder, depth, rules)) = waiting.pop_front() {
             let (names, problem) = match self.names(&folder) {
                 Err(problem) if depth == 0 => return Err(problem),
                 Err(problem) => (Vec::new(), Some(problem)),
                 Ok(read) => read,
             };
+            let rules = self.rules_in(&folder, rules.as_ref(), chosen);
             if let Some(problem) = problem {
                 let folder = self.shown(&folder);
                 listing.leave_out(if folder.is_empty() { self.called() } else { folder }, plain(&problem));
@@ -214,10 +266,15 @@ impl Root {
                     listing.leave_out(self.shown(&inside), NOT_UTF8);
                     continue;
                 }
-                match self.dir.symlink_metadata(&inside) {
+                let found = self.dir.symlink_metadata(&inside);
+                let is_folder = found.as_ref().is_ok_and(cap_std::fs::Metadata::is_dir);
+                if left_out(rules.as_ref(), chosen, &inside, is_folder) {
+                    continue;
+                }
+                match found {
                     Err(problem) => listing.leave_out(self.shown(&inside), plain(&problem)),
                     Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH && seen < MAX_SEEN => {
-                        waiting.push_back((inside, depth + 1));
+                        waiting.push_back((inside, depth + 1, rules.clone()));
                     }
                     Ok(metadata) if metadata.is_dir() => listing.omitted += 1,
                     Ok(metadata) if metadata.is_file() => listing.add(self.shown(&inside), metadata.len()),
@@ -243,6 +300,10 @@ impl Root {
         names.sort_unstable();
         Ok((names, problem))
     }
+}
+
+fn left_out(rules: Option<&Arc<Rules>>, chosen: &Chosen, path: &str, is_folder: bool) -> bool {
+    chosen.leave_out(path, is_folder) || rules.is_some_and(|rules| rules.leave_out(path, is_folder))
 }
 
 /// The reason why a file that the model asked for cannot be read.

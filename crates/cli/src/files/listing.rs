@@ -4,7 +4,7 @@ use attache_core::MediaType;
 use serde::Serialize;
 
 /// The most files that a listing holds; the rest is counted.
-const MAX_LISTED: usize = 500;
+pub(crate) const MAX_LISTED: usize = 500;
 /// The most entries that a listing names without listing them; the rest is counted.
 pub(super) const MAX_NOT_LISTED: usize = 100;
 

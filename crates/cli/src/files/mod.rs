@@ -1,9 +1,10 @@
 //! The tools that let a model look into folders, and no further.
 
 mod folder;
+mod glob;
+mod ignored;
 mod listing;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use attache_agent::{Tools, tool_fn};
@@ -12,6 +13,11 @@ use attache_core::{Document, Effect, ToolError};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use folder::{FileError, Folders};
+pub(crate) use ignored::Chosen;
+pub(crate) use listing::{Listing, MAX_LISTED};
+
+/// The name of the tool that lists files.
+pub(crate) const LIST: &str = "list_files";
 
 #[derive(Deserialize, JsonSchema)]
 struct ListFiles {
@@ -32,11 +38,10 @@ struct Read {
 }
 
 /// The tools `list_files` and `read_file` over these folders.
-pub(crate) fn tools(folders: Folders) -> Tools {
-    let folders = Arc::new(folders);
-    let listed = Arc::clone(&folders);
+pub(crate) fn tools(folders: &Arc<Folders>) -> Tools {
+    let (folders, listed) = (Arc::clone(folders), Arc::clone(folders));
     let list = tool_fn(
-        "list_files",
+        LIST,
         "Lists the files in the user's folders: path, size in bytes, media type",
         move |arguments: ListFiles| {
             let folders = Arc::clone(&listed);
@@ -69,9 +74,4 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     let done = tokio::task::spawn_blocking(work).await?;
     done.map_err(|error| ToolError::new(error.to_string()))
-}
-
-/// Opens what `--files` names.
-pub(crate) fn open(paths: &[PathBuf], max_file_bytes: u64) -> Result<Folders, FileError> {
-    Folders::open(paths, max_file_bytes)
 }

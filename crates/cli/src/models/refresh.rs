@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, harmless, line, short, word};
+use crate::output::{answer, fail, harmless, line, short, word, written};
 use crate::overlay::{Overlay, date, may_write, overlay};
 
 /// The first words of every file of ours. A file that begins otherwise is not overwritten.
@@ -38,13 +38,13 @@ pub(super) async fn run(
     {
         // All that it says is known then, and it would be written without that.
         let problem = "it is the file of --capabilities; save to another";
-        line(&format!("attache: {}: {problem}", file.display()));
+        fail(&format!("{}: {problem}", file.display()));
         return Exit::Usage;
     }
     if let Some(file) = models.save.as_deref()
         && let Err(problem) = may_write(file, MARK)
     {
-        line(&format!("attache: {}: {problem}", file.display()));
+        fail(&format!("{}: {problem}", file.display()));
         return Exit::Setup;
     }
     let registry = model::at(registry, models.base_url.as_deref());
@@ -56,7 +56,7 @@ pub(super) async fn run(
     let listed = match listed {
         Ok(Some(listed)) => listed,
         Ok(None) => {
-            line(&format!("attache: the API of {provider} lists no models"));
+            fail(&format!("the API of {provider} lists no models"));
             return Exit::Setup;
         }
         Err(error) => return failed(error),
@@ -68,19 +68,20 @@ pub(super) async fn run(
     for (name, model) in named.filter(|(name, _)| name.contains(pattern)) {
         match look(&registry, name.clone(), model) {
             Ok(model) => found.push(model),
-            Err(problem) => line(&format!("attache: {}: {problem}", harmless(&name))),
+            Err(problem) => fail(&format!("{}: {problem}", harmless(&name))),
         }
     }
     let text: String =
         found.iter().map(|model| if models.json { as_json(model) } else { as_text(model) }).collect();
-    if answer(&text).is_err() {
-        return Exit::Failed;
+    let told = answer(&text);
+    if told.is_err() {
+        return written(told);
     }
     let adding = found.iter().filter(|model| !model.adds.is_empty()).count();
     line(&format!("· {} models, of {adding} the server says what the table does not know", found.len()));
     match models.save.as_deref().map(|file| save(file, provider, &found)) {
         Some(Err(problem)) => {
-            line(&format!("attache: {problem}"));
+            fail(&problem);
             Exit::Setup
         }
         _ => Exit::Done,
@@ -90,14 +91,14 @@ pub(super) async fn run(
 fn failed(error: RegistryError) -> Exit {
     match &error.reason {
         Unresolved::Setup(cause) if cause.kind() != ErrorKind::Configuration => {
-            line(&format!("attache: {}", harmless(&error.to_string())));
+            fail(&harmless(&error.to_string()));
             if let Some(advice) = model::advice(cause) {
                 line(&format!("  {advice}"));
             }
             Exit::Failed
         }
         _ => {
-            line(&format!("attache: {}", SetupError::from(error)));
+            fail(&SetupError::from(error).to_string());
             Exit::Setup
         }
     }

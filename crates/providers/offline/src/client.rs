@@ -191,11 +191,16 @@ fn answered(
     Ok(reply::chunks(said, frame))
 }
 
+/// The mark of a word of the agent's loop, such as that a step is the last; it asks nothing.
+const NOTICE: &str = "notice";
+
 /// The place of the message that asks, and its text: the last one of an author or an event.
 fn asked(messages: &[Arc<Message>]) -> Result<(usize, String), ProviderError> {
     let mut from_the_end = messages.iter().enumerate().rev();
     let found = from_the_end.find_map(|(at, message)| match &**message {
-        Message::User(user) if user.origin != UserOrigin::ToolCallDocuments => {
+        Message::User(user)
+            if user.origin != UserOrigin::ToolCallDocuments && user.metadata.get(NOTICE).is_none() =>
+        {
             Some((at, material::asked(user)))
         }
         _ => None,

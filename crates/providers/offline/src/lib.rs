@@ -19,7 +19,7 @@
 //! | | |
 //! | --- | --- |
 //! | API family | `offline`; its row of the matrix takes text only, so documents arrive as routing converts them |
-//! | model | `extractive`; any other name is the same model |
+//! | model | `extractive`; any other name is the same model, and a registry knows this one alone |
 //! | tokens | words, that is what stands between white space: in [`Usage`](attache_core::Usage), and for `max_tokens` |
 //! | the same request | the same reply, ids included |
 //! | options | `max_tokens`, `stop`, `parallel_tool_calls` and the tool choice are honoured; `system` is read as text that asks nothing; `seed`, `top_p`, `top_k` and a temperature of 0 hold by themselves; others are [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), or recorded where the request allows that |

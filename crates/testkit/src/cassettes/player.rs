@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::cassette::{Cassette, CassetteError, Interaction, RecordedBody};
+use attache_transport::cassette::{
+    Cassette, CassetteError, Interaction, RecordedBody, recorded_address, redacted,
+};
 use attache_transport::{Hook, HttpClient, Redactor, RequestParts};
 use bytes::Bytes;
 use http::Response;
 
 use super::diff::differences;
-use super::{address, cleaned};
 use crate::double::lock;
 
 /// Answers a model's requests from a recording, and nothing else. No request of the model goes to a network; give the
@@ -161,9 +162,9 @@ impl Recording {
     fn find(&self, request: &RequestParts) -> Result<usize, String> {
         let settings = lock(&self.settings).clone();
         let redactors = [request.redactor(), settings.told];
-        let clean = |text: &str| cleaned(text, &redactors);
+        let clean = |text: &str| redacted(text, &redactors);
         let method = request.method.as_str();
-        let place = address(request, clean);
+        let place = recorded_address(request, clean);
         let body = request.body.to_vec();
         let body = match String::from_utf8(body) {
             Ok(text) => RecordedBody::of(clean(&text).into()),

@@ -13,6 +13,7 @@
 
 mod chunk;
 mod diff;
+mod recorder;
 mod write;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ use serde_json::value::RawValue;
 
 pub use self::chunk::chunked;
 pub use self::diff::{Difference, json_differences};
+pub use self::recorder::{Recorder, recorded_address, redacted};
 
 /// The largest recording that is read, 64 MiB.
 const MAX_FILE: u64 = 64 << 20;

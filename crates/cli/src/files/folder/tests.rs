@@ -9,7 +9,7 @@ fn folders(build: impl FnOnce(&Path)) -> (tempfile::TempDir, Folders) {
     fs::create_dir(&inbox).unwrap();
     fs::write(outside.path().join("secret.txt"), "canary").unwrap();
     build(&inbox);
-    let folders = Folders::open(&[inbox], 100).unwrap();
+    let folders = Folders::open(&[inbox], 100, Chosen::default()).unwrap();
     (outside, folders)
 }
 
@@ -143,10 +143,11 @@ fn special_files_and_names_that_cannot_be_shown_are_not_opened() {
         (b"pipe".as_slice(), "it is neither a folder nor a regular file"),
         (b"caf\xe9.txt", "its name is not UTF-8"),
     ] {
-        let error = Folders::open(&[inbox.join(std::ffi::OsStr::from_bytes(name))], 1).unwrap_err();
+        let error = Folders::open(&[inbox.join(std::ffi::OsStr::from_bytes(name))], 1, Chosen::default())
+            .unwrap_err();
         assert!(matches!(&error, FileError::Open { problem, .. } if problem == said), "{error}");
     }
-    assert!(Folders::open(&["/dev/null".into()], 1).is_err());
+    assert!(Folders::open(&["/dev/null".into()], 1, Chosen::default()).is_err());
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn a_folder_or_file_that_went_away_does_not_hide_the_others() {
     let (one, two) = (kept.path().join("inbox/a.txt"), kept.path().join("other"));
     fs::create_dir(&two).unwrap();
     fs::write(two.join("b.txt"), "b").unwrap();
-    let folders = Folders::open(&[one.clone(), two], 100).unwrap();
+    let folders = Folders::open(&[one.clone(), two], 100, Chosen::default()).unwrap();
     fs::remove_file(one).unwrap();
     let listing = folders.list(None).unwrap();
     assert_eq!(listing.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["other/b.txt"]);
@@ -170,7 +171,7 @@ fn several_folders_and_single_files() {
     fs::create_dir(&two).unwrap();
     fs::write(two.join("b.txt"), "b").unwrap();
     fs::write(two.join("c.txt"), "c").unwrap();
-    let folders = Folders::open(&[one, two.join("b.txt")], 100).unwrap();
+    let folders = Folders::open(&[one, two.join("b.txt")], 100, Chosen::default()).unwrap();
     let seen: Vec<_> = folders.list(None).unwrap().files.into_iter().map(|file| file.path).collect();
     assert_eq!(seen, ["inbox/a.txt", "other/b.txt"]);
     assert!(folders.read("other/b.txt").is_ok());
@@ -178,5 +179,68 @@ fn several_folders_and_single_files() {
         matches!(folders.read("other/c.txt"), Err(FileError::NotFound(_))),
         "only the file that was opened"
     );
-    assert!(matches!(Folders::open(&[kept.path().join("none")], 1), Err(FileError::Open { .. })));
+    assert!(matches!(
+        Folders::open(&[kept.path().join("none")], 1, Chosen::default()),
+        Err(FileError::Open { .. })
+    ));
+}
+
+fn paths(listing: &Listing) -> Vec<&str> {
+    listing.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+/// A folder with what git and its user leave out.
+fn repository(chosen: Chosen) -> (tempfile::TempDir, Folders) {
+    let kept = tempfile::tempdir().unwrap();
+    let top = kept.path().join("top");
+    for folder in [".git/info", "src/node_modules/x", "src/build", "src/deep"] {
+        fs::create_dir_all(top.join(folder)).unwrap();
+    }
+    fs::write(top.join(".git/info/exclude"), "*.bak\n").unwrap();
+    fs::write(top.join(".gitignore"), "node_modules/\n/src/build\n*.log\n").unwrap();
+    fs::write(top.join("src/.gitignore"), "!kept.log\n/deep/own.txt\n").unwrap();
+    let files = [
+        "a.md",
+        "a.bak",
+        "a.log",
+        "kept.log",
+        "node_modules/x/y.js",
+        "build/z.o",
+        "deep/own.txt",
+        "deep/b.log",
+    ];
+    for file in files {
+        fs::write(top.join("src").join(file), "x").unwrap();
+    }
+    let folders = Folders::open(&[top.join("src")], 100, chosen).unwrap();
+    (kept, folders)
+}
+
+// The rules stand above the opened folder, in it, and in the repository's own file.
+#[test]
+fn what_git_leaves_out_is_neither_listed_nor_read() {
+    let (kept, folders) = repository(Chosen::new(&[], &[], true).unwrap());
+    assert_eq!(paths(&folders.list(None).unwrap()), ["a.md", "kept.log"]);
+    assert!(folders.list(Some("deep")).unwrap().files.is_empty());
+    assert!(folders.read("a.md").is_ok() && folders.read("kept.log").is_ok());
+    for hidden in ["a.log", "node_modules/x/y.js", "build/z.o", "deep/own.txt", ".gitignore"] {
+        assert!(matches!(folders.read(hidden), Err(FileError::NotFound(_))), "{hidden}");
+    }
+    let named =
+        Folders::open(&[kept.path().join("top/src/a.log")], 100, Chosen::new(&[], &[], true).unwrap());
+    assert!(named.unwrap().read("a.log").is_ok(), "the user named it");
+    let (_kept, folders) = repository(Chosen::default());
+    assert_eq!(folders.list(None).unwrap().files.len(), 8, "it may be switched off");
+}
+
+#[test]
+fn patterns_of_the_user_choose_files() {
+    let chosen = |include: &[&str], exclude: &[&str]| {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        Chosen::new(&texts(include), &texts(exclude), false).unwrap()
+    };
+    let (_kept, folders) = repository(chosen(&["*.log", "*.md"], &["deep/"]));
+    assert_eq!(paths(&folders.list(None).unwrap()), ["a.log", "a.md", "kept.log"]);
+    assert!(folders.read("deep/b.log").is_err() && folders.read("a.bak").is_err());
+    assert!(Chosen::new(&[String::new()], &[], true).is_err());
 }

@@ -1,42 +1,13 @@
 //! The command as a person or a script uses it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a broken expectation is a failed test"
-)]
-
-mod common;
-
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use attache_conformance::{MockProvider, Reply};
 use attache_core::{Conversation, Document, Message, UserMessage, UserPart};
-use common::attache;
 use serde_json::{Value, json};
 
-fn run(arguments: &[&str]) -> Output {
-    attache(arguments).output().unwrap()
-}
-
-fn with_input(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = attache(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use crate::common::{attache, run, text, with_input};
 
 const QUESTION: &str = "What is the total of the invoice, and when is it due?";
 
@@ -99,11 +70,12 @@ fn events_as_json_lines() {
 
 #[test]
 fn says_what_is_missing_and_what_to_do() {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 7] = [
         (&["ask", "x", "--model", "anthropic/claude-sonnet-4-5"], 3, "ANTHROPIC_API_KEY"),
         (&["ask", "x", "--model", "openai-chat/gpt-4o"], 3, "OPENAI_API_KEY"),
         (&["ask", "x", "--model", "antropic/claude"], 3, "did you mean anthropic/claude"),
-        (&["ask", "x", "--model", "gpt-4o"], 3, "PROVIDER/MODEL"),
+        (&["ask", "x", "-m", "gpt-4o"], 3, "or openai-chat/gpt-4o?"),
+        (&["ask", "x", "-m", "offline/foo"], 3, "the one model is offline/extractive"),
         (&["ask", "x", "--files", "/no/such/folder"], 3, "/no/such/folder"),
         (&["ask", "x", "--fils", "."], 2, "--files"),
     ];
@@ -157,7 +129,7 @@ fn addresses_are_fetched_on_request_and_with_guards() {
         let told = text(&output.stderr);
         assert!(!output.status.success() && told.contains(why) && !told.contains("canary"), "{told}");
     }
-    let output = run(&["ask", "What is it?", "--json", "--fetch", "http://169.254.169.254/a.pdf?sig=canary"]);
+    let output = run(&["ask", "What is it?", "--json", "-a", "http://169.254.169.254/a.pdf?sig=canary"]);
     let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(!output.status.success() && told.contains("not public") && !told.contains("canary"), "{told}");
 }

@@ -1,20 +1,11 @@
 //! `attache doctor` as a person or a script uses it. Its findings are tested beside its source.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a broken expectation is a failed test"
-)]
-
-mod common;
-
 use std::process::Output;
 
 use attache_conformance::{MockProvider, Reply};
-use common::attache;
 use serde_json::Value;
+
+use crate::common::attache;
 
 const KEY: &str = "sk-canary-1234567890";
 

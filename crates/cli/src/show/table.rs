@@ -1,11 +1,8 @@
 //! Tables that fit a width, and lists of blocks where no table does.
 
+use super::width::{LEAST, columns as length, columns_of};
 use crate::output::harmless;
 
-/// The width where nobody says another.
-const WIDTH: usize = 100;
-/// The least width of a column whose text may be wrapped.
-const LEAST: usize = 16;
 /// The space between two columns.
 const GAP: usize = 2;
 
@@ -34,13 +31,21 @@ impl Table {
         }
     }
 
+    /// True if each row can stand on one line.
+    pub(crate) fn fits(&self, width: usize) -> bool {
+        let needs: usize = (0..self.heads.len()).map(|column| self.needs(column)).sum();
+        needs + GAP * self.heads.len().saturating_sub(1) <= width
+    }
+
+    /// The width that the longest line of a column has.
+    fn needs(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column)).chain(self.heads.get(column));
+        cells.flat_map(|cell| cell.lines()).map(length).max().unwrap_or_default()
+    }
+
     /// The width of each column: what its longest line needs, the wide ones made narrower alike until all fit.
     fn widths(&self, width: usize) -> Option<Vec<usize>> {
-        let needs = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column)).chain(self.heads.get(column));
-            cells.flat_map(|cell| cell.lines()).map(length).max().unwrap_or_default()
-        };
-        let mut widths: Vec<usize> = (0..self.heads.len()).map(needs).collect();
+        let mut widths: Vec<usize> = (0..self.heads.len()).map(|column| self.needs(column)).collect();
         let room = width.checked_sub(GAP * widths.len().saturating_sub(1))?;
         let mut over = widths.iter().sum::<usize>().saturating_sub(room);
         while over > 0 {
@@ -114,12 +119,6 @@ impl Table {
     }
 }
 
-/// The width of the terminal as `COLUMNS` says it.
-pub(crate) fn terminal_width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|width| width.trim().parse().ok());
-    said.filter(|width| (LEAST..=10_000).contains(width)).unwrap_or(WIDTH)
-}
-
 /// A text in lines of at most `width` characters, each ended.
 pub(crate) fn filled(text: &str, width: usize) -> String {
     wrap(&cleaned(text), width.max(LEAST)).iter().map(|line| format!("{line}\n")).collect()
@@ -127,10 +126,6 @@ pub(crate) fn filled(text: &str, width: usize) -> String {
 
 fn cleaned(cell: &str) -> String {
     harmless(cell).replace('\t', " ")
-}
-
-fn length(text: &str) -> usize {
-    text.chars().count()
 }
 
 /// Lines of at most `width` characters, broken between words; a longer word is broken where it must be.
@@ -161,10 +156,17 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// A word that is too long as what fits and the rest, divided behind a mark if there is one; `None` if all of it fits.
 fn broken(word: &str, width: usize) -> Option<(&str, &str)> {
-    let (end, _) = word.char_indices().nth(width)?;
+    let mut taken = 0;
+    let (end, _) = word.char_indices().find(|(_, c)| {
+        taken += columns_of(*c);
+        taken > width
+    })?;
+    // A character that is wider than the line has one to itself.
+    let end = end.max(word.chars().next().map_or(1, char::len_utf8)).min(word.len());
     let (head, _) = word.split_at_checked(end)?;
     let mark = head.rfind(['/', '-', '_', '.']).map(|at| at + 1).filter(|at| *at > end / 2);
-    word.split_at_checked(mark.unwrap_or(end))
+    let (head, rest) = word.split_at_checked(mark.unwrap_or(end))?;
+    (!rest.is_empty()).then_some((head, rest))
 }
 
 #[cfg(test)]

@@ -1,24 +1,21 @@
 //! Recording.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use attache_transport::cassette::{
-    Cassette, CassetteError, Interaction, RecordedBody, RecordedCall, RecordedResponse,
-};
-use attache_transport::{Hook, HttpClient, Redactor, RequestParts};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use super::{address, cleaned};
-use crate::double::lock;
+use super::{Cassette, CassetteError, Interaction, RecordedBody, RecordedCall, RecordedResponse};
+use crate::client::{Hook, HttpClient};
+use crate::redact::{Redactor, shown_url};
+use crate::request::RequestParts;
 
 /// The headers that are kept; whatever else a request or an answer carries stays out of a recording.
 const OF_REQUESTS: [&str; 4] = ["content-type", "accept", "anthropic-version", "anthropic-beta"];
 const OF_ANSWERS: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
 
-/// Records what a model's provider is asked and what it answers, for a [`Player`](crate::Player) and for
-/// `attache replay`.
+/// Records what a model's provider is asked and what it answers, for a player of tests and for `attache replay`.
 ///
 /// Secrets stay out: of headers only those are kept that describe content, the host and the values of the query are
 /// left out, and the credentials of the request, words that look like a key, and the secrets that it is told of are
@@ -28,15 +25,14 @@ const OF_ANSWERS: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", 
 /// Gemini, whose answers name the next address in a header.
 ///
 /// ```no_run
-/// use attache_anthropic::Anthropic;
-/// use attache_testkit::{Fixed, Recorder};
+/// use attache_transport::cassette::Recorder;
 ///
-/// # async fn record() -> Result<(), Box<dyn std::error::Error>> {
-/// let _fixed = Fixed::new();
+/// # fn record() -> Result<(), Box<dyn std::error::Error>> {
 /// let recorder = Recorder::new("anthropic");
-/// let model = Anthropic::from_env("claude-sonnet-4-5")?.with_http(recorder.client());
-/// // … run the agent …
+/// let client = recorder.client();
+/// // … a model asks over this client …
 /// recorder.save("tests/cassettes/rent.json")?;
+/// # let _ = client;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
@@ -102,7 +98,7 @@ impl Recorder {
     pub fn cassette(&self) -> Result<Cassette, CassetteError> {
         let recorded = lock(&self.tape.0);
         let own: Vec<Redactor> = recorded.taken.iter().map(|taken| taken.request.redactor()).collect();
-        let clean = |text: &str| cleaned(text, own.iter().chain([&recorded.told]));
+        let clean = |text: &str| redacted(text, own.iter().chain([&recorded.told]));
         let mut cassette = Cassette::new(&recorded.api);
         for (number, taken) in recorded.taken.iter().enumerate() {
             let body = |bytes: &[u8]| match std::str::from_utf8(bytes) {
@@ -116,7 +112,8 @@ impl Recorder {
                     Err(CassetteError::Invalid { interaction: number, problem })
                 }
             };
-            let mut call = RecordedCall::new(taken.request.method.as_str(), address(&taken.request, clean));
+            let mut call =
+                RecordedCall::new(taken.request.method.as_str(), recorded_address(&taken.request, clean));
             let shown = taken.request.shown_headers();
             call.headers = kept(shown.filter(|(name, _)| OF_REQUESTS.contains(name)), clean);
             call.body = body(&taken.request.body.to_vec())?;
@@ -136,6 +133,23 @@ impl Recorder {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), CassetteError> {
         self.cassette()?.save(path)
     }
+}
+
+/// The address of a request as recordings have it: without scheme and host, which may tell whose account it is, and
+/// without the values of its query.
+pub fn recorded_address(request: &RequestParts, clean: impl Fn(&str) -> String) -> String {
+    let url = shown_url(&request.url);
+    let rest = url.split_once("://").map_or(&*url, |(_, rest)| rest);
+    clean(rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"))
+}
+
+/// A text without what any of the redactors removes.
+pub fn redacted<'r>(text: &str, redactors: impl IntoIterator<Item = &'r Redactor>) -> String {
+    redactors.into_iter().fold(text.to_owned(), |text, redactor| redactor.redact(&text).into_owned())
+}
+
+fn lock(recorded: &Mutex<Recorded>) -> MutexGuard<'_, Recorded> {
+    recorded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn kept<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>, clean: impl Fn(&str) -> String) -> HeaderMap {

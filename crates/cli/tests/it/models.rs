@@ -1,20 +1,11 @@
 //! `attache models --refresh`: lists as servers send them, and a file that says of unknown models what their server says.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a broken expectation is a failed test"
-)]
-
-mod common;
-
 use std::process::Output;
 
-use common::attache;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::common::attache;
 
 /// Runs the command against a server, with one variable.
 async fn refreshed(server: &MockServer, base: &str, key: (&str, &str), arguments: &[&str]) -> Output {

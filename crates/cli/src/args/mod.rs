@@ -1,21 +1,39 @@
 //! The command line.
 
+mod ask;
+#[cfg(feature = "chat")]
+mod choice;
+#[cfg(feature = "chat")]
+mod kept;
+mod value;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::exit::{CODES, DOCTOR_CODES};
+use crate::show::style::When;
+
+pub(crate) use ask::{Ask, Chosen, Opened, Shown};
+#[cfg(feature = "chat")]
+pub(crate) use choice::Choice;
+#[cfg(feature = "chat")]
+pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand};
 
 /// Agents whose tools return documents.
 #[derive(Debug, Parser)]
 #[command(name = "attache", version, after_help = CODES)]
 pub(crate) struct Args {
-    /// A TOML file with servers, names for models, and what is known of models; see the guide
+    /// A TOML file with servers, names for models, prices, and what is known of models, instead of the user's own
+    /// `config.toml`; see the guide
     #[arg(long, global = true, value_name = "FILE", env = "ATTACHE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     /// A TOML file with what is known of models, on top of the bundled table; see the guide
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) capabilities: Option<PathBuf>,
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE count too
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -23,7 +41,16 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Answer a question from the files in a folder
-    Ask(Ask),
+    Ask(Box<Ask>),
+    /// Talk with a model about your files, in a session that is kept
+    #[cfg(feature = "chat")]
+    Chat(Box<Chat>),
+    /// Go on with a session, and with an answer that was not finished
+    #[cfg(feature = "chat")]
+    Resume(Box<Resume>),
+    /// List, show, search, export and delete sessions
+    #[cfg(feature = "chat")]
+    Sessions(Sessions),
     /// Print the exact HTTP request that a conversation would cause, without sending it
     Wire(Wire),
     /// Print what recorded replies of providers say, as our decoders understand them
@@ -32,49 +59,19 @@ pub(crate) enum Command {
     Models(Models),
     /// Probe a model's endpoint, and print what works beside what is known of the model
     Doctor(Doctor),
-    /// Print what each of several models would see of the documents of a conversation, and why
+    /// Print what each of several models would see of the documents of a conversation, or of files, and why
     Explain(Explain),
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = CODES)]
-pub(crate) struct Ask {
-    /// The question
-    pub(crate) question: String,
-    /// Folders and files that the model may list and read; nothing else is opened
-    #[arg(long, value_name = "PATH", num_args = 1.., default_value = ".")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Documents at public addresses, attached to the question; nothing else is fetched
-    #[arg(long, value_name = "URL", num_args = 1..)]
-    pub(crate) fetch: Vec<String>,
-    /// The model, as PROVIDER/MODEL: offline/extractive needs no key and no network
-    #[arg(long, value_name = "PROVIDER/MODEL", default_value = "offline/extractive")]
-    pub(crate) model: String,
-    /// The address of the model's API, if it is not the usual one
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Instructions for the model, instead of the usual ones
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
-    /// Print every event as one JSON line on stdout
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The most model calls
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_steps: u32,
-    /// The most bytes of one file that is read
-    #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
-    pub(crate) max_file_bytes: u64,
-    /// Show the model's reasoning on stderr
-    #[arg(long)]
-    pub(crate) thinking: bool,
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Wire {
     /// The model, as PROVIDER/MODEL
-    #[arg(long, value_name = "PROVIDER/MODEL", required_unless_present = "example")]
+    #[arg(short, long, value_name = "PROVIDER/MODEL", required_unless_present = "example")]
     pub(crate) model: Option<String>,
     /// Ask for a streamed reply
     #[arg(long)]
@@ -127,7 +124,7 @@ pub(crate) struct Models {
 #[command(after_help = DOCTOR_CODES)]
 pub(crate) struct Doctor {
     /// The model, as PROVIDER/MODEL
-    #[arg(long, value_name = "PROVIDER/MODEL")]
+    #[arg(short, long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: String,
     /// The address of the model's API, if it is not the usual one
     #[arg(long, value_name = "URL")]
@@ -152,13 +149,23 @@ pub(crate) struct Doctor {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Explain {
-    /// The conversation, in its exported form; - reads it from stdin
-    #[arg(value_name = "CONVERSATION")]
-    pub(crate) file: PathBuf,
+    /// A conversation in its exported form, such as `ask --save` writes it, or documents, as if a tool had returned
+    /// them; - reads a conversation from stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// A model to compare, as PROVIDER/MODEL; give it several times
-    #[arg(long = "model", value_name = "PROVIDER/MODEL", required = true)]
+    #[arg(short = 'm', long = "model", value_name = "PROVIDER/MODEL", required = true)]
     pub(crate) models: Vec<String>,
+    /// Take the documents as attached by the user, not as returned by a tool
+    #[arg(long)]
+    pub(crate) attached: bool,
     /// Print JSON lines: one for each document and model
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
 }

@@ -1,15 +1,5 @@
 //! `attache explain` over the sample conversation. A change here is one for everybody who reads it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a broken expectation is a failed test"
-)]
-
-mod common;
-
 use std::process::Output;
 
 use serde_json::Value;
@@ -18,7 +8,7 @@ const SAMPLE: &str = "docs/examples/conversation.json";
 const MODELS: [&str; 3] = ["openai-chat/gpt-4.1", "anthropic/claude-opus-4-8", "llamacpp/some-model"];
 
 fn attache(arguments: &[&str], columns: &str) -> Output {
-    common::attache(arguments).env("COLUMNS", columns).output().unwrap()
+    crate::common::attache(arguments).env("COLUMNS", columns).output().unwrap()
 }
 
 fn explained(columns: &str, more: &[&str]) -> String {
@@ -67,7 +57,7 @@ fn wrong_arguments_and_files_are_reported() {
     let cases: [(&[&str], i32, &str); 4] = [
         (&["explain", SAMPLE, "--model", "antropic/x"], 3, "did you mean anthropic/x"),
         (&["explain", "no-such.json", "--model", "openai/gpt-4.1"], 1, "no-such.json"),
-        (&["explain", "Cargo.toml", "--model", "openai/gpt-4.1"], 1, "not a conversation"),
+        (&["explain", "docs", "--model", "openai/gpt-4.1"], 1, "a folder cannot be attached"),
         (&["explain", SAMPLE], 2, "--model"),
     ];
     for (arguments, code, word) in cases {
@@ -76,4 +66,28 @@ fn wrong_arguments_and_files_are_reported() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
         assert!(told.contains(word) && output.stdout.is_empty(), "{arguments:?}: {told}");
     }
+}
+
+#[test]
+fn plain_files_are_explained_as_results_of_a_tool_or_as_attached() {
+    let pdf = "docs/examples/inbox/invoice-2026-0417.pdf";
+    let files = [
+        "explain",
+        pdf,
+        "docs/examples/inbox/expenses-2026-spring.csv",
+        "--json",
+        "-m",
+        "openai-chat/gpt-4.1",
+    ];
+    let seen = |more: &[&str]| -> Vec<(String, String)> {
+        let output = attache(&[&files[..], more].concat(), "80");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let word = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+        lines.map(|line| (word(&line, "from"), word(&line, "outcome"))).collect()
+    };
+    let pairs =
+        |from: &str, outcomes: [&str; 2]| outcomes.map(|outcome| (from.to_owned(), outcome.to_owned()));
+    assert_eq!(seen(&[]), pairs("tool", ["synthetic", "text"]));
+    assert_eq!(seen(&["--attached"]), pairs("author", ["native", "text"]));
 }

@@ -1,0 +1,89 @@
+//! A run shown to its end.
+
+use std::time::Duration;
+
+use attache_agent::{AgentRun, EndReason, EventKind, Outcome, RunError};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::exit::Exit;
+use crate::json;
+use crate::model;
+use crate::output::{answer, fail, line, with_causes, written};
+use crate::show::terminal::Terminal;
+use crate::show::watch::Notice;
+
+/// The time between two looks at what is waited for.
+const TICK: Duration = Duration::from_millis(200);
+
+/// The end of a run that was shown.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    pub(crate) exit: Exit,
+    /// `None` if nobody reads any more.
+    pub(crate) result: Option<Result<Box<Outcome>, RunError>>,
+}
+
+/// Shows the run to its end. Ctrl-C cancels it: what was said so far stays, and the end is told.
+pub(crate) async fn follow(
+    mut run: AgentRun,
+    terminal: &mut Terminal,
+    notices: &mut UnboundedReceiver<Notice>,
+    as_json: bool,
+) -> Followed {
+    let control = run.control();
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut listening = true;
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let event = tokio::select! {
+            biased;
+            signal = &mut interrupted, if listening => {
+                listening = false;
+                if signal.is_ok() {
+                    control.cancel_because("Ctrl-C");
+                }
+                continue;
+            }
+            Some(notice) = notices.recv() => {
+                terminal.notice(notice);
+                continue;
+            }
+            event = run.next() => event,
+            _ = ticks.tick(), if terminal.is_waiting() => {
+                terminal.tick();
+                continue;
+            }
+        };
+        let Some(event) = event else {
+            fail("the run ended without an end");
+            return Followed { exit: Exit::Failed, result: None };
+        };
+        let shown = terminal.show(&event);
+        let shown = if as_json { shown.and_then(|()| answer(&json::line(&event))) } else { shown };
+        if shown.is_err() {
+            return Followed { exit: written(shown), result: None };
+        }
+        if let EventKind::Finished(result) = event.kind {
+            return Followed { exit: conclude(&result), result: Some(result) };
+        }
+    }
+}
+
+fn conclude(result: &Result<Box<Outcome>, RunError>) -> Exit {
+    match result {
+        Ok(outcome) => match outcome.reason {
+            EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => Exit::Done,
+            EndReason::Cancelled => Exit::Cancelled,
+            _ => Exit::Incomplete,
+        },
+        Err(error) => {
+            fail(&with_causes(error));
+            if let Some(advice) = error.provider_error().and_then(model::advice) {
+                line(&format!("        {advice}"));
+            }
+            Exit::Failed
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `attache ask`: the main job.
+
+mod attached;
+mod build;
+mod dry_run;
+mod follow;
+mod save;
+
+use attache_agent::OutputSpec;
+use attache_core::{OutputSchema, UserMessage, UserPart};
+use attache_models::Registry;
+use attache_transport::cassette::Recorder;
+use serde_json::{Value, json};
+
+use crate::args::{Ask, Shown};
+use crate::config::Config;
+use crate::exit::Exit;
+#[cfg(feature = "chat")]
+use crate::kept::{self, Kept};
+use crate::model::{self, SetupError};
+use crate::output::{answer, fail, line, written};
+use crate::show::style::When;
+use crate::show::terminal::Terminal;
+use crate::show::watch::Watch;
+
+pub(crate) use attached::{Attachments, file, piped_in};
+pub(crate) use build::{Wanted, build, folders};
+pub(crate) use follow::{Followed, follow};
+#[cfg(feature = "chat")]
+pub(crate) use save::exported;
+
+/// Runs the command.
+pub(crate) async fn run(ask: Ask, registry: &Registry, config: &Config, color: When) -> Exit {
+    match prepared(ask, registry, config, color).await {
+        Ok(exit) => exit,
+        Err((ask_json, exit, problem)) => {
+            if ask_json {
+                let told = json!({ "type": "error", "message": problem, "exit_code": exit.code() });
+                let _unwritten = answer(&format!("{told}\n"));
+            }
+            fail(&problem);
+            exit
+        }
+    }
+}
+
+type Failed = (bool, Exit, String);
+
+async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -> Result<Exit, Failed> {
+    let as_json = ask.json;
+    let setup = |error: SetupError| (as_json, Exit::Setup, error.to_string());
+    let usage = |problem: String| (as_json, Exit::Usage, problem);
+    let (watch, mut notices) = Watch::new();
+    let name = model::chosen(registry, ask.model.name.as_deref());
+    let recorder = ask.record.as_ref().map(|_| Recorder::new(name.split('/').next().unwrap_or_default()));
+    let registry =
+        model::at(&model::watched(registry, watch, recorder.as_ref()), ask.model.base_url.as_deref());
+    let spec = ask.schema.as_deref().map(schema).transpose().map_err(usage)?;
+    let (question, attachments) = question(&ask).await.map_err(setup)?;
+    let folders = folders(&ask.opened, attachments.is_empty()).await.map_err(setup)?;
+    if ask.dry_run {
+        let told = dry_run::told(&ask, name, &question, &folders, &registry, config).await.map_err(setup)?;
+        return Ok(written(answer(&told)));
+    }
+    let mut wanted = Wanted::new(name, &ask.model, config);
+    wanted.fetches = attachments.has_addresses();
+    #[cfg(feature = "chat")]
+    let kept = match ask.kept.is_chosen() {
+        true => Some(Kept::open().await.map_err(setup)?),
+        false => None,
+    };
+    #[cfg(feature = "chat")]
+    {
+        wanted.documents = kept.as_ref().map(Kept::documents);
+    }
+    let agent = build(&wanted, &folders, &registry).map_err(setup)?;
+    if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
+        line(&notice);
+    }
+    #[cfg(feature = "chat")]
+    let run = match &kept {
+        Some(kept) => {
+            let session = kept::chosen(&kept.sessions(agent.clone()), &ask.kept).await.map_err(setup)?;
+            if !ask.shown.quiet {
+                line(&format!("· in the session {}", session.id()));
+            }
+            session.run(question)
+        }
+        None => agent.run(question),
+    };
+    #[cfg(not(feature = "chat"))]
+    let run = agent.run(question);
+    let run = match spec {
+        Some(spec) => run.with_output(spec),
+        None => run,
+    };
+    // Programs that read events read no lines for people.
+    let shown = Shown { quiet: ask.shown.quiet || ask.json, ..ask.shown };
+    let mut terminal = Terminal::new(shown, color, config.prices.as_ref());
+    if ask.json || ask.schema.is_some() {
+        terminal = terminal.without_answer();
+    }
+    let Followed { mut exit, result } = follow(run, &mut terminal, &mut notices, ask.json).await;
+    if let Some(result) = &result {
+        let outcome = result.as_deref().unwrap_or_else(|error| error.partial());
+        if let (Some(Ok(value)), false) = (outcome.structured.as_deref(), ask.json) {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            exit = exit.and(written(answer(&format!("{text}\n"))) == Exit::Done);
+        }
+        if let Some(file) = &ask.save {
+            let saved = save::conversation(file, outcome, &agent, wanted.documents.as_deref()).await;
+            exit = exit.and(saved.inspect_err(|problem| fail(problem)).is_ok());
+        }
+    }
+    if let (Some(recorder), Some(file)) = (recorder, &ask.record) {
+        exit = exit.and(recorder.save(file).inspect_err(|error| fail(&error.to_string())).is_ok());
+    }
+    Ok(exit)
+}
+
+/// The user's question, with the documents that they attach.
+async fn question(ask: &Ask) -> Result<(UserMessage, Attachments), SetupError> {
+    let asks_stdin = ask.question == "-";
+    let mut named = ask.attach.clone();
+    let names_stdin = named.iter().any(|name| name == "-");
+    if asks_stdin && names_stdin {
+        return Err(SetupError::new("stdin cannot be the question and a document"));
+    }
+    if !asks_stdin && !names_stdin && piped_in() {
+        named.push(attached::PIPED.to_owned());
+    }
+    let attachments = Attachments::read(&named, ask.opened.max_file_bytes).await?;
+    let text = match asks_stdin {
+        true => attached::question_from_stdin(ask.opened.max_file_bytes).await?,
+        false => ask.question.clone(),
+    };
+    let documents = attachments.documents().map(|document| Some(UserPart::Document(document.clone())));
+    Ok((UserMessage::new([UserPart::text(text.as_str())].into_iter().chain(documents)), attachments))
+}
+
+/// The value that is asked for.
+fn schema(text: &str) -> Result<OutputSpec, String> {
+    let wrong = |problem: String| format!("--schema: {problem}");
+    let read = match text.trim_start().starts_with('{') {
+        true => text.to_owned(),
+        false => std::fs::read_to_string(text).map_err(|error| wrong(format!("{text}: {error}")))?,
+    };
+    let schema: Value = serde_json::from_str(&read).map_err(|error| wrong(error.to_string()))?;
+    if !schema.is_object() {
+        return Err(wrong("a schema is an object".to_owned()));
+    }
+    Ok(OutputSpec::new(OutputSchema::from(schema)))
+}

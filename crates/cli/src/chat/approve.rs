@@ -1,0 +1,80 @@
+//! What a run asks the user in its middle.
+
+use attache_agent::{ApprovalRequest, Decision, DeferredRequest};
+use serde_json::Value;
+
+use super::reader::{Line, Reader};
+use crate::output::{harmless, line, short};
+use crate::show::style::Style;
+
+/// The text that the model reads where the user gives none.
+const DECLINED: &str = "the user declined";
+
+/// Asks about a call; `None` if the user leaves it open.
+pub(super) async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> Option<Decision> {
+    let arguments = request.call.arguments.raw();
+    line(&format!(
+        "{} {} {}",
+        style.asks("?"),
+        style.bold(harmless(&request.call.name)),
+        short(arguments, 300)
+    ));
+    if let Some(reason) = &request.reason {
+        line(&style.dim(format!("  {}", short(reason, 300))));
+    }
+    loop {
+        let answer = match reader.read("run it? [y]es, [n]o, [a]lways, [e]dit, [w]hy: ", "", false).await {
+            Line::Said(answer) => answer.to_lowercase(),
+            Line::Interrupted | Line::End => return None,
+        };
+        match answer.as_str() {
+            "y" | "yes" => return Some(Decision::Approve),
+            "a" | "always" => return Some(Decision::ApproveAlways),
+            "n" | "no" => {
+                return Some(Decision::Deny(
+                    match reader.read("why not? (for the model) ", "", false).await {
+                        Line::Said(text) if !text.is_empty() => text,
+                        _ => DECLINED.to_owned(),
+                    },
+                ));
+            }
+            "e" | "edit" => match reader.read("arguments: ", arguments, false).await {
+                Line::Said(text) => match serde_json::from_str::<Value>(&text) {
+                    Ok(arguments) if arguments.is_object() => return Some(Decision::Edit(arguments)),
+                    Ok(_) => line(&style.bad("  arguments are an object, {…}")),
+                    Err(error) => line(&style.bad(format!("  {error}"))),
+                },
+                Line::Interrupted | Line::End => {}
+            },
+            "w" | "why" => {
+                let pretty = serde_json::from_str::<Value>(arguments)
+                    .and_then(|arguments| serde_json::to_string_pretty(&arguments))
+                    .unwrap_or_else(|_| arguments.to_owned());
+                let reason = request.reason.as_deref().unwrap_or("the tool itself asks before each call");
+                line(&style.dim(format!("  {}\n{}", harmless(reason), harmless(&pretty))));
+            }
+            _ => line(&style.dim("  y, n, a, e or w; Ctrl-C leaves it open")),
+        }
+    }
+}
+
+/// Asks what the model wants to know; `None` if the user leaves it open.
+pub(super) async fn reply(request: &DeferredRequest, reader: &Reader, style: Style) -> Option<Value> {
+    let question = request.deferred.prompt.as_deref().unwrap_or("the model waits for an answer");
+    line(&format!("{} {}", style.asks("?"), harmless(question)));
+    let choices =
+        request.deferred.schema.as_ref().and_then(|schema| schema.get("enum")).and_then(Value::as_array);
+    let choices: Vec<&str> = choices.into_iter().flatten().filter_map(Value::as_str).collect();
+    for (number, choice) in choices.iter().enumerate() {
+        line(&format!("  {}. {}", number + 1, harmless(choice)));
+    }
+    loop {
+        let Line::Said(answer) = reader.read("answer: ", "", false).await else { return None };
+        let by_number = answer.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
+        match by_number.copied().or_else(|| choices.iter().copied().find(|choice| *choice == answer)) {
+            Some(choice) => return Some(choice.into()),
+            None if choices.is_empty() && !answer.is_empty() => return Some(answer.into()),
+            None => line(&style.dim("  name one of them, or its number; Ctrl-C leaves it open")),
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! `attache chat`: a conversation that goes on.
+
+mod approve;
+mod command;
+mod dropped;
+mod reader;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use attache_agent::{Agent, Outcome, RunInput, Session, Sessions};
+use attache_core::{Document, Message, Usage, UserMessage, UserOrigin, UserPart};
+use attache_models::Registry;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::args::{self, Choice};
+use crate::ask::{Attachments, Wanted, build, exported, folders, follow};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::files::Folders;
+use crate::kept::{self, Kept};
+use crate::model::{self, SetupError};
+use crate::output::{answer, fail, line, short, written};
+use crate::show::style::{Style, When};
+use crate::show::terminal::{Terminal, grouped};
+use crate::show::watch::{Notice, Watch};
+use command::Command;
+use reader::{Line, Reader};
+
+/// Runs the command.
+pub(crate) async fn run(chat: args::Chat, registry: &Registry, config: &Config, color: When) -> Exit {
+    done(begin(chat, registry, config, color).await).await
+}
+
+/// Goes on with a session, and with its last run if that did not come to its end.
+pub(crate) async fn resume(resume: args::Resume, registry: &Registry, config: &Config, color: When) -> Exit {
+    let args::Resume { id, opened, model, shown, ask_first } = resume;
+    let kept = Choice { last: id.is_none(), session: id };
+    let known = kept.clone();
+    let chat = args::Chat { opened, model, shown, kept, ask_first };
+    let mut chat = match begin(chat, registry, config, color).await {
+        Ok(chat) => chat,
+        Err(error) => return done(Err(error)).await,
+    };
+    if known.session.is_some() && chat.is_new() {
+        return done(Err(SetupError::new("there is no such session; `attache sessions list` names them")))
+            .await;
+    }
+    if let Err(error) = chat.go_on().await {
+        return done(Err(error)).await;
+    }
+    done(Ok(chat)).await
+}
+
+async fn done(chat: Result<Chat<'_>, SetupError>) -> Exit {
+    let result = match chat {
+        Ok(mut chat) => chat.talk().await,
+        Err(error) => Err(error),
+    };
+    result.unwrap_or_else(|error| {
+        fail(&error.to_string());
+        Exit::Setup
+    })
+}
+
+struct Chat<'c> {
+    arguments: args::Chat,
+    registry: Registry,
+    config: &'c Config,
+    style: Style,
+    color: When,
+    folders: Option<Arc<Folders>>,
+    kept: Kept,
+    agent: Agent,
+    sessions: Sessions,
+    session: Session,
+    /// Documents for the next question.
+    attached: Vec<Document>,
+    /// What the next question follows, where it is not what the session holds.
+    before: Vec<Arc<Message>>,
+    spent: Usage,
+    money: f64,
+    /// True if the last run of the session may wait for the user.
+    may_be_open: bool,
+    /// False if something was spent that has no price.
+    has_all_prices: bool,
+    terminal: Terminal,
+    notices: UnboundedReceiver<Notice>,
+    reader: Reader,
+}
+
+async fn begin<'c>(
+    arguments: args::Chat,
+    registry: &Registry,
+    config: &'c Config,
+    color: When,
+) -> Result<Chat<'c>, SetupError> {
+    let (watch, notices) = Watch::new();
+    let name = model::chosen(registry, arguments.model.name.as_deref()).to_owned();
+    let registry = model::at(&model::watched(registry, watch, None), arguments.model.base_url.as_deref());
+    let kept = Kept::open().await?;
+    let folders = folders(&arguments.opened, true).await?;
+    let agent = agent(&name, &arguments, &folders, &registry, config, &kept)?;
+    let sessions = kept.sessions(agent.clone());
+    let session = kept::chosen(&sessions, &arguments.kept).await?;
+    let terminal = Terminal::new(arguments.shown, color, config.prices.as_ref()).in_chat();
+    let style = Style::of_stderr(color);
+    let reader = Reader::new(style, kept.folder().join("history.txt")).map_err(SetupError::new)?;
+    Ok(Chat {
+        arguments,
+        registry,
+        config,
+        style,
+        color,
+        folders,
+        kept,
+        agent,
+        sessions,
+        session,
+        attached: Vec::new(),
+        before: Vec::new(),
+        spent: Usage::default(),
+        money: 0.0,
+        may_be_open: true,
+        has_all_prices: true,
+        terminal,
+        notices,
+        reader,
+    })
+}
+
+fn agent(
+    name: &str,
+    arguments: &args::Chat,
+    folders: &Option<Arc<Folders>>,
+    registry: &Registry,
+    config: &Config,
+    kept: &Kept,
+) -> Result<Agent, SetupError> {
+    let mut wanted = Wanted::new(name, &arguments.model, config);
+    (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+    // The offline model asks nobody anything.
+    (wanted.asks_first, wanted.asks_user) = (arguments.ask_first, name != model::OFFLINE);
+    build(&wanted, folders, registry)
+}
+
+impl Chat<'_> {
+    fn is_new(&self) -> bool {
+        self.session.state() == attache_agent::SessionState::New
+    }
+
+    /// Reads and answers until the user leaves.
+    async fn talk(&mut self) -> Result<Exit, SetupError> {
+        self.welcome().await?;
+        loop {
+            let said = match self.reader.read("› ", "", true).await {
+                Line::Said(said) => said,
+                Line::Interrupted => {
+                    self.note("· Ctrl-D or /quit leaves");
+                    continue;
+                }
+                Line::End => break,
+            };
+            if said.trim().is_empty() {
+                continue;
+            }
+            match Command::parse(&said) {
+                Some(Ok(Command::Quit)) => break,
+                Some(Ok(command)) => {
+                    if let Err(error) = self.obey(command).await {
+                        fail(&error.to_string());
+                    }
+                }
+                Some(Err(problem)) => line(&self.style.bad(problem)),
+                None => match dropped::only_files(&said) {
+                    Some(files) => {
+                        for file in files {
+                            self.attach(&file.to_string_lossy()).await;
+                        }
+                    }
+                    None => {
+                        self.ask(&said).await;
+                    }
+                },
+            }
+        }
+        self.note(&format!("· `attache chat -c` goes on with this session, {}", self.session.id()));
+        Ok(Exit::Done)
+    }
+
+    async fn welcome(&mut self) -> Result<(), SetupError> {
+        if let Some(notice) = model::notice(self.agent.model().id()) {
+            self.note(&notice);
+        }
+        if self.is_new() {
+            self.note("· a new session; /help says what there is");
+            return Ok(());
+        }
+        let said = kept::said(&self.history().await?);
+        self.note(&format!("· going on with {}", self.session.id()));
+        let last = said.get(said.len().saturating_sub(2)..).unwrap_or_default();
+        // Nobody reads where it cannot be written.
+        let _unwritten = answer(&kept::shown(last, Style::of_stdout(self.color)));
+        Ok(())
+    }
+
+    fn note(&self, text: &str) {
+        if !self.arguments.shown.quiet {
+            line(&self.style.dim(text));
+        }
+    }
+
+    async fn history(&self) -> Result<Vec<Arc<Message>>, SetupError> {
+        if !self.before.is_empty() {
+            return Ok(self.before.clone());
+        }
+        self.session.history().await.map_err(|error| kept::failed(&error))
+    }
+
+    /// Asks the model, once nothing of the session's last run is open.
+    async fn ask(&mut self, question: &str) -> Exit {
+        if std::mem::take(&mut self.may_be_open) && self.go_on().await.is_err() | self.may_be_open {
+            return Exit::Incomplete;
+        }
+        let documents =
+            std::mem::take(&mut self.attached).into_iter().map(|document| Some(UserPart::Document(document)));
+        let question = UserMessage::new([UserPart::text(question)].into_iter().chain(documents));
+        let question = Message::User(question).shared();
+        let before = std::mem::take(&mut self.before);
+        let input = RunInput::new(before.into_iter().chain([question]));
+        self.follow(self.session.run(input)).await
+    }
+
+    /// Goes on with the last run of the session, if it did not come to its end.
+    async fn go_on(&mut self) -> Result<(), SetupError> {
+        let runs = self.session.runs().await.map_err(|error| kept::failed(&error))?;
+        let last = self.session.last().await.map_err(|error| kept::failed(&error))?;
+        let waits = last.is_some_and(|last| !last.pending.is_empty());
+        if waits || runs.last().is_some_and(|run| run.ended.is_none()) {
+            self.note("· the last answer was not finished; going on with it");
+            self.follow(self.session.resume()).await;
+        }
+        Ok(())
+    }
+
+    /// Shows a run, and asks the user what it asks, until it ends.
+    async fn follow(&mut self, mut run: attache_agent::AgentRun) -> Exit {
+        loop {
+            self.terminal.begin();
+            let followed = follow(run, &mut self.terminal, &mut self.notices, false).await;
+            let outcome = match &followed.result {
+                Some(Ok(outcome)) => outcome,
+                Some(Err(error)) => {
+                    self.spend(error.partial());
+                    return followed.exit;
+                }
+                None => return followed.exit,
+            };
+            self.spend(outcome);
+            if outcome.approvals.is_empty() && outcome.deferred.is_empty() {
+                return followed.exit;
+            }
+            run = self.session.resume();
+            for request in &outcome.approvals {
+                let Some(decision) = approve::decision(request, &self.reader, self.style).await else {
+                    self.note(
+                        "· left open: you are asked again before the next question, and by `attache resume`",
+                    );
+                    self.may_be_open = true;
+                    return Exit::Incomplete;
+                };
+                run = run.decide(&request.id, "the user", decision);
+            }
+            for request in &outcome.deferred {
+                let Some(reply) = approve::reply(request, &self.reader, self.style).await else {
+                    self.note(
+                        "· left open: you are asked again before the next question, and by `attache resume`",
+                    );
+                    self.may_be_open = true;
+                    return Exit::Incomplete;
+                };
+                run = run.reply(&request.call.id, reply);
+            }
+        }
+    }
+
+    fn spend(&mut self, outcome: &Outcome) {
+        self.spent.add(&outcome.usage);
+        self.money += outcome.cost.known.units();
+        self.has_all_prices &= outcome.cost.is_complete();
+    }
+
+    async fn attach(&mut self, name: &str) {
+        let named = [name.to_owned()];
+        match Attachments::read(&named, self.arguments.opened.max_file_bytes).await {
+            Ok(read) => {
+                for document in read.documents() {
+                    self.note(&format!("· attached {}", kept::name(document)));
+                    self.attached.push(document.clone());
+                }
+            }
+            Err(error) => fail(&error.to_string()),
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), SetupError> {
+        match command {
+            Command::Help => print(&command::help()),
+            Command::Attach(name) => self.attach(&name).await,
+            Command::Model(None) => print(&format!("{}\n", self.agent.model().id())),
+            Command::Model(Some(name)) => self.change_model(&name).await?,
+            Command::Tools => {
+                let manager = self.agent.tool_manager().await;
+                let tools = manager.map_err(|error| SetupError::new(error.to_string()))?.tools();
+                let lines = tools
+                    .iter()
+                    .map(|(_, tool)| format!("  {:<14} {}\n", tool.name(), short(tool.description(), 100)));
+                print(&lines.collect::<String>());
+            }
+            Command::History => {
+                let said = kept::said(&self.history().await?);
+                print(&kept::shown(&said, Style::of_stdout(self.color)));
+            }
+            Command::Save(file) => {
+                let documents = self.kept.documents();
+                let text = exported(&self.history().await?, &self.agent, Some(&*documents)).await;
+                let text = text.map_err(SetupError::new)?;
+                let saved = tokio::fs::write(Path::new(&file), text).await;
+                saved.map_err(|error| SetupError::new(format!("{file}: {error}")))?;
+                self.note(&format!("· saved to {file}"));
+            }
+            Command::New => {
+                self.session = kept::opened(&self.sessions, None).await?;
+                self.before.clear();
+                self.may_be_open = false;
+                self.note("· a new session");
+            }
+            Command::Sessions => {
+                let all = kept::all(&self.sessions).await?;
+                print(&kept::table(&all).render(crate::show::width::terminal_width()));
+            }
+            Command::Undo => self.undo().await?,
+            Command::Cost => {
+                let count = |tokens: Option<u64>| grouped(tokens.unwrap_or(0));
+                let (input, output) = (count(self.spent.input_tokens), count(self.spent.output_tokens));
+                let money = match &self.config.prices {
+                    Some(prices) => {
+                        let about = if self.has_all_prices { "" } else { "at least " };
+                        format!(", {about}{} {:.4}", prices.currency(), self.money)
+                    }
+                    None => ", and no [prices] to count money by".to_owned(),
+                };
+                print(&format!("{input} tokens in, {output} out{money}\n"));
+            }
+            Command::Quit => {}
+        }
+        Ok(())
+    }
+
+    async fn change_model(&mut self, name: &str) -> Result<(), SetupError> {
+        let agent = agent(name, &self.arguments, &self.folders, &self.registry, self.config, &self.kept)?;
+        self.sessions = self.sessions.with_agent(agent.clone());
+        self.agent = agent;
+        self.session = kept::opened(&self.sessions, Some(self.session.id().as_str())).await?;
+        self.note(&format!("· {} answers from now on", self.agent.model().id()));
+        Ok(())
+    }
+
+    /// Takes the last question back: the next one begins a session of its own, with what was said before.
+    async fn undo(&mut self) -> Result<(), SetupError> {
+        let mut history = self.history().await?;
+        let is_question = |message: &Arc<Message>| matches!(&**message, Message::User(user) if user.origin == UserOrigin::Author);
+        let Some(last) = history.iter().rposition(is_question) else {
+            self.note("· there is nothing to take back");
+            return Ok(());
+        };
+        history.truncate(last);
+        history.retain(|message| !matches!(&**message, Message::System(_)));
+        self.session = kept::opened(&self.sessions, None).await?;
+        (self.before, self.may_be_open) = (history, false);
+        self.note("· taken back; the next question goes on from there, in a session of its own");
+        Ok(())
+    }
+}
+
+/// Prints what a command says.
+fn print(text: &str) {
+    let _told = written(answer(text));
+}

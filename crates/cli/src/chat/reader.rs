@@ -1,0 +1,136 @@
+//! The lines that the user types.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::config::Configurer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Context, Editor, Helper};
+
+use super::command;
+use super::dropped;
+use crate::show::style::Style;
+
+/// The lines of the history.
+const MAX_HISTORY: usize = 1_000;
+
+/// What the user did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Said(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D, or the end of the input.
+    End,
+}
+
+/// Reads lines, with editing and history where a terminal writes them.
+#[derive(Clone)]
+pub(super) struct Reader {
+    editor: Arc<Mutex<Editor<Help, FileHistory>>>,
+    history: PathBuf,
+}
+
+impl Reader {
+    /// A reader whose history is in that file.
+    pub(super) fn new(style: Style, history: PathBuf) -> Result<Self, String> {
+        let mut editor = Editor::new().map_err(|error| error.to_string())?;
+        editor.set_helper(Some(Help { style }));
+        editor.set_max_history_size(MAX_HISTORY).map_err(|error| error.to_string())?;
+        // The first time there is none.
+        let _none = editor.load_history(&history);
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), history })
+    }
+
+    /// The next line, which may be changed from `initial`. Only what is `kept` is found again with the arrow keys.
+    pub(super) async fn read(&self, prompt: &str, initial: &str, kept: bool) -> Line {
+        let (reader, prompt, initial) = (self.clone(), prompt.to_owned(), initial.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let mut editor = reader.editor.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = editor.readline_with_initial(&prompt, (&initial, ""));
+            if let (true, Ok(line)) = (kept, &read)
+                && !line.trim().is_empty()
+            {
+                // A history that cannot be written is no reason to stop talking.
+                let _unkept = editor.add_history_entry(line.as_str());
+                let _unkept = editor.save_history(&reader.history);
+            }
+            read
+        });
+        match read.await {
+            Ok(Ok(line)) => Line::Said(joined(&line)),
+            Ok(Err(ReadlineError::Interrupted)) => Line::Interrupted,
+            _ => Line::End,
+        }
+    }
+}
+
+/// The text of a line that may be several.
+fn joined(line: &str) -> String {
+    let line = line.trim();
+    let block = line.strip_prefix(BLOCK).and_then(|rest| rest.strip_suffix(BLOCK));
+    block.map_or_else(|| line.replace("\\\n", "\n"), |block| block.trim_matches('\n').to_owned())
+}
+
+/// The mark around a text of several lines.
+const BLOCK: &str = "\"\"\"";
+
+struct Help {
+    style: Style,
+}
+
+impl Helper for Help {}
+
+impl Hinter for Help {
+    type Hint = String;
+}
+
+impl Validator for Help {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let text = context.input();
+        let is_open = text.trim_start().starts_with(BLOCK) && text.matches(BLOCK).count() % 2 == 1;
+        Ok(if is_open || text.ends_with('\\') {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Valid(None)
+        })
+    }
+}
+
+impl Highlighter for Help {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        Cow::Owned(self.style.asks(prompt))
+    }
+}
+
+impl Completer for Help {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let line = line.get(..at).unwrap_or(line);
+        let pair = |text: String| Pair { display: text.clone(), replacement: text };
+        if let Some(path) = line.strip_prefix("/attach ") {
+            return Ok((at - path.len(), dropped::completions(path).into_iter().map(pair).collect()));
+        }
+        let names = command::NAMES.iter().filter(|name| line.starts_with('/') && name.starts_with(line));
+        Ok((0, names.map(|name| pair((*name).to_owned())).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_joined() {
+        assert_eq!(joined("one\\\ntwo"), "one\ntwo");
+        assert_eq!(joined("\"\"\"\none\n\ntwo\n\"\"\""), "one\n\ntwo");
+        assert_eq!(joined(" one "), "one");
+    }
+}

@@ -1,0 +1,148 @@
+//! Sessions and their documents, in the platform's folder for data.
+
+mod sessions;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use attache_agent::{Agent, Session, SessionError, SessionInfo, Sessions};
+use attache_core::{Document, DocumentStore, Message, UserOrigin, UserPart};
+use attache_stores::{FileDocumentStore, SqliteStore};
+
+use crate::config::{Folder, folder};
+use crate::model::SetupError;
+
+pub(crate) use sessions::{run, shown, table};
+
+/// The one whose sessions they are: whoever may read the folder.
+pub(crate) const PRINCIPAL: &str = "local";
+
+/// The stores.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    store: SqliteStore,
+    documents: Arc<dyn DocumentStore>,
+    folder: PathBuf,
+}
+
+impl Kept {
+    /// Opens the stores, which are made if they are not there.
+    pub(crate) async fn open() -> Result<Self, SetupError> {
+        let folder = folder(Folder::Data).ok_or_else(|| {
+            SetupError::new("nobody says where sessions are kept: set ATTACHE_HOME to a folder")
+        })?;
+        let wrong = |error: &dyn std::fmt::Display| SetupError::new(format!("{}: {error}", folder.display()));
+        private(&folder).map_err(|error| wrong(&error))?;
+        let store = SqliteStore::open(folder.join("sessions.db")).await.map_err(|error| wrong(&error))?;
+        let documents = FileDocumentStore::open(folder.join("documents")).map_err(|error| wrong(&error))?;
+        Ok(Self { store, documents: Arc::new(documents), folder })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &PathBuf {
+        &self.folder
+    }
+
+    /// The store that an agent's documents go to.
+    pub(crate) fn documents(&self) -> Arc<dyn DocumentStore> {
+        Arc::clone(&self.documents)
+    }
+
+    /// The sessions, in which this agent answers. They never expire: their owner deletes them.
+    pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
+        Sessions::new(agent, Arc::new(self.store.clone())).with_expiry(None).with_documents(self.documents())
+    }
+}
+
+/// Makes a folder that nobody else may look into.
+fn private(folder: &std::path::Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// The session of this id, or of the only one that begins so.
+pub(crate) async fn found(sessions: &Sessions, id: &str) -> Result<Session, SetupError> {
+    match sessions.get(PRINCIPAL, id).await {
+        Ok(session) => return Ok(session),
+        Err(SessionError::NotFound | SessionError::InvalidId) => {}
+        Err(error) => return Err(failed(&error)),
+    }
+    let all = all(sessions).await?;
+    let alike: Vec<&SessionInfo> = all.iter().filter(|info| info.id.as_str().starts_with(id)).collect();
+    match alike.as_slice() {
+        [only] => sessions.get(PRINCIPAL, only.id.as_str()).await.map_err(|error| failed(&error)),
+        [] => Err(SetupError::new(format!("there is no session {id:?}; `attache sessions list` names them"))),
+        _ => Err(SetupError::new(format!("{} sessions begin with {id:?}", alike.len()))),
+    }
+}
+
+/// The session that was used last.
+pub(crate) async fn last(sessions: &Sessions) -> Result<Session, SetupError> {
+    let all = all(sessions).await?;
+    let last = all.first().ok_or_else(|| SetupError::new("there is no session yet"))?;
+    sessions.get(PRINCIPAL, last.id.as_str()).await.map_err(|error| failed(&error))
+}
+
+/// All sessions, the one that was used last first.
+pub(crate) async fn all(sessions: &Sessions) -> Result<Vec<SessionInfo>, SetupError> {
+    sessions.list(PRINCIPAL).await.map_err(|error| failed(&error))
+}
+
+/// The session that the options name; a new one if they name none.
+pub(crate) async fn chosen(sessions: &Sessions, kept: &crate::args::Choice) -> Result<Session, SetupError> {
+    if kept.last {
+        return last(sessions).await;
+    }
+    let Some(id) = &kept.session else { return opened(sessions, None).await };
+    match found(sessions, id).await {
+        Ok(session) => Ok(session),
+        Err(_) => opened(sessions, Some(id)).await,
+    }
+}
+
+/// A session that may be new.
+pub(crate) async fn opened(sessions: &Sessions, id: Option<&str>) -> Result<Session, SetupError> {
+    sessions.open(PRINCIPAL, id).await.map_err(|error| failed(&error))
+}
+
+pub(crate) fn failed(error: &SessionError) -> SetupError {
+    SetupError::new(crate::output::with_causes(error))
+}
+
+/// What somebody said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) by_user: bool,
+    pub(crate) text: String,
+}
+
+/// What user and model said to each other, with the names of attached documents. Calls and their results are left out.
+pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said> {
+    let mut said = Vec::new();
+    for message in messages.iter().filter(|message| !message.is_tool_call_documents()) {
+        let (by_user, text) = match &**message {
+            Message::User(user) if user.origin == UserOrigin::Author => {
+                let parts = user.parts.iter().filter_map(|part| match part {
+                    UserPart::Document(document) => Some(format!("[{}]", name(document))),
+                    UserPart::Text(text) => Some(text.text().to_owned()),
+                    _ => None,
+                });
+                (true, parts.collect::<Vec<_>>().join("\n"))
+            }
+            Message::Assistant(assistant) => (false, assistant.text()),
+            _ => continue,
+        };
+        if !text.trim().is_empty() {
+            said.push(Said { by_user, text });
+        }
+    }
+    said
+}
+
+/// A document's name for people.
+pub(crate) fn name(document: &Document) -> String {
+    document.file_name().unwrap_or(document.id().short()).to_owned()
+}

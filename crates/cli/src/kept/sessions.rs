@@ -1,0 +1,167 @@
+//! `attache sessions`.
+
+use attache_agent::{Agent, Session, SessionInfo, Sessions};
+use attache_models::Registry;
+use serde_json::json;
+use tokio::time::Duration;
+
+use super::{Kept, PRINCIPAL, Said, all, failed, found, said};
+use crate::args::{Sessions as Arguments, SessionsCommand};
+use crate::ask::exported;
+use crate::exit::Exit;
+use crate::model::{OFFLINE, SetupError};
+use crate::output::{answer, fail, harmless, line, short, written};
+use crate::show::markdown::Markdown;
+use crate::show::style::{Style, When};
+use crate::show::table::Table;
+use crate::show::terminal::counted;
+use crate::show::width::terminal_width;
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments, registry: &Registry, color: When) -> Exit {
+    match done(arguments, registry, color).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            fail(&error.to_string());
+            Exit::Setup
+        }
+    }
+}
+
+async fn done(arguments: Arguments, registry: &Registry, color: When) -> Result<Exit, SetupError> {
+    let kept = Kept::open().await?;
+    let agent = Agent::builder(registry.model(OFFLINE)?).build();
+    let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
+    let sessions = kept.sessions(agent.clone());
+    Ok(match arguments.command {
+        SessionsCommand::List { json } => listed(&all(&sessions).await?, json),
+        SessionsCommand::Show { id } => {
+            let style = Style::of_stdout(color);
+            written(answer(&shown(&said_in(&found(&sessions, &id).await?).await?, style)))
+        }
+        SessionsCommand::Search { words } => searched(&sessions, &words).await?,
+        SessionsCommand::Export { id, file } => {
+            let messages = found(&sessions, &id).await?.history().await.map_err(|error| failed(&error))?;
+            let text =
+                exported(&messages, &agent, Some(&*kept.documents())).await.map_err(SetupError::new)?;
+            match file {
+                None => written(answer(&format!("{text}\n"))),
+                Some(file) => match tokio::fs::write(&file, text).await {
+                    Ok(()) => Exit::Done,
+                    Err(error) => {
+                        fail(&format!("{}: {error}", file.display()));
+                        Exit::Failed
+                    }
+                },
+            }
+        }
+        SessionsCommand::Delete { all: true, .. } => {
+            let count = sessions.clear_all(PRINCIPAL).await.map_err(|error| failed(&error))?;
+            line(&format!("· deleted {}", counted(count as u64, "session")));
+            Exit::Done
+        }
+        SessionsCommand::Delete { ids, .. } => {
+            for id in ids {
+                let session = found(&sessions, &id).await?;
+                sessions.clear(PRINCIPAL, session.id().as_str()).await.map_err(|error| failed(&error))?;
+                line(&format!("· deleted {}", session.id()));
+            }
+            Exit::Done
+        }
+    })
+}
+
+/// Sessions as a table or JSON lines.
+fn listed(sessions: &[SessionInfo], as_json: bool) -> Exit {
+    if as_json {
+        let lines = sessions.iter().map(|info| {
+            let told = json!({
+                "id": info.id.as_str(),
+                "title": info.title,
+                "created": info.created,
+                "accessed": info.accessed,
+                "runs": info.runs,
+            });
+            format!("{told}\n")
+        });
+        return written(answer(&lines.collect::<String>()));
+    }
+    if sessions.is_empty() {
+        line("· there is no session yet; `attache chat` begins one");
+        return Exit::Done;
+    }
+    written(answer(&table(sessions).render(terminal_width())))
+}
+
+/// A line for each session.
+pub(crate) fn table(sessions: &[SessionInfo]) -> Table {
+    let mut table = Table::new(["session", "used", "questions", "began with"]);
+    for info in sessions {
+        let cells = [info.id.to_string(), ago(info.accessed), info.runs.to_string(), short(&info.title, 60)];
+        table.row(cells);
+    }
+    table
+}
+
+/// A time of the past, in milliseconds since 1970, as people say it.
+fn ago(then: u64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = now.saturating_sub(Duration::from_millis(then)).as_secs();
+    match since {
+        0..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min ago", since / 60),
+        3_600..172_800 => format!("{} h ago", since / 3_600),
+        _ => format!("{} days ago", since / 86_400),
+    }
+}
+
+async fn said_in(session: &Session) -> Result<Vec<Said>, SetupError> {
+    let messages = session.history().await.map_err(|error| failed(&error))?;
+    Ok(said(&messages))
+}
+
+/// What was said, set for a terminal or as it is.
+pub(crate) fn shown(said: &[Said], style: Style) -> String {
+    let mut text = String::new();
+    for (at, said) in said.iter().enumerate() {
+        if at > 0 {
+            text.push('\n');
+        }
+        if said.by_user {
+            for line in harmless(&said.text).lines() {
+                text.push_str(&format!("{} {}\n", style.asks(">"), style.bold(line)));
+            }
+        } else if style.is_on() {
+            let mut markdown = Markdown::new(style, terminal_width());
+            text.push_str(&markdown.push(&harmless(&said.text)));
+            text.push_str(&markdown.finish());
+        } else {
+            text.push_str(&format!("{}\n", harmless(said.text.trim_end())));
+        }
+    }
+    text
+}
+
+async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupError> {
+    let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let mut found = String::new();
+    for info in all(sessions).await? {
+        let session = sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))?;
+        let said = said_in(&session).await?;
+        let whole = said.iter().map(|said| said.text.to_lowercase()).collect::<Vec<_>>().join("\n");
+        if !words.iter().all(|word| whole.contains(word)) {
+            continue;
+        }
+        found.push_str(&format!("{}  {}\n", info.id, short(&info.title, 60)));
+        let lines = said.iter().flat_map(|said| said.text.lines());
+        let hits = lines.filter(|line| words.iter().any(|word| line.to_lowercase().contains(word)));
+        for hit in hits.take(3) {
+            found.push_str(&format!("    {}\n", short(hit, 160)));
+        }
+    }
+    if found.is_empty() {
+        line("· no session holds these words");
+        return Ok(Exit::Incomplete);
+    }
+    Ok(written(answer(&found)))
+}

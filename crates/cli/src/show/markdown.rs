@@ -1,0 +1,595 @@
+//! Markdown as it streams, set for a terminal.
+//!
+//! A word is written once it is whole; text in emphasis, code and links once it is closed, or the line ends. Nothing is
+//! dropped: marks that close nothing stand as they are, and so does what is not known here.
+
+use super::style::Style;
+use super::table::Table;
+use super::width::{LEAST, columns, columns_of};
+
+/// A mark that nothing closes within so many bytes is a character like others.
+const MAX_SPAN: usize = 2_000;
+
+/// Sets a text that comes in pieces.
+#[derive(Debug)]
+pub(crate) struct Markdown {
+    style: Style,
+    width: usize,
+    /// The line that is being read, as far as it is not written.
+    pending: String,
+    /// `None` before the kind of the line is known.
+    line: Option<Line>,
+    /// The fence of the code that the text stands in.
+    fence: Option<String>,
+    /// The rows of a table so far, as they were written.
+    rows: Vec<String>,
+    column: usize,
+    word: Word,
+}
+
+/// A line whose beginning was written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// The columns that further lines of it begin with.
+    indent: usize,
+    is_heading: bool,
+    /// The character before what is pending.
+    before: Option<char>,
+}
+
+/// A word as far as it was read.
+#[derive(Debug, Default)]
+struct Word {
+    text: String,
+    columns: usize,
+    /// True if a space stands before it.
+    is_spaced: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    bold: bool,
+    italic: bool,
+    code: bool,
+}
+
+impl Markdown {
+    pub(crate) fn new(style: Style, width: usize) -> Self {
+        Self {
+            style,
+            width: width.max(LEAST),
+            pending: String::new(),
+            line: None,
+            fence: None,
+            rows: Vec::new(),
+            column: 0,
+            word: Word::default(),
+        }
+    }
+
+    /// The next piece of the text, as far as it can be written.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        for piece in text.split_inclusive('\n') {
+            self.pending.push_str(piece.strip_suffix('\n').unwrap_or(piece));
+            self.read(piece.ends_with('\n'), &mut out);
+        }
+        out
+    }
+
+    /// The rest, with a line break behind it.
+    pub(crate) fn finish(&mut self) -> String {
+        let mut out = String::new();
+        if !self.pending.is_empty() || self.line.is_some() {
+            self.read(true, &mut out);
+        }
+        self.end_table(&mut out);
+        self.fence = None;
+        out
+    }
+
+    fn read(&mut self, is_whole: bool, out: &mut String) {
+        if self.fence.is_some() {
+            if is_whole {
+                self.code_line(out);
+            }
+            return;
+        }
+        if self.line.is_none() {
+            let is_row = self.pending.trim_start().starts_with('|');
+            if is_row && is_whole {
+                self.rows.push(std::mem::take(&mut self.pending));
+                return;
+            }
+            if is_row || !(is_whole || begins(&self.pending)) {
+                return;
+            }
+            self.end_table(out);
+            if self.begin(is_whole, out) {
+                return;
+            }
+        }
+        self.inline(is_whole, out);
+        if is_whole {
+            self.put_word(out);
+            out.push('\n');
+            (self.line, self.column) = (None, 0);
+            self.pending.clear();
+        }
+    }
+
+    /// Writes what a line begins with. True if that is the whole line.
+    fn begin(&mut self, is_whole: bool, out: &mut String) -> bool {
+        let text = self.pending.clone();
+        let trimmed = text.trim_start();
+        let indent = text.len() - trimmed.len();
+        if let Some(fence) = fence(trimmed) {
+            // The rest of the line names the language.
+            if !is_whole {
+                return true;
+            }
+            self.pending.clear();
+            self.fence = Some(fence.to_owned());
+            return true;
+        }
+        let is_rule = |mark: char| {
+            let bare = trimmed.chars().filter(|c| !c.is_whitespace());
+            trimmed.chars().filter(|c| *c == mark).count() >= 3 && bare.clone().all(|c| c == mark)
+        };
+        if is_whole && ['-', '*', '_'].into_iter().any(is_rule) {
+            out.push_str(&self.style.dim("─".repeat(self.width.min(40))));
+            out.push('\n');
+            self.pending.clear();
+            return true;
+        }
+        let (first, rest) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        let mut line = Line::default();
+        let margin = " ".repeat(indent.min(self.width / 2));
+        let mark = match first {
+            "" => String::new(),
+            _ if first.len() <= 6 && first.bytes().all(|b| b == b'#') => {
+                line.is_heading = true;
+                String::new()
+            }
+            "-" | "*" | "+" => "• ".to_owned(),
+            ">" => self.style.dim("│ "),
+            _ if is_number(first) => format!("{first} "),
+            _ => {
+                line.indent = margin.len();
+                out.push_str(&margin);
+                self.column = margin.len();
+                self.pending = trimmed.to_owned();
+                self.line = Some(line);
+                return false;
+            }
+        };
+        let room = if first == ">" || first.len() == 1 && !line.is_heading { 2 } else { columns(&mark) };
+        line.indent = margin.len() + room;
+        out.push_str(&margin);
+        out.push_str(&mark);
+        self.column = line.indent;
+        self.pending = rest.trim_start().to_owned();
+        self.line = Some(line);
+        false
+    }
+
+    fn code_line(&mut self, out: &mut String) {
+        let line = std::mem::take(&mut self.pending);
+        let closes = self.fence.as_deref().is_some_and(|open| {
+            let line = line.trim();
+            line.starts_with(open) && line.chars().all(|c| open.starts_with(c))
+        });
+        if closes {
+            self.fence = None;
+            return;
+        }
+        // Code is not wrapped: whoever copies it copies what was written.
+        out.push_str("  ");
+        out.push_str(&self.style.code(line));
+        out.push('\n');
+    }
+
+    fn end_table(&mut self, out: &mut String) {
+        let rows = std::mem::take(&mut self.rows);
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
+        let Some((heads, rows)) = rows.split_first() else { return };
+        let mut table = Table::new(heads.iter().map(|cell| plain(cell)));
+        let is_rule =
+            |cell: &String| !cell.is_empty() && cell.bytes().all(|b| matches!(b, b'-' | b':' | b' '));
+        for row in rows.iter().filter(|row| !row.iter().all(is_rule)) {
+            table.row(row.iter().map(|cell| plain(cell)));
+        }
+        out.push_str(&table.render(self.width));
+    }
+
+    /// Writes as much of the line as is known.
+    fn inline(&mut self, is_whole: bool, out: &mut String) {
+        let Some(mut line) = self.line else { return };
+        let text = std::mem::take(&mut self.pending);
+        let look = Look { bold: line.is_heading, ..Look::default() };
+        let (read, before) = self.spans(&text, look, line, is_whole, out);
+        line.before = before;
+        self.pending = text.get(read..).unwrap_or_default().to_owned();
+        self.line = Some(line);
+    }
+
+    /// Writes spans, and says how much of the text was read, and the character before the rest.
+    fn spans(
+        &mut self,
+        text: &str,
+        look: Look,
+        line: Line,
+        is_whole: bool,
+        out: &mut String,
+    ) -> (usize, Option<char>) {
+        let (mut at, mut before) = (0, line.before);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let Some(c) = rest.chars().next() else { break };
+            let found = match c {
+                '`' | '*' | '_' | '[' | '\\' if !look.code => mark(rest, before),
+                _ => Mark::None,
+            };
+            match found {
+                Mark::Open if !is_whole && rest.len() < MAX_SPAN => break,
+                Mark::Span { inner, len, kind } => {
+                    let look = match kind {
+                        Kind::Bold => Look { bold: true, ..look },
+                        Kind::Italic => Look { italic: true, ..look },
+                        Kind::Code => Look { code: true, ..look },
+                        Kind::Plain => look,
+                    };
+                    let inside = Line { before: None, ..line };
+                    self.spans(inner, look, inside, true, out);
+                    at += len;
+                    before = rest.get(..len).and_then(|span| span.chars().next_back());
+                }
+                Mark::Link { text: shown, url, len } => {
+                    let inside = Line { before: None, ..line };
+                    if shown != url {
+                        self.spans(shown, look, inside, true, out);
+                        self.put_word(out);
+                        self.word.is_spaced = true;
+                    }
+                    let code = Look { code: true, ..Look::default() };
+                    self.spans(
+                        &if shown == url { url.to_owned() } else { format!("({url})") },
+                        code,
+                        inside,
+                        true,
+                        out,
+                    );
+                    at += len;
+                    before = Some(')');
+                }
+                Mark::Open | Mark::None => {
+                    self.put(c, look, line, out);
+                    at += c.len_utf8();
+                    before = Some(c);
+                }
+                Mark::Escaped(c, len) => {
+                    self.put(c, look, line, out);
+                    at += len;
+                    before = Some(c);
+                }
+            }
+        }
+        (at, before)
+    }
+
+    /// Adds a character to the word, and writes the word if it ends there.
+    fn put(&mut self, c: char, look: Look, line: Line, out: &mut String) {
+        if c.is_whitespace() {
+            self.put_word(out);
+            self.word.is_spaced = true;
+            return;
+        }
+        let wide = columns_of(c) > 1;
+        // Scripts without spaces break between characters, and so does what no line holds.
+        if wide || line.indent + self.word.columns + columns_of(c) > self.width {
+            self.put_word(out);
+        }
+        let styled = match (look.code, look.bold, look.italic) {
+            (true, ..) => self.style.code(c),
+            (_, true, _) if line.is_heading => self.style.heading(c),
+            (_, true, _) => self.style.bold(c),
+            (_, _, true) => self.style.italic(c),
+            _ => c.to_string(),
+        };
+        self.word.text = joined(&self.word.text, &styled);
+        self.word.columns += columns_of(c);
+        if wide {
+            self.put_word(out);
+        }
+    }
+
+    fn put_word(&mut self, out: &mut String) {
+        let word = std::mem::take(&mut self.word);
+        if word.columns == 0 && word.text.is_empty() {
+            self.word.is_spaced = word.is_spaced;
+            return;
+        }
+        let indent = self.line.map_or(0, |line| line.indent);
+        let space = usize::from(word.is_spaced && self.column > indent);
+        if self.column > indent && self.column + space + word.columns > self.width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            self.column = indent;
+        } else if space > 0 {
+            out.push(' ');
+            self.column += 1;
+        }
+        out.push_str(&word.text);
+        self.column += word.columns;
+    }
+}
+
+/// Two pieces of one style as one.
+fn joined(text: &str, piece: &str) -> String {
+    const END: &str = "\x1b[0m";
+    let style = piece.find('m').filter(|_| piece.starts_with('\x1b')).and_then(|end| piece.get(..=end));
+    let Some((style, open)) = style.zip(text.strip_suffix(END)) else { return format!("{text}{piece}") };
+    let last = open.rfind('\x1b').and_then(|at| open.get(at..)).unwrap_or_default();
+    match last.starts_with(style) {
+        true => format!("{open}{}", piece.get(style.len()..).unwrap_or_default()),
+        false => format!("{text}{piece}"),
+    }
+}
+
+/// True if the kind of a line shows: a word of it is whole.
+fn begins(text: &str) -> bool {
+    let text = text.trim_start();
+    let (first, _) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    // A rule, or a fence whose language is still being written, shows at the end of the line.
+    let may_be_rule = ["-", "*", "_", "`", "~"]
+        .iter()
+        .any(|mark| text.len() >= 3 && text.chars().all(|c| mark.starts_with(c) || c.is_whitespace()));
+    let is_long = first.chars().count() > 8 || first.chars().any(|c| columns_of(c) > 1);
+    (text.contains(char::is_whitespace) || is_long) && !may_be_rule && fence(text).is_none()
+}
+
+/// The marks that begin code.
+fn fence(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let len = line.len() - line.trim_start_matches(mark).len();
+    let (fence, rest) = line.split_at_checked(len)?;
+    (len >= 3 && !rest.contains(mark)).then_some(fence)
+}
+
+/// True for `1.` and `12)`.
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_suffix(['.', ')']).unwrap_or_default();
+    (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The cells of a row.
+fn cells(row: &str) -> Vec<String> {
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    let row = row.strip_suffix('|').filter(|rest| !rest.ends_with('\\')).unwrap_or(row);
+    let mut cells = vec![String::new()];
+    let mut escaped = false;
+    for c in row.chars() {
+        match c {
+            '|' if !escaped => cells.push(String::new()),
+            c => cells.iter_mut().last().into_iter().for_each(|cell| cell.push(c)),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    cells.iter().map(|cell| cell.trim().replace("\\|", "|")).collect()
+}
+
+/// A text without its marks.
+fn plain(text: &str) -> String {
+    let mut markdown = Markdown::new(Style::default(), usize::MAX);
+    let mut out = String::new();
+    markdown.line = Some(Line::default());
+    markdown.spans(text, Look::default(), Line::default(), true, &mut out);
+    markdown.put_word(&mut out);
+    out
+}
+
+/// What begins at a mark.
+enum Mark<'t> {
+    /// The mark is a character like others.
+    None,
+    /// Nothing closes it yet.
+    Open,
+    Span {
+        inner: &'t str,
+        len: usize,
+        kind: Kind,
+    },
+    Link {
+        text: &'t str,
+        url: &'t str,
+        len: usize,
+    },
+    Escaped(char, usize),
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bold,
+    Italic,
+    Code,
+    Plain,
+}
+
+fn mark(text: &str, before: Option<char>) -> Mark<'_> {
+    let Some(first) = text.chars().next() else { return Mark::None };
+    let run = text.len() - text.trim_start_matches(first).len();
+    match first {
+        '\\' => match text.chars().nth(1) {
+            Some(c) if c.is_ascii_punctuation() => Mark::Escaped(c, 2),
+            Some(_) => Mark::None,
+            None => Mark::Open,
+        },
+        '`' => {
+            let (ticks, rest) = text.split_at_checked(run).unwrap_or((text, ""));
+            let mut from = 0;
+            while let Some(at) = rest.get(from..).and_then(|rest| rest.find(ticks)).map(|at| at + from) {
+                let end = at + run;
+                let after = rest.get(end..).unwrap_or_default();
+                if !after.starts_with('`') && rest.get(..at).is_none_or(|inner| !inner.ends_with('`')) {
+                    let inner = rest.get(..at).unwrap_or_default();
+                    return Mark::Span { inner, len: run + end, kind: Kind::Code };
+                }
+                from = end + (after.len() - after.trim_start_matches('`').len());
+            }
+            Mark::Open
+        }
+        '[' => link(text),
+        _ => {
+            let is_inside = before.is_some_and(char::is_alphanumeric);
+            let after = text.get(run..).and_then(|rest| rest.chars().next());
+            match after {
+                None => return Mark::Open,
+                Some(c) if c.is_whitespace() || run > 3 || (first == '_' && is_inside) => return Mark::None,
+                Some(_) => {}
+            }
+            let (marks, rest) = text.split_at_checked(run).unwrap_or((text, ""));
+            let closes = |at: usize| {
+                let before = rest.get(..at).and_then(|inner| inner.chars().next_back());
+                let after = rest.get(at + run..).and_then(|rest| rest.chars().next());
+                before.is_some_and(|c| !c.is_whitespace() && c != first)
+                    && after.is_none_or(|c| c != first && (first == '*' || !c.is_alphanumeric()))
+            };
+            let Some(at) = rest.match_indices(marks).map(|(at, _)| at).find(|at| closes(*at)) else {
+                return Mark::Open;
+            };
+            let inner = rest.get(..at).unwrap_or_default();
+            let kind = if run == 1 { Kind::Italic } else { Kind::Bold };
+            Mark::Span { inner, len: at + 2 * run, kind }
+        }
+    }
+}
+
+fn link(text: &str) -> Mark<'_> {
+    let Some(close) = text.find(']') else { return Mark::Open };
+    let (shown, rest) = (text.get(1..close).unwrap_or_default(), text.get(close + 1..).unwrap_or_default());
+    match rest.chars().next() {
+        None => Mark::Open,
+        Some('(') => match rest.find(')') {
+            Some(end) if !shown.is_empty() => {
+                let url = rest.get(1..end).unwrap_or_default().trim();
+                Mark::Link { text: shown, url, len: close + 1 + end + 1 }
+            }
+            Some(_) => Mark::None,
+            None => Mark::Open,
+        },
+        // A text in brackets, which is no link.
+        Some(_) => Mark::Span {
+            inner: text.get(..=close).and_then(|span| span.get(..1)).unwrap_or("["),
+            len: 1,
+            kind: Kind::Plain,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str, width: usize) -> String {
+        let mut markdown = Markdown::new(Style::new(false), width);
+        markdown.push(text) + &markdown.finish()
+    }
+
+    const TEXT: &str = "# Rent\n\nThe **Harbour Bakery** pays `EUR 1,200` a _month_, see [the lease](https://x.example/l).\n\n\
+        - first point that is long enough to be wrapped\n  - second\n1. one\n\n> quoted\n\n```rust\nfn a() { **b** }\n```\n\n\
+        | who | rent |\n|---|---:|\n| Quay **Books** | 900 |\n\nIt is 2 * 3 ** 4, snake_case_name and a \\*star\\*.\n";
+
+    #[test]
+    fn marks_become_layout() {
+        insta::assert_snapshot!(whole(TEXT, 40), @r"
+        Rent
+
+        The Harbour Bakery pays EUR 1,200 a
+        month, see the lease
+        (https://x.example/l).
+
+        • first point that is long enough to be
+          wrapped
+          • second
+        1. one
+
+        │ quoted
+
+          fn a() { **b** }
+
+        who         rent
+        ----------  ----
+        Quay Books  900
+
+        It is 2 * 3 ** 4, snake_case_name and a
+        *star*.
+        ");
+    }
+
+    // However the text is cut, the same comes out.
+    #[test]
+    fn pieces_make_the_same_as_the_whole() {
+        for style in [false, true] {
+            let set = |pieces: &mut dyn Iterator<Item = String>| {
+                let mut markdown = Markdown::new(Style::new(style), 40);
+                let mut out: String = pieces.map(|piece| markdown.push(&piece)).collect();
+                out.push_str(&markdown.finish());
+                out
+            };
+            let whole = set(&mut std::iter::once(TEXT.to_owned()));
+            assert_eq!(set(&mut TEXT.chars().map(String::from)), whole);
+            let words = &mut TEXT.split_inclusive(' ').map(str::to_owned);
+            assert_eq!(set(words), whole);
+        }
+    }
+
+    #[test]
+    fn a_word_is_written_once_it_is_whole() {
+        let mut markdown = Markdown::new(Style::new(false), 40);
+        assert_eq!(markdown.push("The rent"), "The");
+        assert_eq!(markdown.push(" is **EUR"), " rent is");
+        assert_eq!(markdown.push(" 1,200** now"), " EUR 1,200");
+        assert_eq!(markdown.finish(), " now\n");
+        assert_eq!(markdown.finish(), "");
+    }
+
+    #[test]
+    fn nothing_is_dropped() {
+        for text in [
+            "a **b c\n",
+            "2*3*4\n",
+            "`open\n",
+            "[a] b\n",
+            "a_b_c __d\n",
+            "[x](y\n",
+            "* * *x\n",
+            "#tag\n",
+            "***\\\n",
+        ] {
+            let out = whole(text, 60);
+            let kept = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+            assert_eq!(kept(&out), kept(text), "{text:?} {out:?}");
+        }
+        assert_eq!(whole("a **b c\n", 60), "a **b c\n");
+        assert_eq!(whole("2 ** 3 and snake_case_name\n", 60), "2 ** 3 and snake_case_name\n");
+        assert_eq!(whole("see [1] and [2]\n", 60), "see [1] and [2]\n");
+    }
+
+    #[test]
+    fn every_line_fits_also_in_scripts_without_spaces() {
+        let text =
+            "租约的租金是每月一千二百欧元，由海港面包店支付。\n\n- 第一条租约的租金是每月一千二百欧元\n";
+        for width in [16, 20, 33] {
+            for line in whole(text, width).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+        assert_eq!(whole(text, 100).lines().next().unwrap(), text.lines().next().unwrap());
+    }
+
+    #[test]
+    fn styles_are_colours_of_the_terminal() {
+        let mut markdown = Markdown::new(Style::new(true), 40);
+        assert_eq!(markdown.push("a **b c** `d`\n"), "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
+    }
+}

@@ -1,0 +1,10 @@
+//! Text for people: styles, tables, and a run as it goes.
+
+pub(crate) mod markdown;
+pub(crate) mod routed;
+pub(crate) mod status;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod terminal;
+pub(crate) mod watch;
+pub(crate) mod width;

@@ -1,0 +1,313 @@
+//! A run as a person reads it: the answer on stdout, the rest on stderr.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use attache_agent::{EndReason, Event, EventKind, Outcome, Prices};
+use attache_core::ToolResult;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::markdown::Markdown;
+use super::routed::Routed;
+use super::status::{Status, elapsed};
+use super::style::{Style, When};
+use super::watch::Notice;
+use super::width::terminal_width;
+use crate::args::Shown;
+use crate::files;
+use crate::output::{answer, harmless, line, piece, short};
+
+/// A call that takes less time is told without it.
+const WORTH_TELLING: Duration = Duration::from_millis(500);
+
+/// Writes events as they come.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    shown: Shown,
+    style: Style,
+    /// The currency of costs.
+    currency: Option<String>,
+    status: Status,
+    routed: Routed,
+    /// Sets the answer where a terminal reads it.
+    markdown: Option<Markdown>,
+    /// True if more runs follow.
+    in_chat: bool,
+    /// False if the answer is not to be written as it comes.
+    says: bool,
+    began: Instant,
+    /// True if stderr stands in the middle of a line of reasoning.
+    in_thought: bool,
+    /// The failure of the last request, if another one may follow.
+    failed: Option<String>,
+    /// The model's words in this step; an answer only if no calls follow.
+    said: String,
+    written: bool,
+    ends_in_newline: bool,
+}
+
+impl Terminal {
+    pub(crate) fn new(shown: Shown, color: When, prices: Option<&Prices>) -> Self {
+        let style = Style::of_stderr(color);
+        let markdown =
+            io::stdout().is_terminal().then(|| Markdown::new(Style::of_stdout(color), terminal_width()));
+        Self {
+            shown,
+            style,
+            currency: prices.map(|prices| prices.currency().to_owned()),
+            status: Status::new(style, io::stderr().is_terminal() && !shown.quiet),
+            routed: Routed::default(),
+            markdown,
+            in_chat: false,
+            says: true,
+            began: Instant::now(),
+            in_thought: false,
+            failed: None,
+            said: String::new(),
+            written: false,
+            ends_in_newline: false,
+        }
+    }
+
+    /// Says nothing of the end of a run that goes on once the user has answered.
+    #[cfg(feature = "chat")]
+    pub(crate) fn in_chat(mut self) -> Self {
+        self.in_chat = true;
+        self
+    }
+
+    /// Begins with the next run.
+    #[cfg(feature = "chat")]
+    pub(crate) fn begin(&mut self) {
+        (self.began, self.failed, self.in_thought) = (Instant::now(), None, false);
+        (self.written, self.ends_in_newline) = (false, false);
+        self.said.clear();
+    }
+
+    /// Leaves the answer out.
+    pub(crate) fn without_answer(mut self) -> Self {
+        self.says = false;
+        self
+    }
+
+    /// True if [`tick`](Self::tick) should be called now and then.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.status.is_waiting()
+    }
+
+    /// Draws anew what is waited for.
+    pub(crate) fn tick(&mut self) {
+        self.status.draw();
+    }
+
+    /// Says why a wait takes longer.
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Failed(why) => {
+                self.status.note(Some(format!("{}; waiting to ask again", short(&why, 80))));
+                self.failed = Some(why);
+            }
+            Notice::Sent => {
+                if let Some(why) = self.failed.take() {
+                    self.status.note(None);
+                    self.note(&format!("· asked again after {}", short(&why, 160)));
+                }
+            }
+        }
+        self.status.draw();
+    }
+
+    /// Writes one event.
+    pub(crate) fn show(&mut self, event: &Event) -> io::Result<()> {
+        self.status.clear();
+        if self.in_thought && !matches!(event.kind, EventKind::Thinking(_)) {
+            self.in_thought = false;
+            line("");
+        }
+        match &event.kind {
+            EventKind::StepStarted { model } => self.status.asking(model),
+            EventKind::Content(text) => {
+                self.status.heard();
+                self.say(text)?;
+            }
+            EventKind::Thinking(text) if self.shown.thinking && !self.shown.quiet => {
+                self.status.heard();
+                self.in_thought = true;
+                piece(&self.style.dim(harmless(text)));
+            }
+            EventKind::ToolCallsRequested { .. } => {
+                self.status.heard();
+                // Text beside calls is no answer; it stays readable, on a line of its own.
+                self.end_line()?;
+                self.said.clear();
+            }
+            EventKind::ToolStarted { call } => {
+                self.status.started(call.id.clone(), &call.name);
+                self.note(&format!("→ {} {}", harmless(&call.name), short(call.arguments.raw(), 120)));
+            }
+            EventKind::ToolFinished { result, .. } => self.finished(result),
+            EventKind::DocumentsRouted(report) => {
+                for line in self.routed.lines(report, self.shown.verbose) {
+                    self.note(&line);
+                }
+            }
+            EventKind::DocumentsLeftOut { documents } => self.note(&format!(
+                "· the contents of {} older documents are no longer shown to the model",
+                documents.len()
+            )),
+            EventKind::WindowMoved { evicted } => {
+                self.note(&format!("· {evicted} older messages are no longer shown to the model"));
+            }
+            EventKind::Warning { message, .. } => self.note(&format!("! {}", short(message, 300))),
+            EventKind::StepFinished { .. } => self.status.heard(),
+            EventKind::Finished(result) => {
+                self.status.heard();
+                self.finish(result.as_deref().unwrap_or_else(|error| error.partial()))?;
+            }
+            _ => {}
+        }
+        self.status.draw();
+        Ok(())
+    }
+
+    /// A piece of the answer.
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.said.push_str(text);
+        if !self.says {
+            return Ok(());
+        }
+        self.written = true;
+        self.ends_in_newline = text.ends_with('\n');
+        let text = harmless(text);
+        match &mut self.markdown {
+            Some(markdown) => answer(&markdown.push(&text)),
+            None => answer(&text),
+        }
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> io::Result<()> {
+        // An answer that did not stream, such as the output of a tool.
+        if self.said.is_empty() && !outcome.text.trim().is_empty() {
+            self.say(&outcome.text)?;
+        }
+        self.end_line()?;
+        if self.in_chat && matches!(outcome.reason, EndReason::PendingApproval | EndReason::InputRequired) {
+            return Ok(());
+        }
+        let mut text = format!("· {} after {}", outcome.reason, counted(outcome.steps.into(), "step"));
+        text.push_str(&format!(", {}", elapsed(self.began.elapsed())));
+        if let (Some(input), Some(output)) = (outcome.usage.input_tokens, outcome.usage.output_tokens) {
+            text.push_str(&format!(", {} tokens in, {} out", grouped(input), grouped(output)));
+        }
+        if let Some(currency) = &self.currency {
+            let known = outcome.cost.known.units();
+            let about = if outcome.cost.is_complete() { "" } else { " at least" };
+            text.push_str(&format!(",{about} {currency} {known:.4}"));
+        }
+        self.note(&text);
+        Ok(())
+    }
+
+    fn finished(&mut self, result: &ToolResult) {
+        let time = self.status.finished(&result.call_id).filter(|time| *time >= WORTH_TELLING);
+        let time = time.map(|time| format!(" ({})", elapsed(time))).unwrap_or_default();
+        let text = format!("{}{time}", told(result));
+        if result.is_error() && !self.shown.quiet {
+            self.status.clear();
+            line(&self.style.bad(text));
+        } else {
+            self.note(&text);
+        }
+        if let Some(omitted) = omitted(result) {
+            self.note(&format!(
+                "! the listing was cut: the model sees {} files, and {omitted} more are left out; open fewer folders, \
+                 or use --include and --exclude",
+                files::MAX_LISTED
+            ));
+        }
+    }
+
+    /// A line beside the answer.
+    fn note(&mut self, text: &str) {
+        if !self.shown.quiet {
+            self.status.clear();
+            line(&self.style.dim(text));
+        }
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if let Some(markdown) = &mut self.markdown {
+            let rest = markdown.finish();
+            self.ends_in_newline = true;
+            if !rest.is_empty() {
+                answer(&rest)?;
+            }
+        }
+        if self.written && !self.ends_in_newline {
+            self.ends_in_newline = true;
+            answer("\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number and its noun.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", grouped(number))
+}
+
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The files that a listing left out.
+fn omitted(result: &ToolResult) -> Option<u64> {
+    let is_listing = result.tool_name.as_deref() == Some(files::LIST) && !result.is_error();
+    let listing: Value = is_listing.then(|| serde_json::from_str(result.tree.json()).ok()).flatten()?;
+    listing.get("omitted").and_then(Value::as_u64).filter(|omitted| *omitted > 0)
+}
+
+fn told(result: &ToolResult) -> String {
+    let mark = if result.is_error() { "✗" } else { "←" };
+    let documents: Vec<String> = result
+        .documents
+        .iter()
+        .map(|document| {
+            let name = document.file_name().unwrap_or("a document");
+            let size = document.size().map(|size| format!(", {size} bytes")).unwrap_or_default();
+            format!("{} ({}{size})", harmless(name), document.media_type())
+        })
+        .collect();
+    match documents.as_slice() {
+        [] => format!("{mark} {}", short(&result.tree.model_text(), 160)),
+        documents => format!("{mark} {}", documents.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(
+            (grouped(7), grouped(1_234), grouped(1_000_000)),
+            ("7".into(), "1,234".into(), "1,000,000".into())
+        );
+        assert_eq!((counted(1, "step"), counted(2, "step")), ("1 step".into(), "2 steps".into()));
+    }
+}

@@ -1,0 +1,48 @@
+//! The requests behind a model's reply, so that a wait has its reason.
+
+use attache_transport::{EndedExchange, Hook, RequestParts};
+use http::{HeaderMap, StatusCode};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// A request that failed, or one that follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A request is sent.
+    Sent,
+    /// A request failed in a way that is worth another one.
+    Failed(String),
+}
+
+/// Listens at the client.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    notices: UnboundedSender<Notice>,
+}
+
+impl Watch {
+    /// A watch, and its notices.
+    pub(crate) fn new() -> (Self, UnboundedReceiver<Notice>) {
+        let (notices, received) = unbounded_channel();
+        (Self { notices }, received)
+    }
+}
+
+impl Hook for Watch {
+    fn headers(&self, _: &RequestParts, _: &mut HeaderMap) {
+        // Nobody listens any more once the run is over.
+        let _gone = self.notices.send(Notice::Sent);
+    }
+
+    fn ended(&self, exchange: &EndedExchange<'_>) {
+        let failed = match (exchange.status, exchange.error) {
+            (Some(status), _) if is_worth_another(status) => format!("HTTP {status}"),
+            (_, Some(error)) => error.to_string(),
+            _ => return,
+        };
+        let _gone = self.notices.send(Notice::Failed(failed));
+    }
+}
+
+fn is_worth_another(status: StatusCode) -> bool {
+    status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
+}

@@ -1,0 +1,109 @@
+//! Sessions across commands.
+
+use std::path::Path;
+use std::process::Output;
+
+use attache_conformance::{MockProvider, Reply};
+use serde_json::Value;
+
+use crate::common::{attache, fed, text};
+
+const INBOX: &str = "docs/examples/inbox";
+
+fn at(home: &Path, arguments: &[&str]) -> Output {
+    attache(arguments).env("ATTACHE_HOME", home).output().unwrap()
+}
+
+fn ids(home: &Path) -> Vec<String> {
+    let listed = text(&at(home, &["sessions", "list", "--json"]).stdout);
+    let lines = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| line["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_go_on_in_a_session() {
+    let mock = MockProvider::start().await.unwrap();
+    for answer in ["Berlin.", "About 3.9 million.", "Paris.", "Again Berlin."] {
+        mock.enqueue(Reply::new().text(answer));
+    }
+    let (url, home) = (format!("{}/v1", mock.url()), tempfile::tempdir().unwrap());
+    let (bodies, listed) = tokio::task::spawn_blocking(move || {
+        let ask = |arguments: &[&str]| {
+            let mut command = attache(&["ask", "-q", "-m", "openai-chat/gpt-4o", "--base-url", &url]);
+            command
+                .args(arguments)
+                .env("OPENAI_API_KEY", "sk-canary-1234567890")
+                .env("ATTACHE_HOME", home.path());
+            let output = fed(&mut command, b"");
+            assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        };
+        ask(&["The capital of Germany?", "--session", "geo"]);
+        ask(&["How many live there?", "-c"]);
+        ask(&["The capital of France?", "--session", "other"]);
+        ask(&["And of Germany?", "--session", "ge"]);
+        let bodies: Vec<String> =
+            mock.requests().iter().map(|request| request.json()["messages"].to_string()).collect();
+        (bodies, ids(home.path()))
+    })
+    .await
+    .unwrap();
+    assert!(bodies[1].contains("The capital of Germany?") && bodies[1].contains("Berlin."), "{}", bodies[1]);
+    assert!(!bodies[2].contains("Germany"), "{}", bodies[2]);
+    assert!(bodies[3].contains("3.9 million") && !bodies[3].contains("Paris"), "{}", bodies[3]);
+    assert_eq!(listed, ["geo", "other"], "the one that was used last comes first");
+}
+
+#[test]
+fn sessions_are_listed_shown_searched_exported_and_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let ask = |question: &str, id: &str| {
+        let output = at(home, &["ask", question, INBOX, "--session", id, "-q"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    assert!(ids(home).is_empty());
+    ask("When is the invoice due?", "invoice");
+    ask("Who is the landlord?", "landlord");
+    let table = text(&at(home, &["sessions", "list"]).stdout);
+    assert!(table.contains("began with") && table.contains("When is the invoice due?"), "{table}");
+    let shown = text(&at(home, &["sessions", "show", "inv"]).stdout);
+    assert!(shown.starts_with("> When is the invoice due?\n") && shown.contains("17 May 2026"), "{shown}");
+    let found = text(&at(home, &["sessions", "search", "MAY", "invoice"]).stdout);
+    assert!(found.starts_with("invoice  When") && !found.contains("landlord  "), "{found}");
+    assert_eq!(at(home, &["sessions", "search", "xyzzy"]).status.code(), Some(4));
+    let exported = at(home, &["sessions", "export", "invoice"]).stdout;
+    let wire = fed(&mut attache(&["wire", "-m", "anthropic/claude-opus-4-8", "--report"]), &exported);
+    let request: Value = serde_json::from_slice(&wire.stdout).unwrap();
+    let pdf = request["report"].as_array().unwrap().iter().find(|row| row["media_type"] == "application/pdf");
+    assert_eq!(pdf.unwrap()["outcome"], "native", "its bytes are in the export");
+    assert_eq!(at(home, &["sessions", "show", "nothing"]).status.code(), Some(3));
+    assert!(at(home, &["sessions", "delete", "invoice"]).status.success());
+    assert_eq!(ids(home), ["landlord"]);
+    assert!(at(home, &["sessions", "delete", "--all"]).status.success());
+    assert!(ids(home).is_empty());
+    assert_eq!(at(home, &["ask", "x", "-c"]).status.code(), Some(3), "there is nothing to go on with");
+}
+
+#[test]
+fn a_chat_reads_its_lines_from_a_pipe_too() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = attache(&["chat", INBOX]);
+    let output = fed(command.env("ATTACHE_HOME", home.path()), b"When is the invoice due?\n/cost\n");
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(said.contains("17 May 2026") && said.contains("tokens in"), "{said}");
+    assert!(!said.contains('\x1b'), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_may_look_into_the_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    let outer = tempfile::tempdir().unwrap();
+    let home = outer.path().join("new");
+    assert!(at(&home, &["sessions", "list"]).status.success());
+    assert_eq!(home.metadata().unwrap().permissions().mode() & 0o077, 0);
+    let nowhere = attache(&["sessions", "list"]).output().unwrap();
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert!(text(&nowhere.stderr).contains("ATTACHE_HOME"), "{}", text(&nowhere.stderr));
+}

@@ -1,0 +1,24 @@
+//! The command as people and scripts use it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod ask;
+#[cfg(all(unix, feature = "chat"))]
+mod chat;
+mod command;
+mod common;
+mod doctor;
+mod explain;
+#[cfg(feature = "chat")]
+mod kept;
+mod models;
+#[cfg(unix)]
+mod screen;
+#[cfg(unix)]
+mod terminal;
