@@ -266,8 +266,8 @@ async fn a_payment_is_approved_in_another_process_and_made_once() {
 #[tokio::test]
 async fn what_is_remembered_is_told_once_in_each_run() {
     let output = run("memory", &samples(), &[]).await;
-    let expected = "Where do my invoices go? 1 of 4 messages tells what is remembered\n\
-        Is that in Germany? 1 of 6 messages tells what is remembered\n";
+    let expected = "Where do my invoices go? 1 of 6 messages tells what is remembered\n\
+        Is that in Germany? 1 of 8 messages tells what is remembered\n";
     assert_eq!(said(&output.stdout), expected, "{}", said(&output.stderr));
 }
 
