@@ -78,6 +78,26 @@ fn lookup() -> Vec<Message> {
     ]
 }
 
+/// A lookup that returned a text and a PDF, after the user attached both.
+fn cited() -> Vec<Message> {
+    let text = |digit, name| document(digit, name, b"The rent is EUR 900.\n\nIt is due on the 3rd.\n");
+    let find = call(1, "files.find", r#"{"query":"lease"}"#);
+    let found = json_of(&[
+        ("lease", pdf(1, "lease.pdf")),
+        ("notes", text(2, "notes.txt")),
+        ("plan", png(3, "plan.png")),
+    ]);
+    vec![
+        user([
+            UserPart::text("What is the rent?"),
+            Some(UserPart::Document(text(4, "mail.txt"))),
+            Some(UserPart::Document(pdf(5, "annex.pdf"))),
+        ]),
+        assistant([find.clone().into()]),
+        results([returned(&find, &found)]),
+    ]
+}
+
 fn json_of(documents: &[(&'static str, Document)]) -> std::collections::BTreeMap<&'static str, Document> {
     documents.iter().cloned().collect()
 }
@@ -268,6 +288,12 @@ fn with_options() -> Vec<Scenario> {
                 // Not every API knows a text that ends a reply.
                 .with_unsupported(Unsupported::Degrade),
         ),
+        Scenario {
+            // Not every API cites documents.
+            options: ModelSettings::new().with_citations(true).with_unsupported(Unsupported::Degrade),
+            routing: RouteOptions::new().with_citations(true),
+            ..Scenario::new("cited_documents", cited()).tools()
+        },
         with("cached", ModelSettings::new().with_cache(CachePolicy::Short)),
         Scenario {
             options: ModelSettings::new().with_cache(CachePolicy::Short),

@@ -8,7 +8,7 @@
 )]
 
 use attache_core::citation::{Citation, Place, Source};
-use attache_core::{AssistantMessage, AssistantPart};
+use attache_core::{AssistantMessage, AssistantPart, StreamChunk};
 use attache_tests::recorded::{PROTOCOLS, codec, recordings};
 use attache_transport::replay;
 use http::{HeaderMap, StatusCode};
@@ -38,6 +38,32 @@ fn line(citation: &Citation, answer: &str) -> String {
     let quote = citation.quote.as_deref().map_or_else(String::new, |quote| format!(" «{quote}»"));
     let claim = citation.in_answer.map_or("?", |place| place.span().of(answer).unwrap());
     format!("{source}{place}{quote}: {claim}")
+}
+
+/// The citations among the chunks of a body, each with the text that stands before it.
+fn live(protocol: &str, body: &str) -> Vec<(Citation, String)> {
+    let codec = codec(protocol).unwrap();
+    let replay = replay(&*codec, StatusCode::OK, &HeaderMap::new(), [body.to_owned()]);
+    let (mut said, mut told) = (String::new(), Vec::new());
+    for chunk in replay.chunks {
+        match chunk {
+            StreamChunk::Content(text) => said.push_str(&text),
+            StreamChunk::Citation(citation) => told.push((*citation, said.clone())),
+            _ => {}
+        }
+    }
+    told
+}
+
+/// Each citation of a message comes as a chunk, when its text has ended.
+fn check_live(protocol: &str, body: &str, message: &AssistantMessage) {
+    let live = live(protocol, body);
+    let answer = message.text();
+    for (citation, said) in &live {
+        let end = usize::try_from(citation.in_answer.unwrap().span().end).unwrap();
+        assert_eq!(said, &answer[..end], "{protocol}");
+    }
+    assert_eq!(live.into_iter().map(|(citation, _)| citation).collect::<Vec<_>>(), message.citations);
 }
 
 fn lines(message: &AssistantMessage) -> Vec<String> {
@@ -111,6 +137,7 @@ fn anthropic() {
                 "https://a.example A «nine»: Rent is 900",
             ]
         );
+        check_live("anthropic", &body, &message);
         let AssistantPart::Text(text) = &message.parts[1] else { panic!() };
         let kept: Value = serde_json::from_str(text.replay().unwrap().json()).unwrap();
         assert_eq!(kept, json!({"citations": cited}), "what goes back is what came");

@@ -63,6 +63,7 @@ fn options() -> Vec<(&'static str, &'static str, ModelSettings)> {
         ("uncached", "cache", config().with_cache(CachePolicy::Off)),
         ("cached", "cache", config().with_cache(CachePolicy::Short)),
         ("cached long", "cache", config().with_cache(CachePolicy::Long)),
+        ("cited", "citations", config().with_citations(true)),
         ("extra member", "extra_body", config().with_extra_body("metadata", json!({"user_id": "u-1"}))),
     ]
 }
@@ -140,7 +141,7 @@ fn messages(option: &str) -> (&'static str, Expected) {
         "cached" => marker(json!({"type": "ephemeral"})),
         "cached long" => marker(json!({"type": "ephemeral", "ttl": "1h"})),
         "extra member" => Member("/metadata", json!({"user_id": "u-1"})),
-        "several calls" | "plain text" | "uncached" => AsItIs,
+        "several calls" | "plain text" | "uncached" | "cited" => AsItIs,
         _ => Unknown,
     };
     (if option == "effort" { "claude-opus-4-6" } else { "claude-sonnet-4-5" }, expected)
@@ -188,7 +189,7 @@ fn converse(option: &str) -> (&'static str, Expected) {
         "cached" => Member("/messages/0/content/1/cachePoint", json!({"type": "default"})),
         "cached long" => Member("/messages/0/content/1/cachePoint", json!({"type": "default", "ttl": "1h"})),
         "extra member" => Member("/requestMetadata", json!({"user_id": "u-1"})),
-        "several calls" | "plain text" | "uncached" => AsItIs,
+        "several calls" | "plain text" | "uncached" | "cited" => AsItIs,
         _ => Unknown,
     };
     let newer = "us.anthropic.claude-opus-4-6-v1";
@@ -472,6 +473,8 @@ fn no_option_is_ignored_in_silence() {
                 "cached" | "cached long" => {
                     matches!(capabilities.caching, attache_core::Caching::Automatic) || *api == Api::Gemini
                 }
+                // There is nothing to cite.
+                "cited" => capabilities.cites(),
                 _ => false,
             };
             match encode(&set) {

@@ -545,7 +545,11 @@ impl AgentBuilder {
     /// quote are in [`Outcome::citations`](crate::Outcome::citations), their figures in
     /// [`Outcome::figures`](crate::Outcome::figures).
     ///
-    /// It is done once, when the run ends, and recorded with the end. Documents that the model is shown as they are, such
+    /// A model that cites documents itself (`citations` in the table of models: Claude at Anthropic and Bedrock) is told to,
+    /// unless the run asks for a typed answer; [`ModelSettings::with_citations(false)`](ModelSettings::with_citations)
+    /// leaves it to matching. What it cites is told while the reply comes.
+    ///
+    /// The check is done once, when the run ends, and recorded with the end. Documents that the model is shown as they are, such
     /// as a PDF, are read by the [converters](Self::converter); without one for them, figures are left unchecked.
     #[cfg(feature = "citations")]
     pub fn citations(mut self, checked: bool) -> Self {
@@ -561,6 +565,7 @@ impl AgentBuilder {
     /// [`Agent::preflight`], and is told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
+        inner.cite_natively();
         inner.settle()?;
         inner.settle_handoffs()?;
         inner.told = Arc::clone(&inner.known);

@@ -149,7 +149,8 @@ pub enum EventKind {
         /// A line for people.
         message: String,
     },
-    /// The answer rests on this passage. Comes before the end, for each, where the agent checks its answers.
+    /// The answer rests on this passage, where the agent checks its answers. What the provider cites is told with its
+    /// reply, as the provider says it; what is found by matching comes before the end.
     Source(Box<Citation>),
     /// The run ended.
     Finished(Result<Box<Outcome>, RunError>),

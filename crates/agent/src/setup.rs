@@ -155,12 +155,53 @@ impl Setup {
             }
             setup.settle()?;
         }
+        setup.cite_natively();
         Ok(setup)
+    }
+
+    /// Has the model cite documents itself, where answers are checked, it can, and the answer is free text. It is so for
+    /// a whole run: a switch within it would change what was sent.
+    pub(crate) fn cite_natively(&mut self) {
+        #[cfg(feature = "citations")]
+        if self.citations && self.may_cite() {
+            let cites = !self.has_form();
+            self.settings.citations = cites.then_some(true);
+            self.routing.citations = cites;
+        } else if self.citations && self.settings.citations == Some(true) {
+            // Another model of the same agent could.
+            (self.settings.citations, self.routing.citations) = (None, false);
+        }
+    }
+
+    /// True if the model cites documents, and nobody has said that it must not.
+    #[cfg(feature = "citations")]
+    fn may_cite(&self) -> bool {
+        let wish = self.settings.citations.or(self.model.settings().citations);
+        wish != Some(false) && self.model.capabilities().cites()
+    }
+
+    /// True if a form is set for the answer.
+    #[cfg(feature = "citations")]
+    fn has_form(&self) -> bool {
+        let own = self.model.settings();
+        let format = self.settings.response_format.as_ref().or(own.response_format.as_ref());
+        format.is_some_and(|format| *format != attache_core::ResponseFormat::Text)
+    }
+
+    /// The remark on a run whose answer has a form, so that the model does not cite documents itself.
+    #[cfg(feature = "citations")]
+    pub(crate) fn uncited(&self) -> Option<&'static str> {
+        let why = "the answer has a set form, beside which the model cites no documents: its quotations were matched";
+        (self.may_cite() && !self.routing.citations).then_some(why)
     }
 
     /// The setup of a run that is asked for a value.
     pub(crate) fn shaped(&self, output: &OutputSpec) -> Result<Self, ToolsError> {
         let mut setup = self.clone();
+        if setup.routing.citations {
+            // Beside a schema APIs refuse it, and marks of citations stand in values that a tool takes.
+            (setup.settings.citations, setup.routing.citations) = (None, false);
+        }
         match output.mode {
             OutputMode::Prompted => {
                 let own = self.settings.system.clone().or_else(|| self.model.settings().system.clone());

@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let documents = Arc::new(ObjectDocumentStore::local("documents")?);
     let agent = Agent::builder(OfflineModel::new())
         .tool(fetch_invoice_tool())
-        .store(Arc::clone(&documents))
+        .store(documents.clone())
         .build()?;
     let journal = Arc::new(runs.journal("march")?);
     let outcome = agent.run_in(journal, "What is the total of invoice 2026-0417?").outcome().await?;

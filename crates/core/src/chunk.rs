@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::citation::Citation;
 use crate::compiled::StructuredError;
 use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::AssistantMessage;
@@ -34,6 +35,9 @@ pub enum StreamChunk {
         /// The next piece of the arguments, possibly empty.
         arguments_delta: String,
     },
+    /// The provider cites a source: it comes behind the text that rests on it. Providers that tell their citations with
+    /// the end alone have them in the message, and nothing comes here.
+    Citation(Box<Citation>),
     /// The end: the whole message and how it ended.
     Done(Box<Completion>),
 }

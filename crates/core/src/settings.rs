@@ -57,6 +57,8 @@ pub struct ModelSettings {
     pub response_format: Option<ResponseFormat>,
     /// Prompt caching.
     pub cache: Option<CachePolicy>,
+    /// True if the provider must cite the documents of the request: all of them where it can cite them.
+    pub citations: Option<bool>,
     /// Members merged into the request body last, for what has no option here.
     pub extra_body: Map<String, Value>,
     /// Headers added to the request.
@@ -94,6 +96,7 @@ impl ModelSettings {
             parallel_tool_calls: over.parallel_tool_calls.or(self.parallel_tool_calls),
             response_format: over.response_format.clone().or_else(|| self.response_format.clone()),
             cache: over.cache.or(self.cache),
+            citations: over.citations.or(self.citations),
             extra_body,
             extra_headers,
             unsupported: over.unsupported.or(self.unsupported),
@@ -140,6 +143,8 @@ setters! {
     with_response_format = response_format: ResponseFormat;
     /// Sets prompt caching.
     with_cache = cache: CachePolicy;
+    /// Has the provider cite documents.
+    with_citations = citations: bool;
     /// Says what to do about options that cannot be honoured.
     with_unsupported = unsupported: Unsupported;
 }

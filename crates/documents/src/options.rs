@@ -34,6 +34,11 @@ pub struct RouteOptions {
     /// If true, HTML of tools and events is shown as its source although a converter makes readable text of it; `false`
     /// by default.
     pub html_source: bool,
+    /// If true, documents are placed and written so that the model can cite them, where it can: text as documents of
+    /// their own that providers take for search results, others where they can be cited. `false` by default. It goes
+    /// with [`ModelSettings::citations`](attache_core::ModelSettings::citations), and must stay as it is for a
+    /// conversation.
+    pub citations: bool,
     /// The name of a tool with which the model can read more of a document; notes about what is left out name it.
     /// `None` by default.
     pub read_tool: Option<String>,
@@ -52,6 +57,7 @@ impl Default for RouteOptions {
             max_text_bytes: 256 << 10,
             budget: DocumentBudget::default(),
             html_source: false,
+            citations: false,
             read_tool: None,
         }
     }
@@ -123,6 +129,13 @@ impl RouteOptions {
     #[must_use]
     pub fn with_html_source(mut self, source: bool) -> Self {
         self.html_source = source;
+        self
+    }
+
+    /// Sets whether documents are written so that the model can cite them.
+    #[must_use]
+    pub fn with_citations(mut self, citations: bool) -> Self {
+        self.citations = citations;
         self
     }
 

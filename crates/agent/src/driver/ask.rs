@@ -56,6 +56,7 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
+        driver.note_citable(&request);
         let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
         let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
@@ -89,6 +90,11 @@ pub(super) fn ask<'a>(
                         yield Ok(driver.event(kind));
                     }
                 }
+                Ok(Some(Ok(StreamChunk::Citation(citation)))) => {
+                    if let Some(kind) = driver.cited(*citation) {
+                        yield Ok(driver.event(kind));
+                    }
+                }
                 Ok(Some(Ok(StreamChunk::Done(completion)))) => break completion,
                 // A kind of chunk that is newer than this loop has nothing for it.
                 Ok(Some(Ok(_))) => {}
@@ -101,6 +107,7 @@ pub(super) fn ask<'a>(
                                     yield Ok(driver.event(kind));
                                 }
                                 if let Some(request) = request {
+                                    driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
                                 }
@@ -129,9 +136,8 @@ pub(super) fn ask<'a>(
             return;
         }
         name_calls(&mut completion.message, &driver.toolbox, &driver.run);
-        for degradation in &completion.degradations {
-            let message = format!("{}: {}", degradation.option, degradation.note);
-            yield Ok(driver.event(EventKind::Warning { code: "degraded", message }));
+        for kind in driver.notes_of_reply(&completion.degradations, &completion.message.citations) {
+            yield Ok(driver.event(kind));
         }
         let cost = driver.cost_of(completion.model.as_deref(), &completion.usage);
         if let Some(warning) = driver.warn_of_cost(cost) {

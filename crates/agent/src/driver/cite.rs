@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_citations::{Options, Shown, check};
-use attache_core::citation::{Checked, Citation, Source};
+use attache_core::citation::{Checked, Citation, How, Source};
 use attache_core::{
-    Document, DocumentId, MediaKind, Message, MessageId, UserMessage, UserOrigin, UserPart, on_thread,
+    Document, DocumentId, DocumentSource, MediaKind, Message, MessageId, UserMessage, UserOrigin, UserPart,
+    on_thread,
 };
 use attache_documents::{ReadLabel, decode_text, fence_text, gather, route, unfence};
 
 use crate::driver::Driver;
+use crate::driver::citable::{name, source};
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::log::Ended;
@@ -34,9 +36,12 @@ impl Driver {
         }
         self.record_end(ended).await?;
         let Some(checked) = self.run.checked() else { return Ok(Vec::new()) };
+        // Those of the provider were told with the reply, unless it came before this drive.
+        let is_told = self.citable.is_some();
         let notes =
             checked.notes.iter().map(|note| EventKind::Warning { code: "citations", message: note.clone() });
-        let sources = checked.citations.iter().map(|citation| EventKind::Source(Box::new(citation.clone())));
+        let news = checked.citations.iter().filter(|citation| !is_told || citation.how != How::Native);
+        let sources = news.map(|citation| EventKind::Source(Box::new(citation.clone())));
         Ok(notes.chain(sources).collect())
     }
 
@@ -54,20 +59,28 @@ impl Driver {
             is_sent: true,
         };
         shown.read(&messages, sent.as_ref()).await;
-        let Texts { documents, texts, .. } = shown;
+        let Texts { documents, known, texts, .. } = shown;
         for citation in &mut native {
-            name(citation, &documents);
+            name(citation, &documents, &known);
         }
         let (year, month, day) = date(self.run.asked_at() / DAY);
         let options = Options::new().with_today(year, month, day);
         let size =
             texts.iter().filter_map(|shown| shown.text.as_deref()).map(str::len).sum::<usize>() + text.len();
+        let note = self.setup.uncited();
+        let with_note = |mut checked: Checked| {
+            checked.notes.extend(note.map(str::to_owned));
+            checked
+        };
         if size < SMALL {
-            return Some(check(&text, &native, &texts, &options));
+            return Some(with_note(check(&text, &native, &texts, &options)));
         }
         // A long answer over long documents takes its time.
         let checked = on_thread("attache-citations", move || check(&text, &native, &texts, &options)).await;
-        checked.inspect_err(|error| tracing::error!(%error, "the answer could not be checked")).ok()
+        checked
+            .inspect_err(|error| tracing::error!(%error, "the answer could not be checked"))
+            .ok()
+            .map(with_note)
     }
 
     /// The place of the message that is the answer, and its provider's citations. A value that a call gave is the text of
@@ -263,6 +276,13 @@ impl Texts<'_> {
         if self.is_sent {
             self.documents.push(document.clone());
         }
+        // Text that is to be cited stands there as it was shown.
+        if let (DocumentSource::Inline { text }, MediaKind::Text) =
+            (document.source(), document.media_type().kind())
+        {
+            self.texts.push(Shown::text(source, text.to_string()));
+            return;
+        }
         let setup = &self.driver.setup;
         let media_type = document.media_type();
         let bytes = match document.bytes() {
@@ -290,22 +310,6 @@ impl Texts<'_> {
             self.texts.push(Shown::unread(source.clone()));
         }
         self.texts.push(Shown::text(source, converted.text));
-    }
-}
-
-fn source(document: &Document) -> Source {
-    Source::Document { id: document.id().clone(), name: document.file_name().map(str::to_owned) }
-}
-
-/// Gives a provider's citation the document that it means: the one of that number, or of that id.
-fn name(citation: &mut Citation, documents: &[Document]) {
-    let meant = match &citation.source {
-        Source::Nth { index, .. } => usize::try_from(*index).ok().and_then(|index| documents.get(index)),
-        Source::Foreign { id, .. } => documents.iter().find(|document| document.id().as_str() == id),
-        _ => None,
-    };
-    if let Some(document) = meant {
-        citation.source = source(document);
     }
 }
 

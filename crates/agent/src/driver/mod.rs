@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod budget;
+mod citable;
 #[cfg(feature = "citations")]
 mod cite;
 mod close;
@@ -28,6 +29,7 @@ mod remember;
 mod results;
 mod rules;
 mod shorten;
+mod sources;
 mod start;
 mod stop;
 mod team;
@@ -50,6 +52,7 @@ use crate::price::Prices;
 use crate::run::Run;
 use crate::setup::Setup;
 use crate::tools::Toolbox;
+use citable::Citable;
 use interrupt::Interrupt;
 use library::Library;
 use offers::Offers;
@@ -90,6 +93,8 @@ struct Driver {
     budget: Option<Box<Budget>>,
     /// The tools that change during the run, where some may.
     offers: Option<Box<Offers>>,
+    /// The request under way, where answers are checked.
+    citable: Option<Box<Citable>>,
     /// The agents to which the conversation may be handed over.
     team: Option<Box<Team>>,
     seq: u64,

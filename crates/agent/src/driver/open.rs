@@ -172,6 +172,7 @@ pub(super) async fn open(
         inside: None,
         budget: None,
         offers: Offers::of(setup),
+        citable: None,
         team,
         seq: 0,
     });

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::common::kit::{all, end, holding};
+use crate::common::kit::{all, end, holding, warnings};
 use attache_agent::{
     Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, OutputMode,
     Run, RunInput, tool_fn,
 };
-use attache_core::citation::{Citation, FigureState, How, Place, Source};
+use attache_core::citation::{AnswerSpan, Citation, FigureState, How, Place, Source, Span};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolError, Units,
+    BoxFuture, ChatRequest, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Message,
+    ModelSettings, Tool, ToolError, Units, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tools::ReadDocument;
@@ -226,4 +227,126 @@ async fn text_that_was_read_with_the_reading_tool_is_the_document_s() {
     let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
     assert_eq!(citation.source, Source::Document { id: lease("").id().clone(), name: Some("lease".into()) });
     assert_eq!((&citation.place, citation.ambiguous), (&Some(Place::Pages(2, 2)), false));
+}
+
+/// A reply that rests on the lease, as a provider says it that was shown it as a search result.
+fn citing() -> Turn {
+    let source = Source::Foreign { id: lease("").id().to_string(), title: Some("lease".to_owned()) };
+    let claim = Span::new(0, 16).map(AnswerSpan::Claim);
+    let citation = Citation::new(source, How::Native);
+    let citation = citation.with_quote(Some("The rent is EUR 900 a month.")).with_answer_span(claim);
+    Turn::text("You pay EUR 900.").citing(citation)
+}
+
+fn claude(turns: Vec<Turn>) -> ScriptedModel {
+    ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-opus-4-8")
+}
+
+/// The documents that the results of a request show as they are.
+fn attached(request: &ChatRequest) -> Vec<DocumentId> {
+    let results = request.messages.iter().flat_map(|message| match &**message {
+        Message::ToolResults(results) => results.results.clone(),
+        _ => Vec::new(),
+    });
+    let parts: Vec<UserPart> = results.flat_map(|result| result.attached().to_vec()).collect();
+    let id = |part: &UserPart| match part {
+        UserPart::Document(document) => Some(document.id().clone()),
+        _ => None,
+    };
+    parts.iter().filter_map(id).collect()
+}
+
+#[tokio::test]
+async fn a_model_that_cites_is_told_to_and_what_it_cites_is_told_with_its_reply() {
+    let model = claude(turns(citing()));
+    let mut run = asking(&model, lease("text/plain")).citations(true).build().unwrap().run(question());
+    let events = all(&mut run).await;
+    let outcome = end(&events);
+    let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
+    let lease_id = lease("").id().clone();
+    assert_eq!(citation.source, Source::Document { id: lease_id.clone(), name: Some("lease".into()) });
+    assert_eq!(citation.how, How::Native);
+    assert_eq!(citation.in_document.unwrap().of(LEASE), Some("The rent is EUR 900 a month"));
+    let place = |wanted: fn(&EventKind) -> bool| {
+        events
+            .iter()
+            .enumerate()
+            .filter(|(_, event)| wanted(&event.kind))
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>()
+    };
+    let told = place(|kind| matches!(kind, EventKind::Source(_)));
+    let finished = place(|kind| matches!(kind, EventKind::StepFinished { .. }));
+    assert_eq!(told.len(), 1, "it is told once");
+    assert!(finished[0] < told[0] && told[0] < finished[1], "with the reply");
+    let EventKind::Source(live) = &events[told[0]].kind else { panic!() };
+    assert_eq!((&live.source, live.in_answer), (&citation.source, citation.in_answer));
+    let requests = model.requests();
+    assert!(requests.iter().all(|request| request.settings.citations == Some(true)));
+    assert_eq!(attached(&requests[1]), [lease_id]);
+}
+
+// The switch holds for a whole run, and neither a schema nor a tool that takes the answer goes with it.
+#[tokio::test]
+async fn a_run_with_a_typed_answer_leaves_citing_to_matching_and_says_so() {
+    let answer = json!({"rent": "EUR 900", "heat": "EUR 731"});
+    for (mode, turn) in [
+        (OutputMode::Tool, Turn::call("final_answer", answer.clone())),
+        (OutputMode::Native, Turn::text(&answer.to_string())),
+    ] {
+        let model = claude(turns(turn));
+        let agent = asking(&model, lease("text/plain")).citations(true).build().unwrap();
+        let typed = agent.run(question()).typed::<Costs>().with_mode(mode).await.unwrap();
+        assert!(!typed.outcome.figures.is_empty());
+        let requests = model.requests();
+        assert!(requests.iter().all(|request| request.settings.citations.is_none()));
+        assert_eq!(attached(&requests[1]), []);
+    }
+    let format = attache_core::ResponseFormat::JsonObject;
+    let settings = ModelSettings::new().with_response_format(format);
+    let model = claude(turns(Turn::text("{\"rent\": \"EUR 900\"}")));
+    let agent = asking(&model, lease("text/plain")).settings(settings).citations(true).build().unwrap();
+    let events = all(&mut agent.run(question())).await;
+    assert_eq!(warnings(&events), ["citations"]);
+    assert_eq!(model.requests()[0].settings.citations, None);
+}
+
+#[tokio::test]
+async fn native_citations_can_be_left_out_and_are_where_the_model_has_none() {
+    let off = ModelSettings::new().with_citations(false);
+    let plain = ScriptedModel::new(turns(Turn::text(ANSWER)));
+    for (model, settings) in [(claude(turns(Turn::text(ANSWER))), off), (plain, ModelSettings::new())] {
+        let agent = asking(&model, lease("text/plain")).settings(settings).citations(true).build().unwrap();
+        let outcome = agent.run(question()).outcome().await.unwrap();
+        assert_eq!((outcome.citations.len(), words(&outcome)), (1, expected("unsupported")));
+        let requests = model.requests();
+        assert!(requests.iter().all(|request| request.settings.citations != Some(true)));
+        assert_eq!(attached(&requests[1]), []);
+    }
+}
+
+// Invariant 13: a resumed run sends what the uncut one sent, and tells what nobody was told.
+#[tokio::test]
+async fn a_run_that_cites_cut_at_any_entry_goes_on_as_uncut() {
+    let store = Arc::new(MemoryDocumentStore::default());
+    let agent = |model: &ScriptedModel| {
+        let builder = Agent::builder(model.clone()).tool(fetch(lease("text/plain"))).store(store.clone());
+        builder.citations(true).build().unwrap()
+    };
+    let (journal, first) = (Arc::new(MemoryJournal::new()), claude(turns(citing())));
+    let uncut = agent(&first).run_in(journal.clone(), question()).outcome().await.unwrap();
+    let entries = journal.entries();
+    for cut in 1..entries.len() {
+        let kept = &entries[..cut];
+        let asked = kept.iter().filter(|entry| entry.key.as_str().starts_with("model/")).count();
+        let model = claude(turns(citing()).into_iter().skip(asked).collect());
+        let events = all(&mut agent(&model).resume(holding(kept.to_vec()))).await;
+        assert_eq!(end(&events).citations, uncut.citations, "cut at {cut}");
+        let told = events.iter().filter(|event| matches!(event.kind, EventKind::Source(_))).count();
+        assert_eq!(told, 1, "cut at {cut}");
+        // The call of a reply that is asked for again has another id.
+        for (again, first) in model.requests().iter().zip(&first.requests()[asked..]).take(asked) {
+            assert_eq!(again.messages, first.messages);
+        }
+    }
 }

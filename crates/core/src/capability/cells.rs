@@ -156,6 +156,7 @@ fn set_place(draft: &mut DraftPlace, name: &str, value: Value) -> Result<(), Pro
             return Ok(());
         }
         "references" => return set_list(&mut place.references, value),
+        "citations" => return set_list(&mut place.citations, value),
         "urls" => return set_list(place.urls.get_or_insert_default(), value),
         "url_only" => return set_list(&mut place.url_only, value),
         "needs_text" => {

@@ -124,6 +124,7 @@ fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
     let PlaceCapabilities {
         media,
         references,
+        citations,
         max_bytes,
         max_image_bytes,
         max_count,
@@ -143,7 +144,8 @@ fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
         Some(urls) => list(hash.bytes(&[1]), urls),
         None => hash.bytes(&[0]),
     };
-    list(hash, url_only)
+    hash = list(hash, url_only);
+    if citations.is_empty() { hash } else { list(hash.text("citations"), citations) }
 }
 
 fn files(hash: StableHash, files: &FileRules) -> StableHash {

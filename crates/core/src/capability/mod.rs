@@ -52,6 +52,9 @@ pub struct PlaceCapabilities {
     /// Media types of which a document may be named by the id or address of an uploaded file, as in `media`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
+    /// Media types of which a document may be cited natively here, as in `media`; `text` as a search result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<String>,
     /// The most bytes of one document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
@@ -102,6 +105,21 @@ impl PlaceCapabilities {
         self.accepts(media)
             && media.kind() != MediaKind::Text
             && self.references.iter().any(|pattern| media.matches(pattern))
+    }
+
+    /// True if the model can cite documents of this type that stand here, text ones as search results.
+    pub fn cites(&self, media: &MediaType) -> bool {
+        let is_text = media.kind() == MediaKind::Text;
+        self.accepts(media)
+            && self.citations.iter().any(|pattern| match pattern.as_str() {
+                "text" => is_text,
+                pattern => !is_text && media.matches(pattern),
+            })
+    }
+
+    /// True if the model can cite text that stands here.
+    pub fn cites_text(&self) -> bool {
+        self.accepts_text() && self.citations.iter().any(|pattern| pattern == "text")
     }
 
     /// True if documents of this type may stand here as a public address, if the provider fetches any. Text never
@@ -374,6 +392,11 @@ impl ModelCapabilities {
     /// True if the model does not do this while it reasons.
     pub fn reasoning_excludes(&self, what: ReasoningExcludes) -> bool {
         self.reasoning_excludes.contains(&what)
+    }
+
+    /// True if the model can be told to cite documents of its requests.
+    pub fn cites(&self) -> bool {
+        !self.user.citations.is_empty() || !self.tool_result.citations.is_empty()
     }
 
     /// The media and limits of a place.

@@ -76,7 +76,7 @@ impl Decider<'_> {
         let mut why: Option<Misfit> = None;
         // A form that is hoped for takes its part of the limits in a request as it did in the plan.
         let mut hoped: Option<Expected> = None;
-        for (at, place) in places.iter().enumerate() {
+        for (at, place) in places.iter().enumerate().skip(self.first_citable(document, places)) {
             let treatment = match self.stand(document, *place, is_author(occurrence)) {
                 Stand::AsIs { pages, check } => {
                     let treatment = match at {
@@ -119,6 +119,13 @@ impl Decider<'_> {
             let why = why.unwrap_or(Misfit::Type);
             Treatment { expected: hoped, ..self.otherwise(occurrence, document, places, &why) }
         })
+    }
+
+    /// The first of the places where the document can be cited, if that is wanted and there is one.
+    fn first_citable(&self, document: &Document, places: &[Place]) -> usize {
+        let cites = |place: &Place| self.capabilities.place(*place).cites(document.media_type());
+        let citable = if self.options.citations { places.iter().position(cites) } else { None };
+        citable.unwrap_or(0)
     }
 
     /// No place takes the document itself; text may have been made of it, and images of its pages.
@@ -227,7 +234,13 @@ impl Decider<'_> {
         let large = matches!(why, Some(Misfit::Bytes(_) | Misfit::Pixels { .. }));
         let (first, size) =
             (places.first().map_or("", |first| name(*first)), if large { " of this size" } else { "" });
-        let text = format!("this model does not take {media}{size} in {first}; it follows in a user message");
+        let is_taken = self.options.citations
+            && places
+                .first()
+                .is_some_and(|first| self.capabilities.place(*first).accepts(document.media_type()));
+        let cannot = if is_taken && !large { "cite" } else { "take" };
+        let text =
+            format!("this model does not {cannot} {media}{size} in {first}; it follows in a user message");
         let reason = Reason::new(ReasonKind::NotInResult, text);
         Treatment::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
             .costing(self.cost(document, pages), pages)

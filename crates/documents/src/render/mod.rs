@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::{
-    ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, UserPart, reference_ids,
+    ContentTree, Message, ModelCapabilities, Place, ProviderError, ToolSet, UserOrigin, UserPart,
+    reference_ids,
 };
 
 use crate::decide::all::{Decided, decide_all, wire_call_id};
@@ -105,6 +106,13 @@ struct Scene<'a, 'm> {
     fingerprint: &'a str,
     tools: &'a ToolSet,
     options: &'a RouteOptions,
+}
+
+impl Scene<'_, '_> {
+    /// True if text in that place is to be cited.
+    fn cites_text(&self, place: Place) -> bool {
+        self.options.citations && self.capabilities.place(place).cites_text()
+    }
 }
 
 impl<'m> Scene<'_, 'm> {

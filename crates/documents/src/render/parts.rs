@@ -8,7 +8,7 @@ use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::report::ReasonKind;
 use crate::text::decode::one_line;
-use crate::text::fence::Fenced;
+use crate::text::fence::{Fenced, remarks, unfence};
 use attache_core::StableHash as Hash;
 
 /// Parts of a message, and a hash of what documents added to them.
@@ -31,6 +31,8 @@ pub(super) struct Labelling<'a> {
     pub(super) native: bool,
     /// If true, text may stand there.
     pub(super) text: bool,
+    /// If true, text that stands there is to be cited.
+    pub(super) cites: bool,
 }
 
 /// The end of a note for a model that can ask for more.
@@ -95,7 +97,7 @@ impl Pieces {
                 }
                 self.native(made, content_bytes(made).map_or(0, <[u8]>::len) as u64);
                 if let Some(rest) = rest {
-                    self.fenced(rest);
+                    self.fenced(document, rest, labelling);
                 }
                 if labelling.text {
                     self.more(document, labelling);
@@ -103,7 +105,7 @@ impl Pieces {
             }
             Shown::Text(fenced) => {
                 self.text(&labelling.label(document, None));
-                self.fenced(fenced);
+                self.fenced(document, fenced, labelling);
                 if fenced.shown < fenced.total {
                     self.more(document, labelling);
                 }
@@ -125,7 +127,7 @@ impl Pieces {
                     match piece {
                         Piece::Text(fenced) => {
                             is_cut |= fenced.shown < fenced.total;
-                            self.fenced(fenced);
+                            self.fenced(document, fenced, labelling);
                         }
                         Piece::Image { page, total, document: image } => {
                             if labelling.text {
@@ -167,9 +169,23 @@ impl Pieces {
         self.say(UserPart::Document(document.clone()));
     }
 
-    fn fenced(&mut self, fenced: &Fenced) {
+    /// Text of a document, in a fence; or as a document of its own where it is to be cited, which needs no fence.
+    fn fenced(&mut self, document: &Document, fenced: &Fenced, labelling: Labelling<'_>) {
         self.hash = self.hash.text("fenced").number(fenced.hash);
-        self.say(UserPart::Text(fenced.part.clone()));
+        let inner = unfence(fenced.part.text()).filter(|inner| labelling.cites && !inner.trim().is_empty());
+        let Some(inner) = inner else {
+            self.say(UserPart::Text(fenced.part.clone()));
+            return;
+        };
+        self.hash = self.hash.text("cited");
+        if let Some(remarks) = remarks(fenced.part.text()) {
+            self.text(&remarks);
+        }
+        let mut cited = Document::inline(inner).with_id(document.id().clone());
+        if let Some(name) = document.file_name() {
+            cited = cited.with_file_name(name);
+        }
+        self.say(UserPart::Document(cited.with_media_type("text/plain")));
     }
 
     /// Says how to read what is not shown.

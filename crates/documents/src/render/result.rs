@@ -32,7 +32,8 @@ impl Scene<'_, '_> {
         for (part, result) in routed.results.iter_mut().enumerate() {
             let tool_name = result.tool_name.as_deref().map(|name| self.tools.wire_name(name));
             let call = Some((tool_name.as_deref(), wire_call_id(result)));
-            let takes_text = self.capabilities.place(place_of(result)).accepts_text();
+            let place = place_of(result);
+            let takes_text = self.capabilities.place(place).accepts_text();
             let mut inside = Pieces::new();
             while let Some((occurrence, treatment)) = pairs.next_if(|(occurrence, _)| occurrence.part == part)
             {
@@ -45,6 +46,7 @@ impl Scene<'_, '_> {
                     read_tool: self.options.read_tool.as_deref(),
                     native: is_beside || self.options.label_native && takes_text,
                     text: is_beside || takes_text,
+                    cites: self.cites_text(if is_beside { Place::AfterToolResults } else { place }),
                 };
                 if is_beside {
                     if beside.is_empty() {

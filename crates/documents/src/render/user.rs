@@ -120,6 +120,7 @@ impl Documents<'_, '_> {
                 read_tool: self.scene.options.read_tool.as_deref(),
                 native: label_native,
                 text: self.scene.capabilities.place(occurrence.place).accepts_text(),
+                cites: self.scene.cites_text(occurrence.place),
             };
             pieces.document(occurrence, treatment, labelling);
         }

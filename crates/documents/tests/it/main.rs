@@ -12,6 +12,7 @@ mod attachments;
 mod authors;
 mod budget;
 mod builder;
+mod citable;
 mod defects;
 mod external;
 mod fitting;

@@ -12,7 +12,7 @@ use attache_core::{
     AssistantPart, CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, RequestHeaders,
     ResponseFormat, Secret, ToolSet, merge_members,
 };
-use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy};
+use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
     RequestParts, RoleTag, StrictForms, extra_tools, head, invalid_history, system_blocks, with_kept,
@@ -82,7 +82,8 @@ impl State {
     fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
         let Ask { request, settings, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), settings.unsupported);
-        self.messages(ask)?;
+        let cites = cites(settings, codec.capabilities(), &mut refusals)?;
+        self.messages(ask, cites)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
@@ -151,7 +152,7 @@ impl State {
     }
 
     /// Plans and renders what is new of the conversation.
-    fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+    fn messages(&mut self, ask: Ask<'_>, cites: bool) -> Result<(), ProviderError> {
         let Ask { request, codec, .. } = ask;
         let same_model = *self.model == *codec.model();
         if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
@@ -171,6 +172,7 @@ impl State {
             codec,
             tools: &request.tools,
             files: &request.files,
+            cites,
             plan,
             ending: ending.map(|message| &**message),
             leading: messages.iter().take(plan.leading()).map(|message| &**message).collect(),
@@ -179,7 +181,7 @@ impl State {
         let variant = |index: usize, message: &Message| {
             // The end of a conversation is written without white space behind it.
             let ending = u64::from(ending.is_some() && index == last) << 63;
-            plan.variant(index) ^ ending ^ request.files.variant(message)
+            plan.variant(index) ^ ending ^ u64::from(cites) << 62 ^ request.files.variant(message)
         };
         self.log.sync(messages, variant, |_, message, item| renderer.message(message, item))
     }

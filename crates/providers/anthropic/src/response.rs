@@ -9,7 +9,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Completion, FinishReason, Metadata, OpaquePart, ProviderError,
     ReasoningPart, TextPart,
 };
-use attache_transport::claude::{self, MAX_BLOCKS, append_blank};
+use attache_transport::claude::{self, MAX_BLOCKS, ToldTexts, append_blank};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::Deserialize;
@@ -37,6 +37,7 @@ pub(crate) struct Reply {
     stop_sequence: Option<String>,
     container: Option<Box<RawValue>>,
     explanation: Option<String>,
+    told: ToldTexts,
 }
 
 impl Reply {
@@ -123,8 +124,12 @@ impl Reply {
 
     /// Takes a `content_block_stop`.
     pub(crate) fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
-        if let Some(block) = self.place(index).and_then(|at| self.blocks.get_mut(at)) {
+        let Some(at) = self.place(index) else { return };
+        if let Some(block) = self.blocks.get_mut(at) {
             block.close(out);
+            if let Kind::Text(text) = &block.kind {
+                self.told.tell(at, text, citations::citation, out);
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet,
     merge_members,
 };
-use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy};
+use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
     StrictForms, check_pairing, head, invalid_history, system_blocks, with_kept,
@@ -88,7 +88,8 @@ impl State {
         let Ask { request, settings, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         check_pairing(&request.messages)?;
-        self.messages(ask)?;
+        let cites = cites(settings, codec.capabilities(), &mut refusals)?;
+        self.messages(ask, cites)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
@@ -142,7 +143,7 @@ impl State {
     }
 
     /// Plans and renders what is new of the conversation.
-    fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+    fn messages(&mut self, ask: Ask<'_>, cites: bool) -> Result<(), ProviderError> {
         let Ask { request, codec, .. } = ask;
         let taken_for = &codec.capabilities().model;
         let same_model = *self.model.0 == *codec.model() && self.model.1 == *taken_for;
@@ -160,10 +161,10 @@ impl State {
         let plan = &self.plan;
         let is_said = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
         let ending = messages.len().checked_sub(1).filter(|_| messages.last().is_some_and(is_said));
-        let renderer = Renderer { codec, tools: &request.tools, plan, ending };
+        let renderer = Renderer { codec, tools: &request.tools, plan, ending, cites };
         let variant = |index: usize, _: &Message| {
             // The end of a conversation is written without white space behind it.
-            plan.variant(index) ^ u64::from(ending == Some(index)) << 63
+            plan.variant(index) ^ u64::from(ending == Some(index)) << 63 ^ u64::from(cites) << 62
         };
         self.log.sync(messages, variant, |index, message, item| renderer.message(index, message, item))
     }

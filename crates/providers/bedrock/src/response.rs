@@ -6,7 +6,7 @@ mod usage;
 mod wire;
 
 use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, Usage};
-use attache_transport::claude::{self, MAX_BLOCKS, append_blank};
+use attache_transport::claude::{self, MAX_BLOCKS, ToldTexts, append_blank};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde_json::value::RawValue;
@@ -24,6 +24,7 @@ pub(crate) struct Reply {
     calls: usize,
     usage: Usage,
     stop_reason: Option<String>,
+    told: ToldTexts,
 }
 
 impl Reply {
@@ -35,8 +36,24 @@ impl Reply {
     /// Takes a block of a whole reply.
     pub(crate) fn block(&mut self, raw: &RawValue, out: &mut ChunkSink) -> Result<(), ProviderError> {
         match Block::whole(self.next_index(), raw, self.calls)? {
-            Some(block) => self.add(block, out),
+            Some(block) => {
+                self.add(block, out)?;
+                self.close(None, out);
+                Ok(())
+            }
             None => Ok(()),
+        }
+    }
+
+    /// Takes a `contentBlockStop`.
+    pub(crate) fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
+        let at = match index {
+            Some(index) => self.blocks.iter().rposition(|block| block.index == index),
+            None => self.blocks.len().checked_sub(1),
+        };
+        let Some(at) = at else { return };
+        if let Some(Kind::Text(text)) = self.blocks.get(at).map(|block| &block.kind) {
+            self.told.tell(at, text, citations::citation, out);
         }
     }
 

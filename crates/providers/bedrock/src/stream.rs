@@ -165,6 +165,11 @@ impl Events {
                 // The deltas tell what it is.
                 BlockStart { start: None, .. } => Ok(()),
             },
+            "contentBlockStop" => {
+                let BlockDelta { index, .. } = read(payload)?;
+                reply.close(index, out);
+                Ok(())
+            }
             "messageStop" => {
                 let MessageStop { stop_reason } = read(payload)?;
                 reply.stopped(stop_reason);
@@ -176,7 +181,7 @@ impl Events {
                 reply.used(usage);
                 if self.stopped { self.done(out) } else { Ok(()) }
             }
-            // The start of the message, the ends of blocks, and events of a later version of the API.
+            // The start of the message, and events of a later version of the API.
             _ => Ok(()),
         }
     }

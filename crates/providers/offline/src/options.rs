@@ -47,6 +47,7 @@ fn unsupported(options: &ModelSettings) -> Vec<(&'static str, &'static str)> {
             "cache",
             "left out: there is no prompt cache",
         ),
+        (options.citations == Some(true), "citations", "left out: it quotes, and cites nothing"),
         (!options.extra_body.is_empty(), "extra_body", BODY),
         (options.extra_headers.iter().next().is_some(), "extra_headers", BODY),
     ];

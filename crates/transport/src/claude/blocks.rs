@@ -1,13 +1,16 @@
 //! Content blocks of a reply.
 
+use attache_core::citation::{AnswerSpan, Citation, Span};
 use attache_core::{
     Arguments, AssistantPart, ErrorKind, FinishReason, ProviderCallId, ProviderError, ReasoningPart,
     StreamChunk, TextPart, ToolCall, ToolCallId, ToolSet,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::reading::Reading;
+use crate::reply::ChunkSink;
 
 /// The most content blocks of a reply. A cited answer has hundreds.
 pub const MAX_BLOCKS: usize = 10_000;
@@ -19,6 +22,42 @@ pub struct TextBlock {
     pub text: String,
     /// Citations in the provider's words.
     pub citations: Vec<Box<RawValue>>,
+}
+
+/// The texts whose citations were handed out, each when its block ended.
+#[derive(Debug, Default)]
+pub struct ToldTexts {
+    /// The blocks before this one are told.
+    blocks: usize,
+    /// The place in the answer where the next text begins, with the white space before it.
+    begin: usize,
+    end: usize,
+}
+
+impl ToldTexts {
+    /// Hands out the citations of the text that the block at `at` is, now that it has ended.
+    pub fn tell(
+        &mut self,
+        at: usize,
+        block: &TextBlock,
+        citation: impl Fn(&Value) -> Citation,
+        out: &mut ChunkSink,
+    ) {
+        if at < self.blocks {
+            return;
+        }
+        self.blocks = at + 1;
+        self.end += block.text.len();
+        if block.text.trim().is_empty() {
+            return;
+        }
+        let claim = Span::new(self.begin, self.end).map(AnswerSpan::Claim);
+        self.begin = self.end;
+        for raw in &block.citations {
+            let Ok(cited) = serde_json::from_str::<Value>(raw.get()) else { continue };
+            out.push(StreamChunk::Citation(Box::new(citation(&cited).with_answer_span(claim))));
+        }
+    }
 }
 
 /// Thinking, signed once it is complete.

@@ -129,6 +129,30 @@ pub fn stops<'c>(
     Ok((!stops.is_empty()).then_some(stops))
 }
 
+/// True if the documents of a request are to be cited: all of them, since the APIs take no request with some.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for a model that cites none, and beside a schema for
+/// the answer, unless the caller allows it.
+pub fn cites(
+    settings: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    refusals: &mut Refusals<'_>,
+) -> Result<bool, ProviderError> {
+    if settings.citations != Some(true) {
+        return Ok(false);
+    }
+    let why = if !capabilities.cites() {
+        "the model cites no documents"
+    } else if settings.response_format.as_ref().is_some_and(|format| format.schema().is_some()) {
+        "the API takes no citations beside a schema for the answer"
+    } else {
+        return Ok(true);
+    };
+    refusals.refuse("citations", why, "it cites none")?;
+    Ok(false)
+}
+
 /// Refuses the options that these APIs do not have.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use super::problems::{
     Check, constraint, filled, list, member, missing, object, of_model, one_of, only, optional_bool,
     optional_filled, optional_one_of, refused, required_list, required_object, string, union, unsupported,
 };
-use crate::mock::rules::{Path, is_plain_name};
+use crate::mock::rules::{Path, Violation, is_plain_name};
 
 const USER: &[&str] = &[
     "text",
@@ -249,13 +249,13 @@ pub(super) fn check_tool_name(name: &str, path: &Path<'_>) -> Check {
 }
 
 /// The switch of documents and search results.
-pub(super) fn check_citations(holder: &Map<String, Value>, path: &Path<'_>) -> Check {
-    let Some(citations) = member(holder, "citations") else { return Ok(()) };
+pub(super) fn check_citations(holder: &Map<String, Value>, path: &Path<'_>) -> Result<bool, Violation> {
+    let Some(citations) = member(holder, "citations") else { return Ok(false) };
     let path = path.key("citations");
     let citations = object(citations, &path)?;
     only(citations, &["enabled"], &path)?;
     match optional_bool(citations, "enabled", &path)? {
-        Some(_) => Ok(()),
+        Some(enabled) => Ok(enabled),
         None => Err(missing(&path.key("enabled"))),
     }
 }

@@ -72,7 +72,13 @@ impl<'a> Checker<'a> {
         let format = optional_one_of(document, "format", DOCUMENTS, path)?;
         self.check_name(string(document, "name", path)?, &path.key("name"))?;
         optional_filled(document, "context", path)?;
-        check_citations(document, path)?;
+        if check_citations(document, path)? && place == Place::Result {
+            // boto/boto3#4648
+            return Err(refused(
+                &path.key("citations"),
+                "Citations are not supported in tool result documents.",
+            ));
+        }
         let family = self.context.family;
         if place == Place::Result
             && family.is_nova()

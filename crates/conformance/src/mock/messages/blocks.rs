@@ -52,6 +52,8 @@ pub(super) enum Place {
 pub(super) struct Checker<'a> {
     context: &'a Context<'a>,
     images: Vec<Image>,
+    /// True if the documents and search results so far are to be cited.
+    cited: Option<bool>,
 }
 
 struct Image {
@@ -61,7 +63,7 @@ struct Image {
 
 impl<'a> Checker<'a> {
     pub(super) fn new(context: &'a Context<'a>) -> Self {
-        Self { context, images: Vec::new() }
+        Self { context, images: Vec::new(), cited: None }
     }
 
     /// The top-level `system`: a string or text blocks.
@@ -107,7 +109,7 @@ impl<'a> Checker<'a> {
         match kind {
             "text" => self.text(block, place, &path),
             "image" => self.image(block, &path),
-            "document" => self.document(block, &path),
+            "document" => self.document(block, place, &path),
             "search_result" => self.search_result(block, &path),
             "thinking" => {
                 only(block, &["type", "thinking", "signature"], &path)?;
@@ -200,11 +202,11 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn document(&mut self, block: &Map<String, Value>, path: &Path<'_>) -> Check {
+    fn document(&mut self, block: &Map<String, Value>, place: Place, path: &Path<'_>) -> Check {
         only(block, &["type", "source", "title", "context", "citations", "cache_control"], path)?;
         optional_string(block, "title", path)?;
         optional_string(block, "context", path)?;
-        self.citations(block, path)?;
+        self.citations(block, place, path)?;
         let path = path.key("source");
         let source = object(block.get("source").ok_or_else(|| required(&path))?, &path)?;
         let kinds = ["base64", "text", "url", "file", "content"];
@@ -246,22 +248,32 @@ impl<'a> Checker<'a> {
         only(block, &["type", "source", "title", "content", "citations", "cache_control"], path)?;
         string(block, "source", path)?;
         string(block, "title", path)?;
-        self.citations(block, path)?;
+        self.citations(block, Place::User, path)?;
         let path = path.key("content");
         let content = array(block.get("content").ok_or_else(|| required(&path))?, &path)?;
         self.blocks(content, Place::Source, &path)
     }
 
-    fn citations(&self, block: &Map<String, Value>, path: &Path<'_>) -> Check {
+    /// All documents and search results of a request are cited, or none. Nobody says that a document inside a tool result
+    /// can be cited, so it is taken for refused.
+    fn citations(&mut self, block: &Map<String, Value>, place: Place, path: &Path<'_>) -> Check {
         let path = path.key("citations");
-        let Some(citations) = block.get("citations").filter(|citations| !citations.is_null()) else {
-            return Ok(());
+        let enabled = match block.get("citations").filter(|citations| !citations.is_null()) {
+            None => false,
+            Some(citations) => {
+                let citations = object(citations, &path)?;
+                only(citations, &["enabled"], &path)?;
+                optional_bool(citations, "enabled", &path)? == Some(true)
+            }
         };
-        let citations = object(citations, &path)?;
-        only(citations, &["enabled"], &path)?;
-        if optional_bool(citations, "enabled", &path)? == Some(true) && self.context.output_format().is_some()
-        {
+        if enabled && self.context.output_format().is_some() {
             return Err(bad(&path, "citations cannot be used together with output_config.format"));
+        }
+        if enabled && matches!(place, Place::Result { .. }) {
+            return Err(bad(&path, "citations are not supported on documents inside tool results"));
+        }
+        if *self.cited.get_or_insert(enabled) != enabled {
+            return Err(bad(&path, "citations must be enabled on all or none of the documents in a request"));
         }
         Ok(())
     }

@@ -293,6 +293,8 @@ fn in_text(
                         yield Err(error);
                         return;
                     }
+                    // They come with the end, at the places of the text as it is read.
+                    Ok(StreamChunk::Citation(_)) => {}
                     Ok(other) => yield Ok(other),
                 }
             }

@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Document, FileReferences, MediaKind, Message, Place, ProviderError,
     ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown,
@@ -24,6 +25,8 @@ pub(super) struct Renderer<'a> {
     pub(super) codec: &'a MessagesCodec,
     pub(super) tools: &'a ToolSet,
     pub(super) files: &'a FileReferences,
+    /// The documents are to be cited.
+    pub(super) cites: bool,
     pub(super) plan: &'a Plan,
     /// Where the assistant's last message stands if the conversation ends with it: its text must not end in white
     /// space.
@@ -130,6 +133,10 @@ impl Renderer<'_> {
             Shown::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| cannot("its text is not UTF-8"))?,
             _ => "",
         };
+        let cites = self.cites && capabilities.place(place).cites(media);
+        if cites && matches!(source, Shown::Text(_)) {
+            return search_result(document, text, item).ok_or_else(|| cannot("it is blank"));
+        }
         comma(item);
         item.raw(block);
         match &source {
@@ -159,6 +166,9 @@ impl Renderer<'_> {
         {
             item.raw(r#","title":"#);
             item.string(name);
+        }
+        if cites {
+            item.raw(CITED);
         }
         end(item);
         Ok(())
@@ -267,6 +277,32 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
         item.raw(signature.get());
         item.raw("}");
     }
+}
+
+/// The switch of what is to be cited.
+const CITED: &str = r#","citations":{"enabled":true}"#;
+
+/// A text that is to be cited, passage by passage; nothing if it is blank.
+fn search_result(document: &Document, text: &str, item: &mut ItemWriter<'_>) -> Option<()> {
+    let passages = passages(text);
+    if passages.is_empty() {
+        return None;
+    }
+    comma(item);
+    item.raw(r#"{"type":"search_result","source":"#);
+    item.string(document.id().as_str());
+    item.raw(r#","title":"#);
+    item.string(document.file_name().unwrap_or_else(|| document.id().short()));
+    item.raw(r#","content":["#);
+    for (at, passage) in passages.into_iter().enumerate() {
+        item.raw(if at > 0 { r#",{"type":"text","text":"# } else { r#"{"type":"text","text":"# });
+        item.string(passage);
+        item.raw("}");
+    }
+    item.raw("]");
+    item.raw(CITED);
+    end(item);
+    Some(())
 }
 
 fn text(text: &str, item: &mut ItemWriter<'_>) {

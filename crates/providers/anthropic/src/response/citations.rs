@@ -11,7 +11,7 @@ pub(super) fn read(message: &mut AssistantMessage) {
     cite_texts(message, citation);
 }
 
-fn citation(cited: &Value) -> Citation {
+pub(super) fn citation(cited: &Value) -> Citation {
     let index = |member: &str| number(cited, member).and_then(|number| u32::try_from(number).ok());
     let title = || text(cited, "document_title").or_else(|| text(cited, "title"));
     let source = match (text(cited, "url"), text(cited, "source"), index("document_index")) {

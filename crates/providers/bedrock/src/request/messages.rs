@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, OpaquePart, Place,
     ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown,
@@ -31,6 +32,8 @@ pub(super) struct Renderer<'a> {
     pub(super) plan: &'a Plan,
     /// The assistant's message that the conversation ends with, if it does: its text must not end in white space.
     pub(super) ending: Option<usize>,
+    /// The documents are to be cited.
+    pub(super) cites: bool,
 }
 
 /// A message that is being written.
@@ -44,6 +47,9 @@ struct Page<'w, 'i, 'n> {
     /// How many documents the message on the wire holds.
     files: usize,
 }
+
+/// The switch of what is to be cited.
+const CITED: &str = r#","citations":{"enabled":true}"#;
 
 /// The most documents of one message.
 const MAX_FILES: usize = 5;
@@ -133,6 +139,7 @@ impl Renderer<'_> {
         if is_address && capabilities.place(place).accepts(media) {
             return cannot("the API fetches nothing from addresses");
         }
+        let cites = self.cites && capabilities.place(place).cites(media);
         let (bytes, is_text) = match shown(model, capabilities, document, place, false, None)? {
             Shown::Text(bytes) => (bytes, true),
             Shown::Bytes(bytes) => (bytes, false),
@@ -143,6 +150,7 @@ impl Renderer<'_> {
         }
         if is_text {
             match std::str::from_utf8(&bytes).ok().filter(|text| !text.trim().is_empty()) {
+                Some(text) if cites => page.search_result(document, text),
                 Some(text) => page.text(text),
                 None => return cannot("it is not readable as text"),
             }
@@ -167,7 +175,11 @@ impl Renderer<'_> {
         }
         page.item.raw(r#"","source":{"bytes":""#);
         page.item.base64(&bytes);
-        page.item.raw(r#""}}}"#);
+        page.item.raw(r#""}"#);
+        if cites {
+            page.item.raw(CITED);
+        }
+        page.item.raw("}}");
         if media.kind() == MediaKind::Image {
             page.item.marker_here();
         }
@@ -322,6 +334,24 @@ impl Page<'_, '_, '_> {
         self.item.raw("}");
         self.item.marker_here();
         self.has_text = true;
+    }
+
+    /// A text that is to be cited, passage by passage.
+    fn search_result(&mut self, document: &Document, text: &str) {
+        self.next();
+        self.item.raw(r#"{"searchResult":{"source":"#);
+        self.item.string(document.id().as_str());
+        self.item.raw(r#","title":"#);
+        self.item.string(document.file_name().unwrap_or_else(|| document.id().short()));
+        self.item.raw(r#","content":["#);
+        for (at, passage) in passages(text).into_iter().enumerate() {
+            self.item.raw(if at > 0 { r#",{"text":"# } else { r#"{"text":"# });
+            self.item.string(passage);
+            self.item.raw("}");
+        }
+        self.item.raw("]");
+        self.item.raw(CITED);
+        self.item.raw("}}");
     }
 
     /// Documents need words beside them.

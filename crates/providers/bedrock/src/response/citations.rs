@@ -11,7 +11,7 @@ pub(super) fn read(message: &mut AssistantMessage) {
     cite_texts(message, citation);
 }
 
-fn citation(cited: &Value) -> Citation {
+pub(super) fn citation(cited: &Value) -> Citation {
     let title = text(cited, "title").map(str::to_owned);
     let quote: Vec<&str> =
         list(cited, "sourceContent").iter().filter_map(|content| text(content, "text")).collect();

@@ -25,6 +25,8 @@ pub(super) fn generation(
         refusals.number("temperature", settings.temperature, none, 0.0..=2.0)?,
     );
     set_member(&mut members, "topP", refusals.number("top_p", settings.top_p, none, 0.0..=1.0)?);
+    let cites = settings.citations.filter(|cites| *cites);
+    refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     set_member(&mut members, "topK", refusals.keep("top_k", settings.top_k, none)?);
     set_member(&mut members, "stopSequences", stops(settings, refusals)?);
     let fits = settings.seed.is_none_or(|seed| i32::try_from(seed).is_ok());

@@ -73,6 +73,8 @@ pub(super) fn options(
     let why = stop.and_then(|_| (!capabilities.stop).then_some("the model does not know it"));
     let stop = writer.refusals.keep("stop", stop, why)?;
     set_member(&mut writer.members, "stop", stop);
+    let cites = settings.citations.filter(|cites| *cites);
+    writer.refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     let offered = tool_choice(&mut writer, reasons, request, hosted)?;
     let instruction = response_format(&mut writer, reasons)?;
     let marker = caching(&mut writer, request)?;

@@ -89,6 +89,8 @@ fn tools(
     refusals: &mut Refusals<'_>,
 ) -> Result<bool, ProviderError> {
     refuse_allowed(request, refusals)?;
+    let cites = settings.citations.filter(|cites| *cites);
+    refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     let has_tools = !request.tools.is_empty();
     if has_tools && !capabilities.tools {
         let text = format!("{} does not call tools", capabilities.model);

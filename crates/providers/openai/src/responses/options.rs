@@ -122,6 +122,8 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     refusals.number("presence_penalty", settings.presence_penalty, unknown, ANY)?;
     refusals.number("frequency_penalty", settings.frequency_penalty, unknown, ANY)?;
     refusals.keep("top_k", settings.top_k, unknown)?;
+    let cites = settings.citations.filter(|cites| *cites);
+    refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     refusals.keep("seed", settings.seed, unknown)?;
     refusals.keep("stop", settings.stop.as_ref().filter(|stop| !stop.is_empty()), unknown)?;
     Ok(())
