@@ -18,7 +18,7 @@ fn a_chat_over_files_needs_no_key_and_is_found_again() {
     screen.say("When is the invoice due?");
     screen.wait_for("17 May 2026");
     screen.say("/cost");
-    screen.wait_for("tokens in");
+    screen.wait_for("and no [prices] to count money by");
     screen.say("/nonsense");
     screen.wait_for("/help names what there is");
     screen.say("/quit");

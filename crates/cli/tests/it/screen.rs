@@ -74,7 +74,13 @@ impl Screen {
     /// Types a line once the prompt waits for it.
     pub(crate) fn say(&mut self, line: &str) {
         self.wait_for_prompt();
-        self.press(&format!("{line}\r"));
+        self.press(line);
+        // Keys that come before the next prompt are lost, so nobody may take this one for it.
+        let typed = format!("› {line}");
+        self.wait("the echo", |screen| {
+            screen.trim_end().lines().last().is_some_and(|last| last.trim() == typed.trim())
+        });
+        self.press("\r");
     }
 
     /// Waits until the last line is the prompt of the chat and nothing else.
