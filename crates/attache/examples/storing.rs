@@ -21,10 +21,8 @@ async fn fetch_invoice(number: String) -> Result<Document, ToolError> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runs = FileJournals::open("runs")?;
     let documents = Arc::new(ObjectDocumentStore::local("documents")?);
-    let agent = Agent::builder(OfflineModel::new())
-        .tool(fetch_invoice_tool())
-        .store(documents.clone())
-        .build()?;
+    let agent =
+        Agent::builder(OfflineModel::new()).tool(fetch_invoice_tool()).store(documents.clone()).build()?;
     let journal = Arc::new(runs.journal("march")?);
     let outcome = agent.run_in(journal, "What is the total of invoice 2026-0417?").outcome().await?;
     println!("{}", outcome.text);
