@@ -11,6 +11,8 @@ use std::time::Duration;
 use futures_util::task::AtomicWaker;
 use tokio::time::{Instant, timeout_at};
 
+use crate::journal::{AGAIN, CallTime};
+
 /// Measures how long a run could have gone on and was not polled, while tools run.
 #[derive(Clone, Default)]
 pub(crate) struct Pace(Arc<Shared>);
@@ -63,9 +65,14 @@ impl Pace {
         polled
     }
 
-    /// The value of `work`, if it is there within `limit` of its own time. Whoever brings it has pinned it: moved in here
-    /// it would have room twice.
-    pub(crate) async fn within<F: Future + Unpin>(&self, limit: Duration, mut work: F) -> Option<F::Output> {
+    /// The value of `work`, if it is there within `limit` of its own time. Time for which `call` stood still is not the
+    /// work's. Whoever brings it has pinned it: moved in here it would have room twice.
+    pub(crate) async fn within<F: Future + Unpin>(
+        &self,
+        limit: Duration,
+        call: Option<&CallTime>,
+        mut work: F,
+    ) -> Option<F::Output> {
         // Adding it to the time must not overflow.
         let limit = limit.min(LONGEST);
         let (start, before) = (Instant::now(), self.0.total());
@@ -74,7 +81,12 @@ impl Pace {
             if let Ok(value) = timeout_at(start + given, &mut work).await {
                 return Some(value);
             }
-            let stalled = self.0.total().saturating_sub(before);
+            let waited = call.map_or(Duration::ZERO, CallTime::waited);
+            let stalled = self.0.total().saturating_sub(before) + waited;
+            if call.is_some_and(CallTime::is_waiting) {
+                given = (limit + stalled).max(start.elapsed() + AGAIN);
+                continue;
+            }
             if limit + stalled <= given {
                 return None;
             }

@@ -144,7 +144,8 @@ pub(super) fn ask<'a>(
             yield Ok(driver.event(warning));
         }
         let is_counted = completion.usage.input_tokens.is_some();
-        if driver.run.limits().limit_tokens() && !is_counted && !driver.warned_of_usage {
+        let is_guessed = driver.run.limits().limit_tokens() || driver.counts_outside();
+        if is_guessed && !is_counted && !driver.warned_of_usage {
             driver.warned_of_usage = true;
             let message = "the provider reports no usage, so the token limit is held by a guess".to_owned();
             yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
@@ -237,8 +238,11 @@ impl Driver {
         let finished =
             EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
         let spent = (self.budget.is_some() || self.scope.is_some()).then(|| usage.clone());
+        let is_guessed = usage.input_tokens.is_none() && self.counts_outside();
+        let guessed = if is_guessed { self.run.guess(&message) } else { 0 };
         let message = Message::Assistant(message).shared();
-        let reply = Reply { message, finish_reason, raw_finish_reason, usage, cost, model, degradations };
+        let reply =
+            Reply { message, finish_reason, raw_finish_reason, usage, cost, model, guessed, degradations };
         let entries = vec![Entry::new(key, EntryKind::Reply(reply))];
         Replied { entries, requested, finished, spent }
     }

@@ -20,7 +20,10 @@ const CHARS_PER_TOKEN: u64 = 4;
 impl Driver {
     /// True if the next model call is asked for before it is made.
     pub(super) fn is_bounded(&self) -> bool {
-        self.budget.is_some() || self.run.deadline().is_some() || !self.setup.hooks.is_empty()
+        self.budget.is_some()
+            || self.run.deadline().is_some()
+            || !self.setup.hooks.is_empty()
+            || self.scope.as_ref().is_some_and(|scope| scope.time().is_some())
     }
 
     /// Sets aside what the next model call may spend. False if it is not to be made as the run stands now: the run is at
@@ -46,7 +49,7 @@ impl Driver {
     }
 
     fn refusal(&mut self, left: Option<Duration>, landing: bool) -> Option<EndReason> {
-        if !landing && left.is_some_and(|left| left <= self.run.landing_room()) {
+        if !landing && left.is_some_and(|left| left <= self.landing_room()) {
             return Some(EndReason::Deadline);
         }
         // Without an account nothing is to be counted.
@@ -107,10 +110,16 @@ impl Driver {
         self.prices.as_ref()?.price(self.setup.model.id(), answered)?.cost(usage)
     }
 
+    /// True if a run around this one counts what it spends, whatever limits this one has.
+    pub(super) fn counts_outside(&self) -> bool {
+        self.scope.is_some() && self.budget.is_some()
+    }
+
     /// Settles what a model call has spent.
     pub(super) fn settle(&mut self, usage: &Usage, cost: Option<Money>, guessed: u64) {
         if let Some(scope) = &self.scope {
-            scope.shared().report(&Spent { usage: usage.clone(), cost });
+            let guessed = if usage.input_tokens.is_none() { guessed } else { 0 };
+            scope.shared().report(&Spent { usage: usage.clone(), cost, guessed });
         }
         if let Some(budget) = &mut self.budget {
             budget.held = None;

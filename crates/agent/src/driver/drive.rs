@@ -26,9 +26,9 @@ pub(crate) fn drive(
     pace: Pace,
 ) -> impl Stream<Item = Event> + Send {
     stream! {
-        let given = origin.scope().and_then(|scope| scope.until()).filter(|_| matches!(task, Task::Start(_)));
-        let deadline = task.deadline(&setup).into_iter().chain(given).min();
-        let mut interrupt = Interrupt::new(&control, deadline);
+        let given = origin.scope().and_then(|scope| scope.time().cloned());
+        let deadline = task.deadline(&setup);
+        let mut interrupt = Interrupt::new(&control, deadline, given.clone());
         // Each run carries the room of its largest step, so those that are rare are boxed.
         let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
         let opened = interrupt.attempt(Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace))).await;
@@ -49,7 +49,7 @@ pub(crate) fn drive(
                 return;
             }
         };
-        interrupt = Interrupt::new(&control, driver.run.deadline());
+        interrupt = Interrupt::new(&control, driver.run.deadline(), given);
         for kind in events {
             yield driver.event(kind);
         }

@@ -180,7 +180,8 @@ impl Driver {
         let patience = u64::try_from(self.setup.timing.patience.as_millis()).unwrap_or(u64::MAX);
         let left = self.run.asked_at().saturating_add(patience).saturating_sub(now());
         let patience = Box::pin(tokio::time::sleep(Duration::from_millis(left)));
-        Gate { waits: FuturesUnordered::new(), patience, asked: Vec::new() }
+        let time = self.scope.as_ref().and_then(|scope| scope.time().cloned());
+        Gate { waits: FuturesUnordered::new(), patience, asked: Vec::new(), time, waits_alone: false }
     }
 
     /// Takes the decisions into the log that somebody left and nobody took yet.

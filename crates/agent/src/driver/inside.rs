@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache_core::ToolCall;
 
 use crate::driver::Driver;
-use crate::journal::{Scope, now};
+use crate::journal::{CallTime, Scope};
 use crate::nested::Around;
 use crate::outcome::EndReason;
 use crate::pace::LONGEST;
@@ -25,7 +25,13 @@ impl Driver {
 
     /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool
     /// says that it does.
-    pub(super) fn scope_of(&mut self, call: &ToolCall, nests: bool, limit: Duration) -> Option<Arc<Scope>> {
+    pub(super) fn scope_of(
+        &mut self,
+        call: &ToolCall,
+        nests: bool,
+        own: Duration,
+        left: Option<Duration>,
+    ) -> Option<Arc<Scope>> {
         if self.recorder.place().is_volatile() && self.budget.is_none() && !nests {
             return None;
         }
@@ -41,9 +47,16 @@ impl Driver {
         if nests && self.inside.is_none() {
             self.inside = around.listen();
         }
-        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let until = (nests && limit < LONGEST).then(|| now().saturating_add(millis));
-        Some(Scope::of(&self.recorder, &call.id, around, until))
+        let own = Some(own).filter(|own| nests && *own < LONGEST);
+        let outer = self.scope.as_ref().and_then(|scope| scope.time().cloned());
+        let time = CallTime::new(own, left.filter(|_| nests), outer);
+        Some(Scope::of(&self.recorder, &call.id, around, time))
+    }
+
+    /// The time before the end that is left for a last answer.
+    pub(super) fn landing_room(&self) -> Duration {
+        let given = self.scope.as_ref().and_then(|scope| scope.time());
+        self.run.landing_room().max(given.map_or(Duration::ZERO, |time| time.landing_room()))
     }
 
     /// Counts what runs inside tools have spent until now.

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::control::Control;
 use crate::driver::stop::{Fault, Interrupted, Stop};
-use crate::journal::now;
+use crate::journal::{CallTime, now};
 
 /// The time in which an interrupted run records what it knows. A journal that does not answer must not hold up whoever
 /// interrupts.
@@ -23,35 +24,55 @@ const ENDING: Duration = Duration::from_secs(1);
 pub(super) struct Interrupt {
     future: Pin<Box<dyn Future<Output = Interrupted> + Send>>,
     control: Control,
-    /// When the run's time is up.
-    until: Option<Instant>,
+    due: Due,
     /// The interruption, and when it came.
     came: Option<(Interrupted, Instant)>,
 }
 
+/// When the run's time is up: its own, or that of the call whose tool it works for.
+#[derive(Clone)]
+struct Due {
+    own: Option<Instant>,
+    call: Option<Arc<CallTime>>,
+}
+
+impl Due {
+    fn at(&self) -> Option<Instant> {
+        let call = self.call.as_ref().and_then(|call| call.until());
+        self.own.into_iter().chain(call).min()
+    }
+
+    fn is_past(&self) -> bool {
+        self.at().is_some_and(|at| at <= Instant::now())
+    }
+}
+
 impl Interrupt {
     /// `deadline` is in milliseconds since 1970.
-    pub(super) fn new(control: &Control, deadline: Option<u64>) -> Self {
+    pub(super) fn new(control: &Control, deadline: Option<u64>, call: Option<Arc<CallTime>>) -> Self {
         let waiting = control.clone();
         let left = deadline.map(|deadline| Duration::from_millis(deadline.saturating_sub(now())));
         // A time too far away to be told is none.
-        let until = left.and_then(|left| Instant::now().checked_add(left));
+        let due = Due { own: left.and_then(|left| Instant::now().checked_add(left)), call };
+        let time = due.clone();
         let future = Box::pin(async move {
-            let cancelled = pin!(waiting.cancelled());
-            match until {
-                None => Interrupted::Cancelled(cancelled.await),
-                Some(until) => match select(cancelled, pin!(sleep_until(until))).await {
-                    Either::Left((why, _)) => Interrupted::Cancelled(why),
-                    Either::Right(_) => Interrupted::Deadline,
-                },
+            let mut cancelled = pin!(waiting.cancelled());
+            while let Some(at) = time.at() {
+                match select(cancelled.as_mut(), pin!(sleep_until(at))).await {
+                    Either::Left((why, _)) => return Interrupted::Cancelled(why),
+                    Either::Right(_) if time.is_past() => return Interrupted::Deadline,
+                    // It stood still meanwhile.
+                    Either::Right(_) => {}
+                }
             }
+            Interrupted::Cancelled(cancelled.await)
         });
-        Self { future, control: control.clone(), until, came: None }
+        Self { future, control: control.clone(), due, came: None }
     }
 
     /// The time that is left to the run, if it has a deadline.
     pub(super) fn left(&self) -> Option<Duration> {
-        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+        self.due.at().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// The interruption, when it comes; one that came stays.
@@ -73,7 +94,7 @@ impl Interrupt {
         &mut self,
         mut work: F,
     ) -> impl Future<Output = Result<F::Output, Interrupted>> {
-        let is_over = self.control.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now());
+        let is_over = self.control.is_cancelled() || self.due.is_past();
         poll_fn(move |context| {
             if !is_over && let Poll::Ready(value) = work.poll_unpin(context) {
                 return Poll::Ready(Ok(value));

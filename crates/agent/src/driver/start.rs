@@ -163,7 +163,7 @@ impl Driver {
             let usual = if nests { LONGEST } else { self.setup.timing.tool_timeout };
             let own = entry.spec.metadata.timeout.unwrap_or(usual);
             // There is time left for a last answer behind the tools.
-            let left = interrupt.left().map(|left| left.saturating_sub(self.run.landing_room()));
+            let left = interrupt.left().map(|left| left.saturating_sub(self.landing_room()));
             let limit = left.map_or(own, |left| own.min(left)).min(LONGEST);
             // The driver reads in results of its own tools which others were shown.
             let is_looked_at = !self.setup.hooks.is_empty() && !is_ours(&entry.spec);
@@ -171,7 +171,7 @@ impl Driver {
             let watched = watched.and_then(|watched| watched.tool(&call, &entry.spec, self.run.steps()));
             let invocation = Invocation {
                 watched,
-                scope: self.scope_of(&call, nests, limit),
+                scope: self.scope_of(&call, nests, own, left),
                 entry,
                 context: self.context(&key, &call),
                 call: call.clone(),

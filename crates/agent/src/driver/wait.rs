@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::SystemTime;
 
@@ -15,7 +16,7 @@ use crate::control::Control;
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
-use crate::journal::Place;
+use crate::journal::{CallTime, Place};
 use crate::log::{Entry, Key, ToolOutcome};
 use crate::nested::Inside;
 
@@ -73,6 +74,27 @@ pub(super) struct Gate {
     pub(super) patience: Pin<Box<Sleep>>,
     /// The approvals and deferred calls that are waited for.
     pub(super) asked: Vec<String>,
+    /// The time of the call whose tool the run works for: it stands still while there is nothing to do but wait.
+    pub(super) time: Option<Arc<CallTime>>,
+    pub(super) waits_alone: bool,
+}
+
+impl Gate {
+    fn wait_alone(&mut self, alone: bool) {
+        let Some(time) = self.time.as_ref().filter(|_| self.waits_alone != alone) else { return };
+        if alone {
+            time.wait()
+        } else {
+            time.go_on()
+        }
+        self.waits_alone = alone;
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.wait_alone(false);
+    }
 }
 
 /// The next thing that happened; `None` when nothing is under way, or nothing but calls that wait for people beyond the
@@ -85,6 +107,9 @@ pub(super) fn next_answer(
     mut gate: Option<&mut Gate>,
 ) -> impl Future<Output = Option<Answered>> + Unpin {
     poll_fn(move |context| {
+        if let Some(gate) = &mut gate {
+            gate.wait_alone(false);
+        }
         if control.is_interrupting() {
             return Poll::Ready(Some(Answered::Interrupted));
         }
@@ -105,7 +130,9 @@ pub(super) fn next_answer(
         match (under_way.poll_next_unpin(context), &mut gate) {
             (Poll::Ready(None), _) if !recording.is_empty() => Poll::Pending,
             (Poll::Ready(None), Some(gate)) if !gate.waits.is_empty() => {
-                gate.patience.as_mut().poll(context).map(|()| None)
+                let patience = gate.patience.as_mut().poll(context);
+                gate.wait_alone(patience.is_pending());
+                patience.map(|()| None)
             }
             (next, _) => next,
         }

@@ -5,6 +5,7 @@ mod memory;
 mod nested;
 mod place;
 mod scope;
+mod time;
 mod volatile;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ pub use memory::MemoryJournal;
 pub(crate) use memory::wait_until;
 pub(crate) use place::{Place, in_time, is_over, runs_inside};
 pub(crate) use scope::{Origin, Recorder, Scope, ambient};
+pub(crate) use time::{AGAIN, CallTime};
 
 use crate::log::{Entry, Key};
 

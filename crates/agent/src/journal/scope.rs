@@ -8,6 +8,7 @@ use attache_core::ToolCallId;
 
 use super::nested::{Logs, Nested};
 use super::place::{Kept, Place, in_time};
+use super::time::CallTime;
 use super::{Fence, JournalError};
 use crate::input::RunInput;
 use crate::log::{Entry, Key};
@@ -187,8 +188,8 @@ pub(crate) struct Scope {
     broken: Arc<AtomicBool>,
     /// The things of the run that the runs inside share.
     around: Arc<Around>,
-    /// When the time of the call is up, in milliseconds since 1970.
-    until: Option<u64>,
+    /// The time of the call, where it is limited.
+    time: Option<Arc<CallTime>>,
     /// True if one of these runs waits for somebody.
     paused: AtomicBool,
 }
@@ -203,13 +204,13 @@ impl Scope {
         recorder: &Recorder,
         call: &ToolCallId,
         around: Arc<Around>,
-        until: Option<u64>,
+        time: Option<Arc<CallTime>>,
     ) -> Arc<Self> {
         let logs = recorder.nested.lock().unwrap_or_else(PoisonError::into_inner).of(call);
         let (recorder, call) = (recorder.clone(), call.clone());
         let (superseded, broken) = (Arc::default(), Arc::default());
         let (logs, paused) = (Mutex::new(logs), AtomicBool::new(false));
-        Arc::new(Self { recorder, call, logs, superseded, broken, around, until, paused })
+        Arc::new(Self { recorder, call, logs, superseded, broken, around, time, paused })
     }
 
     /// The scope of the tool that this is called in.
@@ -221,9 +222,9 @@ impl Scope {
         &self.around
     }
 
-    /// When the time of the call is up, in milliseconds since 1970.
-    pub(crate) fn until(&self) -> Option<u64> {
-        self.until
+    /// The time of the call, where it is limited.
+    pub(crate) fn time(&self) -> Option<&Arc<CallTime>> {
+        self.time.as_ref()
     }
 
     /// Notes that a run inside waits for somebody: the call has no result yet.

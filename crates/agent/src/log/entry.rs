@@ -186,6 +186,10 @@ pub struct Reply {
     /// The model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The tokens of the step by a guess, where its provider reported none and the run around the tool that this one works
+    /// for has to count them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub guessed: u64,
     /// Options that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub degradations: Vec<Degradation>,
@@ -206,6 +210,10 @@ impl Begun {
     pub(crate) fn new(call_id: ToolCallId, effect: Effect) -> Self {
         Self { call_id, effect }
     }
+}
+
+fn is_none(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 /// The result of one call.

@@ -184,6 +184,7 @@ impl Run {
     pub(crate) fn spend_inside(&mut self, spent: &Spent) {
         self.usage.add(&spent.usage);
         self.cost.add(spent.cost);
+        self.guessed = self.guessed.saturating_add(spent.guessed);
     }
 
     /// About how many tokens the model reads next: as the provider last counted, and four characters a token for what

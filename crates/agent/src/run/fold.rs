@@ -170,7 +170,9 @@ impl Run {
         self.usage.add(&reply.usage);
         self.cost.add(reply.cost);
         self.read = reply.usage.input_tokens;
-        if self.limits.limit_tokens() && reply.usage.input_tokens.is_none() {
+        if reply.guessed > 0 {
+            self.guessed = self.guessed.saturating_add(reply.guessed);
+        } else if self.limits.limit_tokens() && reply.usage.input_tokens.is_none() {
             self.guessed = self.guessed.saturating_add(self.guess(message));
         }
         let text = message.text();
@@ -261,7 +263,7 @@ impl Run {
     }
 
     /// The tokens of a step whose provider reported none: those of the texts that were read and written.
-    fn guess(&self, reply: &AssistantMessage) -> u64 {
+    pub(crate) fn guess(&self, reply: &AssistantMessage) -> u64 {
         tokens(self.chars_from(0).saturating_add(reply_len(reply)))
     }
 

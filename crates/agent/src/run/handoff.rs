@@ -99,6 +99,8 @@ impl Run {
         self.read = None;
         if let Some(remembered) = &mut self.remembered {
             remembered.failed_at = None;
+            // It is asked for once in a run, and what was counted is another conversation.
+            remembered.counted = remembered.counted.map(|_| (0, None));
         }
         if let Some(spec) = &handed.output {
             match &mut self.output {

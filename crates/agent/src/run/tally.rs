@@ -83,17 +83,19 @@ pub(super) struct Tally {
 pub(crate) struct Spent {
     pub(crate) usage: Usage,
     pub(crate) cost: Option<Money>,
+    /// Tokens that no provider reported.
+    pub(crate) guessed: u64,
 }
 
 impl Spent {
     pub(crate) fn of(reply: &Reply) -> Self {
-        Self { usage: reply.usage.clone(), cost: reply.cost }
+        Self { usage: reply.usage.clone(), cost: reply.cost, guessed: reply.guessed }
     }
 
     /// The spending of a decision of the memory that asked a model.
     pub(crate) fn beside(compacted: &Compacted) -> Option<Self> {
         let (usage, cost) = (&compacted.usage, compacted.cost);
-        compacted.model.as_ref().map(|_| Self { usage: usage.clone(), cost })
+        compacted.model.as_ref().map(|_| Self { usage: usage.clone(), cost, guessed: 0 })
     }
 }
 

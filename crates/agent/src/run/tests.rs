@@ -39,6 +39,7 @@ fn reply(parts: impl IntoIterator<Item = Option<AssistantPart>>, finish: FinishR
         usage: Usage::new(10, 5),
         cost: None,
         model: None,
+        guessed: 0,
         degradations: vec![],
     })
 }

@@ -50,11 +50,12 @@ pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, B
     let (spec, call, limit) = (&*spec, &*call, *limit);
     let mut context = mem::take(context);
     context.deadline = Some((Instant::now() + limit).into_std());
+    let time = scope.as_ref().and_then(|scope| scope.time().cloned());
     let work = pin!(
         AssertUnwindSafe(async { begin(spec, work, call, context, scope.take(), watched.take()).await })
             .catch_unwind()
     );
-    let came = match pace.within(limit, work).await {
+    let came = match pace.within(limit, time.as_deref(), work).await {
         // It is no outcome, and passes by whoever changes outcomes.
         Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
         Some(Ok(came)) => came,

@@ -18,16 +18,16 @@ use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::sleep;
 
-fn ask(name: &str, task: &str) -> Turn {
+pub(crate) fn ask(name: &str, task: &str) -> Turn {
     Turn::call(name, json!({"task": task}))
 }
 
 /// The agent around, whose tools are these.
-fn around(turns: impl IntoIterator<Item = Turn>, tools: Vec<Arc<dyn Tool>>) -> Agent {
+pub(crate) fn around(turns: impl IntoIterator<Item = Turn>, tools: Vec<Arc<dyn Tool>>) -> Agent {
     Agent::builder(ScriptedModel::new(turns).unverified()).tools(tools).build().unwrap()
 }
 
-fn inner(turns: impl IntoIterator<Item = Turn>, tools: Vec<Arc<dyn Tool>>) -> Arc<dyn Tool> {
+pub(crate) fn inner(turns: impl IntoIterator<Item = Turn>, tools: Vec<Arc<dyn Tool>>) -> Arc<dyn Tool> {
     Arc::new(around(turns, tools).as_tool("research", "Looks things up"))
 }
 
@@ -272,7 +272,7 @@ async fn an_agent_inside_works_in_the_name_of_the_run_around_it() {
     assert_eq!(*seen.lock().unwrap(), [(Some("ann".to_owned()), Some("acme"))]);
 }
 
-fn slow(seconds: u64) -> Arc<dyn Tool> {
+pub(crate) fn slow(seconds: u64) -> Arc<dyn Tool> {
     let tool = tool_fn("slow", "", move |_: Number| async move {
         sleep(Duration::from_secs(seconds)).await;
         Ok("slept")

@@ -9,6 +9,7 @@
 
 mod admitting;
 mod agents;
+mod agents_wait;
 mod approvals;
 mod budgets;
 mod catalogs;
