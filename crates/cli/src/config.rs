@@ -1,6 +1,6 @@
 //! The user's configuration, and the folders of the platform.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use attache_agent::Prices;
 use toml::Table;
@@ -19,6 +19,10 @@ pub(crate) struct Config {
 impl Config {
     /// Reads the file that the user names, else `config.toml` in their folder, if there is one.
     pub(crate) fn load(args: &Args) -> Result<Self, String> {
+        let home = std::env::var_os("ATTACHE_HOME").filter(|home| !home.is_empty());
+        if home.is_some_and(|home| Path::new(&home).is_relative()) {
+            return Err("ATTACHE_HOME is a relative path; set it to an absolute one".to_owned());
+        }
         let file = match &args.config {
             Some(file) => file.clone(),
             None => match folder(Folder::Config).map(|folder| folder.join("config.toml")) {

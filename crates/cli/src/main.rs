@@ -56,8 +56,8 @@ fn main() -> ExitCode {
     let (registry, config) = match known {
         Ok(known) => known,
         Err(error) => {
-            output::fail(&error.to_string());
-            return Exit::Setup.into();
+            let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
+            return ask::failed(as_json, Exit::Setup, &error.to_string()).into();
         }
     };
     let exit = runtime.block_on(async {

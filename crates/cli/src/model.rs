@@ -60,6 +60,8 @@ fn read(file: &Path) -> Result<String, SetupError> {
 /// The model that is asked: the one that was named, else the configuration's, else the one without a network.
 pub(crate) fn chosen<'a>(registry: &Registry, named: Option<&'a str>) -> &'a str {
     let has_default = || registry.names().any(|(name, _)| name == DEFAULT);
+    // A variable that is empty is none.
+    let named = named.filter(|name| !name.is_empty());
     named.unwrap_or_else(|| if has_default() { DEFAULT } else { OFFLINE })
 }
 

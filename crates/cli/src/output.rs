@@ -26,7 +26,7 @@ pub(crate) fn written(result: io::Result<()>) -> Exit {
 
 /// Says what went wrong.
 pub(crate) fn fail(problem: &str) {
-    line(&format!("attache: {problem}"));
+    line(&format!("attache: {}", harmless(problem)));
 }
 
 /// One line to stderr. If even that cannot be written, there is nobody to tell.
@@ -41,13 +41,19 @@ pub(crate) fn piece(text: &str) {
 }
 
 /// Text from a model, a tool or a file, safe for a terminal: control characters other than line breaks and tabs are
-/// shown as `�`, so that no document can move the cursor or rename the window.
+/// shown as `�`, so that no document can move the cursor or rename the window, and so are those that turn the direction
+/// of what follows.
 pub(crate) fn harmless(text: &str) -> String {
-    let bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let bad = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
     if !text.contains(bad) {
         return text.to_owned();
     }
     text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// True for control characters and those that override the direction of text.
+pub(crate) fn is_harmful(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// At most `max` characters of a text on one line.

@@ -75,7 +75,7 @@ pub(crate) enum SessionsCommand {
     },
     /// Delete sessions, with the documents that no other session holds
     Delete {
-        /// The sessions, by their ids or the beginnings of them
+        /// The sessions, by their whole ids
         #[arg(required_unless_present = "all")]
         ids: Vec<String>,
         /// All of them

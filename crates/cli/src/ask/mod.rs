@@ -27,21 +27,24 @@ pub(crate) use attached::{Attachments, file, piped_in};
 pub(crate) use build::{Wanted, build, folders};
 pub(crate) use follow::{Followed, follow};
 #[cfg(feature = "chat")]
-pub(crate) use save::exported;
+pub(crate) use save::{exported, writable};
 
 /// Runs the command.
 pub(crate) async fn run(ask: Ask, registry: &Registry, config: &Config, color: When) -> Exit {
     match prepared(ask, registry, config, color).await {
         Ok(exit) => exit,
-        Err((ask_json, exit, problem)) => {
-            if ask_json {
-                let told = json!({ "type": "error", "message": problem, "exit_code": exit.code() });
-                let _unwritten = answer(&format!("{told}\n"));
-            }
-            fail(&problem);
-            exit
-        }
+        Err((as_json, exit, problem)) => failed(as_json, exit, &problem),
     }
+}
+
+/// Says why there is no run, to programs too.
+pub(crate) fn failed(as_json: bool, exit: Exit, problem: &str) -> Exit {
+    if as_json {
+        let told = json!({ "type": "error", "message": problem, "exit_code": exit.code() });
+        let _unwritten = answer(&format!("{told}\n"));
+    }
+    fail(problem);
+    exit
 }
 
 type Failed = (bool, Exit, String);
@@ -56,6 +59,11 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     let registry =
         model::at(&model::watched(registry, watch, recorder.as_ref()), ask.model.base_url.as_deref());
     let spec = ask.schema.as_deref().map(schema).transpose().map_err(usage)?;
+    if !ask.dry_run {
+        for file in ask.save.iter().chain(&ask.record) {
+            save::writable(file).map_err(|problem| (as_json, Exit::Failed, problem))?;
+        }
+    }
     let (question, attachments) = question(&ask).await.map_err(setup)?;
     let folders = folders(&ask.opened, attachments.is_empty()).await.map_err(setup)?;
     if ask.dry_run {
@@ -72,6 +80,8 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     #[cfg(feature = "chat")]
     {
         wanted.documents = kept.as_ref().map(Kept::documents);
+        // What the session holds may be at addresses.
+        wanted.fetches |= kept.is_some();
     }
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
     if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
@@ -101,6 +111,10 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         terminal = terminal.without_answer();
     }
     let Followed { mut exit, result } = follow(run, &mut terminal, &mut notices, ask.json).await;
+    if let (None, Some(file)) = (&result, &ask.save) {
+        fail(&format!("{} is not written: the run was left before its end", file.display()));
+        exit = exit.and(false);
+    }
     if let Some(result) = &result {
         let outcome = result.as_deref().unwrap_or_else(|error| error.partial());
         if let (Some(Ok(value)), false) = (outcome.structured.as_deref(), ask.json) {
@@ -127,6 +141,9 @@ async fn question(ask: &Ask) -> Result<(UserMessage, Attachments), SetupError> {
         return Err(SetupError::new("stdin cannot be the question and a document"));
     }
     if !asks_stdin && !names_stdin && piped_in() {
+        if !(ask.shown.quiet || ask.json) {
+            line("· reading stdin, which is attached; `< /dev/null` leaves it out");
+        }
         named.push(attached::PIPED.to_owned());
     }
     let attachments = Attachments::read(&named, ask.opened.max_file_bytes).await?;

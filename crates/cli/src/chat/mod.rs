@@ -5,6 +5,7 @@ mod command;
 mod dropped;
 mod reader;
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use attache_models::Registry;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{self, Choice};
-use crate::ask::{Attachments, Wanted, build, exported, folders, follow};
+use crate::ask::{Attachments, Wanted, build, exported, folders, follow, writable};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::files::Folders;
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
-use crate::output::{answer, fail, line, short, written};
+use crate::output::{answer, fail, harmless, line, short, written};
 use crate::show::style::{Style, When};
 use crate::show::terminal::{Terminal, grouped};
 use crate::show::watch::{Notice, Watch};
@@ -82,6 +83,8 @@ struct Chat<'c> {
     money: f64,
     /// True if the last run of the session may wait for the user.
     may_be_open: bool,
+    /// True if a question was asked in the session.
+    has_asked: bool,
     /// False if something was spent that has no price.
     has_all_prices: bool,
     terminal: Terminal,
@@ -122,6 +125,7 @@ async fn begin<'c>(
         spent: Usage::default(),
         money: 0.0,
         may_be_open: true,
+        has_asked: false,
         has_all_prices: true,
         terminal,
         notices,
@@ -152,6 +156,7 @@ impl Chat<'_> {
     /// Reads and answers until the user leaves.
     async fn talk(&mut self) -> Result<Exit, SetupError> {
         self.welcome().await?;
+        let (mut exit, mut is_readable) = (Exit::Done, true);
         loop {
             let said = match self.reader.read("› ", "", true).await {
                 Line::Said(said) => said,
@@ -160,6 +165,11 @@ impl Chat<'_> {
                     continue;
                 }
                 Line::End => break,
+                Line::Failed(problem) => {
+                    fail(&format!("stdin cannot be read: {problem}"));
+                    (exit, is_readable) = (Exit::Failed, false);
+                    break;
+                }
             };
             if said.trim().is_empty() {
                 continue;
@@ -178,14 +188,15 @@ impl Chat<'_> {
                             self.attach(&file.to_string_lossy()).await;
                         }
                     }
-                    None => {
-                        self.ask(&said).await;
-                    }
+                    None => exit = self.ask(&said).await,
                 },
             }
         }
-        self.note(&format!("· `attache chat -c` goes on with this session, {}", self.session.id()));
-        Ok(Exit::Done)
+        if self.has_asked || !self.is_new() {
+            self.note(&format!("· `attache chat -c` goes on with this session, {}", self.session.id()));
+        }
+        // Somebody at a terminal has seen how each question ended.
+        Ok(if is_readable && std::io::stdin().is_terminal() { Exit::Done } else { exit })
     }
 
     async fn welcome(&mut self) -> Result<(), SetupError> {
@@ -206,7 +217,7 @@ impl Chat<'_> {
 
     fn note(&self, text: &str) {
         if !self.arguments.shown.quiet {
-            line(&self.style.dim(text));
+            line(&self.style.dim(harmless(text)));
         }
     }
 
@@ -219,9 +230,17 @@ impl Chat<'_> {
 
     /// Asks the model, once nothing of the session's last run is open.
     async fn ask(&mut self, question: &str) -> Exit {
-        if std::mem::take(&mut self.may_be_open) && self.go_on().await.is_err() | self.may_be_open {
-            return Exit::Incomplete;
+        if std::mem::take(&mut self.may_be_open) {
+            if let Err(error) = self.go_on().await {
+                fail(&error.to_string());
+                self.may_be_open = true;
+            }
+            if self.may_be_open {
+                fail("your question was not asked; the arrow key brings it back");
+                return Exit::Incomplete;
+            }
         }
+        self.has_asked = true;
         let documents =
             std::mem::take(&mut self.attached).into_iter().map(|document| Some(UserPart::Document(document)));
         let question = UserMessage::new([UserPart::text(question)].into_iter().chain(documents));
@@ -256,8 +275,9 @@ impl Chat<'_> {
                 }
                 None => return followed.exit,
             };
-            self.spend(outcome);
             if outcome.approvals.is_empty() && outcome.deferred.is_empty() {
+                // The end of a run that waited counts what it used before, too.
+                self.spend(outcome);
                 return followed.exit;
             }
             run = self.session.resume();
@@ -322,6 +342,7 @@ impl Chat<'_> {
                 print(&kept::shown(&said, Style::of_stdout(self.color)));
             }
             Command::Save(file) => {
+                writable(Path::new(&file)).map_err(SetupError::new)?;
                 let documents = self.kept.documents();
                 let text = exported(&self.history().await?, &self.agent, Some(&*documents)).await;
                 let text = text.map_err(SetupError::new)?;
@@ -332,7 +353,7 @@ impl Chat<'_> {
             Command::New => {
                 self.session = kept::opened(&self.sessions, None).await?;
                 self.before.clear();
-                self.may_be_open = false;
+                (self.may_be_open, self.has_asked) = (false, false);
                 self.note("· a new session");
             }
             Command::Sessions => {
@@ -377,7 +398,7 @@ impl Chat<'_> {
         history.truncate(last);
         history.retain(|message| !matches!(&**message, Message::System(_)));
         self.session = kept::opened(&self.sessions, None).await?;
-        (self.before, self.may_be_open) = (history, false);
+        (self.before, self.may_be_open, self.has_asked) = (history, false, false);
         self.note("· taken back; the next question goes on from there, in a session of its own");
         Ok(())
     }

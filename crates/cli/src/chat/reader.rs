@@ -28,6 +28,8 @@ pub(super) enum Line {
     Interrupted,
     /// Ctrl-D, or the end of the input.
     End,
+    /// The input cannot be read.
+    Failed(String),
 }
 
 /// Reads lines, with editing and history where a terminal writes them.
@@ -59,14 +61,16 @@ impl Reader {
             {
                 // A history that cannot be written is no reason to stop talking.
                 let _unkept = editor.add_history_entry(line.as_str());
-                let _unkept = editor.save_history(&reader.history);
+                let _unkept = editor.append_history(&reader.history);
             }
             read
         });
         match read.await {
             Ok(Ok(line)) => Line::Said(joined(&line)),
             Ok(Err(ReadlineError::Interrupted)) => Line::Interrupted,
-            _ => Line::End,
+            Ok(Err(ReadlineError::Eof)) => Line::End,
+            Ok(Err(error)) => Line::Failed(error.to_string()),
+            Err(error) => Line::Failed(error.to_string()),
         }
     }
 }

@@ -118,6 +118,10 @@ impl Folders {
             }
             Some(folder) => {
                 let (root, inside) = self.root_of(folder)?;
+                let is_shown = inside.is_empty() || root.only.is_some();
+                if !is_shown && !root.shows(inside, &self.chosen, true) {
+                    return Err(FileError::NotFound(folder.to_owned()));
+                }
                 root.list(inside, &self.chosen, &mut listing).map_err(|error| unreadable(folder, &error))?;
             }
         }
@@ -127,7 +131,7 @@ impl Folders {
     /// The bytes of a file, and its path as a listing names it.
     pub(crate) fn read(&self, path: &str) -> Result<(String, Vec<u8>), FileError> {
         let (root, inside) = self.root_of(path)?;
-        if !root.shows(inside, &self.chosen) {
+        if !root.shows(inside, &self.chosen, false) {
             return Err(FileError::NotFound(path.to_owned()));
         }
         let problem = |error: io::Error| unreadable(path, &error);
@@ -158,7 +162,9 @@ impl Folders {
 
     fn root_of<'a>(&self, path: &'a str) -> Result<(&Root, &'a str), FileError> {
         let path = path.trim().strip_prefix("./").unwrap_or(path.trim());
+        // An empty part would make a path that no pattern fits.
         if Path::new(path).is_absolute()
+            || path.contains("//")
             || Path::new(path).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
         {
             return Err(FileError::Outside(path.to_owned()));
@@ -189,17 +195,19 @@ impl Root {
         }
     }
 
-    /// True if a listing would name this file, were it there.
-    fn shows(&self, inside: &str, chosen: &Chosen) -> bool {
+    /// True if a listing would name this file or folder, were it there. It names no links: one may lead to what is left
+    /// out.
+    fn shows(&self, inside: &str, chosen: &Chosen, is_folder: bool) -> bool {
         if let Some(only) = &self.only {
             return only == inside;
         }
         let mut rules = self.rules_in("", self.rules.as_ref(), chosen);
-        let ends = inside.match_indices('/').map(|(at, _)| (at, true)).chain([(inside.len(), false)]);
+        let ends = inside.match_indices('/').map(|(at, _)| (at, true)).chain([(inside.len(), is_folder)]);
         for (end, is_folder) in ends {
             let path = inside.get(..end).unwrap_or(inside);
             let name = path.rsplit('/').next().unwrap_or(path);
-            if name.starts_with('.') || left_out(rules.as_ref(), chosen, path, is_folder) {
+            let is_link = || self.dir.symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            if name.starts_with('.') || left_out(rules.as_ref(), chosen, path, is_folder) || is_link() {
                 return false;
             }
             if is_folder {

@@ -4,6 +4,7 @@ mod sessions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use attache_agent::{Agent, Session, SessionError, SessionInfo, Sessions};
 use attache_core::{Document, DocumentStore, Message, UserOrigin, UserPart};
@@ -63,27 +64,40 @@ fn private(folder: &std::path::Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// The session of this id, or of the only one that begins so.
-pub(crate) async fn found(sessions: &Sessions, id: &str) -> Result<Session, SetupError> {
-    match sessions.get(PRINCIPAL, id).await {
-        Ok(session) => return Ok(session),
-        Err(SessionError::NotFound | SessionError::InvalidId) => {}
-        Err(error) => return Err(failed(&error)),
+/// The session of this id, or the only one whose id begins so.
+pub(crate) async fn found(sessions: &Sessions, id: &str) -> Result<SessionInfo, SetupError> {
+    if id.is_empty() {
+        return Err(SetupError::new("the id of the session is empty"));
     }
     let all = all(sessions).await?;
+    if let Some(exact) = all.iter().find(|info| info.id.as_str() == id) {
+        return Ok(exact.clone());
+    }
     let alike: Vec<&SessionInfo> = all.iter().filter(|info| info.id.as_str().starts_with(id)).collect();
     match alike.as_slice() {
-        [only] => sessions.get(PRINCIPAL, only.id.as_str()).await.map_err(|error| failed(&error)),
+        [only] => Ok((*only).clone()),
         [] => Err(SetupError::new(format!("there is no session {id:?}; `attache sessions list` names them"))),
         _ => Err(SetupError::new(format!("{} sessions begin with {id:?}", alike.len()))),
     }
 }
 
-/// The session that was used last.
-pub(crate) async fn last(sessions: &Sessions) -> Result<Session, SetupError> {
+/// The session to go on with: from now on it is the one that was used last.
+async fn used(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
+    sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))
+}
+
+/// The session to look at. A look is no use: the clock stands at the time of its last use, which is kept.
+pub(crate) async fn looked_at(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
+    let accessed = UNIX_EPOCH + Duration::from_millis(info.accessed);
+    let sessions = sessions.clone().with_clock(move || accessed);
+    sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))
+}
+
+/// The session that was used last, of those in which something was asked.
+async fn last(sessions: &Sessions) -> Result<Session, SetupError> {
     let all = all(sessions).await?;
-    let last = all.first().ok_or_else(|| SetupError::new("there is no session yet"))?;
-    sessions.get(PRINCIPAL, last.id.as_str()).await.map_err(|error| failed(&error))
+    let last = all.iter().find(|info| info.runs > 0);
+    used(sessions, last.ok_or_else(|| SetupError::new("there is no session yet"))?).await
 }
 
 /// All sessions, the one that was used last first.
@@ -97,10 +111,11 @@ pub(crate) async fn chosen(sessions: &Sessions, kept: &crate::args::Choice) -> R
         return last(sessions).await;
     }
     let Some(id) = &kept.session else { return opened(sessions, None).await };
-    match found(sessions, id).await {
-        Ok(session) => Ok(session),
-        Err(_) => opened(sessions, Some(id)).await,
+    let is_known = all(sessions).await?.iter().any(|info| info.id.as_str().starts_with(id.as_str()));
+    if is_known {
+        return used(sessions, &found(sessions, id).await?).await;
     }
+    opened(sessions, Some(id)).await
 }
 
 /// A session that may be new.

@@ -5,9 +5,9 @@ use attache_models::Registry;
 use serde_json::json;
 use tokio::time::Duration;
 
-use super::{Kept, PRINCIPAL, Said, all, failed, found, said};
+use super::{Kept, PRINCIPAL, Said, all, failed, found, looked_at, said};
 use crate::args::{Sessions as Arguments, SessionsCommand};
-use crate::ask::exported;
+use crate::ask::{exported, writable};
 use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
@@ -34,14 +34,24 @@ async fn done(arguments: Arguments, registry: &Registry, color: When) -> Result<
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
     let sessions = kept.sessions(agent.clone());
     Ok(match arguments.command {
-        SessionsCommand::List { json } => listed(&all(&sessions).await?, json),
+        SessionsCommand::List { json } => {
+            let mut all = all(&sessions).await?;
+            // A chat that was left before a question is no conversation.
+            all.retain(|info| info.runs > 0);
+            listed(&all, json)
+        }
         SessionsCommand::Show { id } => {
             let style = Style::of_stdout(color);
-            written(answer(&shown(&said_in(&found(&sessions, &id).await?).await?, style)))
+            let session = looked_at(&sessions, &found(&sessions, &id).await?).await?;
+            written(answer(&shown(&said_in(&session).await?, style)))
         }
         SessionsCommand::Search { words } => searched(&sessions, &words).await?,
         SessionsCommand::Export { id, file } => {
-            let messages = found(&sessions, &id).await?.history().await.map_err(|error| failed(&error))?;
+            if let Some(file) = &file {
+                writable(file).map_err(SetupError::new)?;
+            }
+            let session = looked_at(&sessions, &found(&sessions, &id).await?).await?;
+            let messages = session.history().await.map_err(|error| failed(&error))?;
             let text =
                 exported(&messages, &agent, Some(&*kept.documents())).await.map_err(SetupError::new)?;
             match file {
@@ -61,10 +71,16 @@ async fn done(arguments: Arguments, registry: &Registry, color: When) -> Result<
             Exit::Done
         }
         SessionsCommand::Delete { ids, .. } => {
+            let all = all(&sessions).await?;
+            let missing = ids.iter().find(|id| !all.iter().any(|info| info.id.as_str() == id.as_str()));
+            if let Some(id) = missing {
+                return Err(SetupError::new(format!(
+                    "there is no session {id:?}, and nothing was deleted: give whole ids, as `attache sessions list` names them"
+                )));
+            }
             for id in ids {
-                let session = found(&sessions, &id).await?;
-                sessions.clear(PRINCIPAL, session.id().as_str()).await.map_err(|error| failed(&error))?;
-                line(&format!("· deleted {}", session.id()));
+                sessions.clear(PRINCIPAL, &id).await.map_err(|error| failed(&error))?;
+                line(&format!("· deleted {id}"));
             }
             Exit::Done
         }
@@ -146,8 +162,7 @@ async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupEr
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let mut found = String::new();
     for info in all(sessions).await? {
-        let session = sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))?;
-        let said = said_in(&session).await?;
+        let said = said_in(&looked_at(sessions, &info).await?).await?;
         let whole = said.iter().map(|said| said.text.to_lowercase()).collect::<Vec<_>>().join("\n");
         if !words.iter().all(|word| whole.contains(word)) {
             continue;

@@ -7,7 +7,7 @@ use attache_core::ToolCallId;
 use tokio::time::Instant;
 
 use super::style::Style;
-use super::width::{clipped, terminal_width};
+use super::width::{clipped, is_narrow, terminal_width};
 use crate::output::{harmless, piece};
 
 /// The waits that are shown.
@@ -56,7 +56,7 @@ impl Status {
     }
 
     pub(crate) fn draw(&mut self) {
-        if !self.is_waiting() {
+        if !self.is_waiting() || is_narrow() {
             return;
         }
         let text = self.text(Instant::now());

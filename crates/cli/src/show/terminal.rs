@@ -83,6 +83,9 @@ impl Terminal {
         (self.began, self.failed, self.in_thought) = (Instant::now(), None, false);
         (self.written, self.ends_in_newline) = (false, false);
         self.said.clear();
+        if let Some(markdown) = &mut self.markdown {
+            markdown.set_width(terminal_width());
+        }
     }
 
     /// Leaves the answer out.
@@ -218,7 +221,7 @@ impl Terminal {
         let text = format!("{}{time}", told(result));
         if result.is_error() && !self.shown.quiet {
             self.status.clear();
-            line(&self.style.bad(text));
+            line(&self.style.bad(harmless(&text)));
         } else {
             self.note(&text);
         }
@@ -235,7 +238,7 @@ impl Terminal {
     fn note(&mut self, text: &str) {
         if !self.shown.quiet {
             self.status.clear();
-            line(&self.style.dim(text));
+            line(&self.style.dim(harmless(text)));
         }
     }
 

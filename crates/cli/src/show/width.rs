@@ -8,12 +8,21 @@ const WIDTH: usize = 100;
 /// The least width that a text is set in.
 pub(crate) const LEAST: usize = 16;
 
-/// The width as `COLUMNS` says it, else that of the terminal.
+/// The width as `COLUMNS` says it, else that of the terminal, and no less than texts are set in.
 pub(crate) fn terminal_width() -> usize {
+    known().unwrap_or(WIDTH).max(LEAST)
+}
+
+/// True if the terminal is narrower than texts are set.
+pub(crate) fn is_narrow() -> bool {
+    known().is_some_and(|width| width < LEAST)
+}
+
+fn known() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|width| width.trim().parse().ok());
     let size = || terminal_size_of(std::io::stdout()).or_else(|| terminal_size_of(std::io::stderr()));
     let width = said.or_else(|| size().map(|(Width(width), _)| usize::from(width)));
-    width.filter(|width| (LEAST..=10_000).contains(width)).unwrap_or(WIDTH)
+    width.filter(|width| (1..=10_000).contains(width))
 }
 
 /// The columns that a text takes: wide characters take two.

@@ -450,3 +450,47 @@ fn words(line: &str) -> Vec<String> {
     words.retain(|word| !word.is_empty());
     words
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_others_are_refused_before_anything_is_asked() {
+    let mock = MockProvider::start().await.unwrap();
+    for _ in 0..2 {
+        mock.enqueue(Reply::new().text("17 May 2026."));
+    }
+    let kept = folder(&[("notes.md", "my notes")]);
+    let (notes, run, tape) =
+        (kept.path().join("notes.md"), kept.path().join("run.json"), kept.path().join("tape.json"));
+    for option in ["--save", "--record"] {
+        for file in [notes.as_path(), kept.path(), &kept.path().join("nowhere/run.json")] {
+            let refused = asked(&mock, &[DUE, INBOX, option, shown(file)]).await;
+            assert_eq!(refused.status.code(), Some(1), "{option} {}", file.display());
+        }
+    }
+    assert_eq!((fs::read_to_string(&notes).unwrap().as_str(), mock.requests().len()), ("my notes", 0));
+    for _ in 0..2 {
+        let again = asked(&mock, &[DUE, INBOX, "--save", shown(&run), "--record", shown(&tape)]).await;
+        assert!(again.status.success(), "{}", text(&again.stderr));
+    }
+}
+
+#[test]
+fn a_conversation_that_is_not_written_is_no_success() {
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join("run.json");
+    let mut command = attache(&["ask", DUE, INBOX, "--save", shown(&file)]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("is not written"), "{}", text(&output.stderr));
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_configuration_that_is_broken_is_told_to_programs() {
+    let kept = folder(&[("config.toml", "[[")]);
+    let output = run(&["--config", shown(&kept.path().join("config.toml")), "ask", "--json", DUE, INBOX]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((told["type"].as_str(), told["exit_code"].as_i64()), (Some("error"), Some(3)));
+}

@@ -107,3 +107,81 @@ fn nobody_else_may_look_into_the_folder() {
     assert_eq!(nowhere.status.code(), Some(3));
     assert!(text(&nowhere.stderr).contains("ATTACHE_HOME"), "{}", text(&nowhere.stderr));
 }
+
+fn asked_in(home: &Path, session: &str, question: &str) {
+    let output = at(home, &["ask", question, INBOX, "--session", session, "-q"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_look_at_a_session_is_no_use_of_it_and_an_empty_one_is_not_the_last() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    asked_in(home, "old", "When is the invoice due?");
+    asked_in(home, "new", "Who is the landlord?");
+    for look in
+        [&["sessions", "show", "old"][..], &["sessions", "search", "invoice"], &["sessions", "export", "old"]]
+    {
+        assert!(at(home, look).status.success(), "{look:?}");
+        assert_eq!(ids(home), ["new", "old"], "{look:?}");
+    }
+    let left = fed(attache(&["chat", INBOX]).env("ATTACHE_HOME", home), b"");
+    assert!(left.status.success() && !text(&left.stderr).contains("chat -c"), "{}", text(&left.stderr));
+    assert_eq!(ids(home), ["new", "old"], "a chat without a question is not listed");
+    let last = at(home, &["ask", "And the rent?", INBOX, "-c"]);
+    assert!(text(&last.stderr).contains("in the session new"), "{}", text(&last.stderr));
+}
+
+#[test]
+fn an_id_that_fits_several_sessions_or_none_neither_begins_nor_deletes_one() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    asked_in(home, "lease-a", "When is the invoice due?");
+    let refused = |arguments: &[&str]| {
+        let output = at(home, arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        text(&output.stderr)
+    };
+    refused(&["sessions", "delete", ""]);
+    refused(&["sessions", "delete", "lease"]);
+    refused(&["sessions", "show", ""]);
+    assert_eq!(ids(home), ["lease-a"]);
+    asked_in(home, "lease-b", "When is the invoice due?");
+    let told = refused(&["ask", "x", INBOX, "--session", "lease"]);
+    assert!(told.contains("2 sessions begin with \"lease\""), "{told}");
+    assert_eq!(ids(home), ["lease-b", "lease-a"]);
+}
+
+#[test]
+fn a_chat_on_a_pipe_ends_as_its_last_question_did() {
+    let home = tempfile::tempdir().unwrap();
+    let run =
+        |arguments: &[&str], input: &[u8]| fed(attache(arguments).env("ATTACHE_HOME", home.path()), input);
+    let nobody = ["chat", INBOX, "-m", "openai-chat/gpt-4o", "--base-url", "http://127.0.0.1:1/v1"];
+    let mut command = attache(&nobody);
+    command.env("ATTACHE_HOME", home.path()).env("OPENAI_API_KEY", "sk-canary-1234567890");
+    assert_eq!(fed(&mut command, b"When?\n").status.code(), Some(1));
+    let garbled = run(&["chat", INBOX], b"caf\xe9\n");
+    assert_eq!(garbled.status.code(), Some(1));
+    assert!(text(&garbled.stderr).contains("stdin cannot be read"), "{}", text(&garbled.stderr));
+}
+
+#[test]
+fn files_of_others_are_not_overwritten_by_an_export() {
+    let home = tempfile::tempdir().unwrap();
+    asked_in(home.path(), "invoice", "When is the invoice due?");
+    let file = home.path().join("out.json");
+    let export = ["sessions", "export", "invoice", file.to_str().unwrap()];
+    assert!(at(home.path(), &export).status.success());
+    assert!(at(home.path(), &export).status.success(), "an export is written anew");
+    std::fs::write(&file, "my notes").unwrap();
+    assert_ne!(at(home.path(), &export).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "my notes");
+}
+
+#[test]
+fn a_home_that_is_relative_is_refused() {
+    let output = at(Path::new("home"), &["sessions", "list"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("ATTACHE_HOME is a relative path"), "{}", text(&output.stderr));
+}

@@ -244,3 +244,42 @@ fn patterns_of_the_user_choose_files() {
     assert!(folders.read("deep/b.log").is_err() && folders.read("a.bak").is_err());
     assert!(Chosen::new(&[String::new()], &[], true).is_err());
 }
+
+#[test]
+fn files_and_folders_that_are_left_out_can_be_neither_read_nor_listed() {
+    let outside = tempfile::tempdir().unwrap();
+    let inbox = outside.path().join("inbox");
+    for folder in ["docs", ".git", "drafts"] {
+        fs::create_dir_all(inbox.join(folder)).unwrap();
+    }
+    for file in ["docs/secret.txt", ".git/config", "drafts/a.txt", ".env", "docs/open.txt"] {
+        fs::write(inbox.join(file), "canary").unwrap();
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(".env", inbox.join("notes.txt")).unwrap();
+        std::os::unix::fs::symlink(".git", inbox.join("history")).unwrap();
+    }
+    let excluded = ["docs/secret.txt".to_owned(), "drafts/".to_owned()];
+    let chosen = Chosen::new(&[], &excluded, true).unwrap();
+    let folders = Folders::open(&[inbox], 100, chosen).unwrap();
+    for way in [
+        "docs/secret.txt",
+        "docs//secret.txt",
+        "docs/./secret.txt",
+        "drafts/a.txt",
+        "drafts//a.txt",
+        ".env",
+        "notes.txt",
+        "history/config",
+    ] {
+        assert!(folders.read(way).is_err(), "{way}");
+    }
+    for way in [".git", "drafts", "./drafts", "history", "docs//"] {
+        let listing = folders.list(Some(way));
+        let names =
+            listing.map(|listing| listing.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>());
+        assert!(names.as_ref().map_or(true, |names| names == &["docs/open.txt"]), "{way}: {names:?}");
+    }
+    assert_eq!(folders.read("docs/open.txt").unwrap().1, b"canary");
+}
