@@ -444,6 +444,11 @@ impl Control {
         }
     }
 
+    /// True if a call was let through to the caller in this drive.
+    pub(crate) fn expects(&self, call: &ToolCallId) -> bool {
+        self.lock().awaiting.contains_key(call)
+    }
+
     pub(crate) fn settled(&self) {
         let mut state = self.lock();
         state.awaiting.clear();

@@ -110,8 +110,13 @@ impl Setup {
         setup.principal.clone_from(&run.principal);
         #[cfg(feature = "citations")]
         {
+            if setup.citations && !run.citations && setup.routing.citations {
+                // Its own checks asked for it.
+                setup.settings.citations = None;
+            }
             setup.citations = run.citations;
         }
+        setup.cite_natively();
         setup.listed = Arc::default();
         setup.settle()?;
         setup.told = Arc::clone(&setup.known);
@@ -160,24 +165,33 @@ impl Setup {
     }
 
     /// Has the model cite documents itself, where answers are checked, it can, and the answer is free text. It is so for
-    /// a whole run: a switch within it would change what was sent.
+    /// a whole run: a switch within it would change what was sent. Documents are routed as the settings say in the end,
+    /// whoever set them: an API refuses cited ones beside others.
     pub(crate) fn cite_natively(&mut self) {
         #[cfg(feature = "citations")]
         if self.citations && self.may_cite() {
-            let cites = !self.has_form();
-            self.settings.citations = cites.then_some(true);
-            self.routing.citations = cites;
+            self.settings.citations = if self.has_form() { self.uncited_setting() } else { Some(true) };
         } else if self.citations && self.settings.citations == Some(true) {
             // Another model of the same agent could.
-            (self.settings.citations, self.routing.citations) = (None, false);
+            self.settings.citations = None;
         }
+        self.routing.citations = self.cites_wish() == Some(true) && self.model.capabilities().cites();
+    }
+
+    /// Whether the model is to cite documents, as somebody set it.
+    fn cites_wish(&self) -> Option<bool> {
+        self.settings.citations.or(self.model.settings().citations)
+    }
+
+    /// The setting with which the model cites nothing: its own may say otherwise.
+    fn uncited_setting(&self) -> Option<bool> {
+        self.model.settings().citations.map(|_| false)
     }
 
     /// True if the model cites documents, and nobody has said that it must not.
     #[cfg(feature = "citations")]
     fn may_cite(&self) -> bool {
-        let wish = self.settings.citations.or(self.model.settings().citations);
-        wish != Some(false) && self.model.capabilities().cites()
+        self.cites_wish() != Some(false) && self.model.capabilities().cites()
     }
 
     /// True if a form is set for the answer.
@@ -200,7 +214,7 @@ impl Setup {
         let mut setup = self.clone();
         if setup.routing.citations {
             // Beside a schema APIs refuse it, and marks of citations stand in values that a tool takes.
-            (setup.settings.citations, setup.routing.citations) = (None, false);
+            (setup.settings.citations, setup.routing.citations) = (self.uncited_setting(), false);
         }
         match output.mode {
             OutputMode::Prompted => {

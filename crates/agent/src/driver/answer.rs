@@ -64,6 +64,8 @@ pub(super) fn answer<'a>(
         let mut begun: Vec<ToolCallId> = Vec::new();
         let mut inside = 0_usize;
         let mut alone = false;
+        // Once a call has begun, all that wait were judged.
+        let mut holds_up = driver.setup.handling.hold_all;
         let mut late = false;
         let mut fault: Option<Fault> = None;
         let mut stopped: Option<Stop> = None;
@@ -80,7 +82,7 @@ pub(super) fn answer<'a>(
             if driver.run.is_held() {
                 driver.look_again(&mut waiting, &begun);
             }
-            let holds = driver.setup.handling.hold_all && !waiting.is_empty();
+            let holds = holds_up && !waiting.is_empty();
             if holds && driver.run.open_questions().next().is_none() {
                 let asked = {
                     let asking = Box::pin(driver.ask_all(interrupt, &mut waiting, &begun));
@@ -110,6 +112,7 @@ pub(super) fn answer<'a>(
                 batch.extend(waiting.pop_front());
             }
             if !batch.is_empty() {
+                holds_up = false;
                 let started = {
                     let starting = pin!(driver.start_calls(interrupt, batch, false));
                     recording.beside(starting).await

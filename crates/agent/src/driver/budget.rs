@@ -1,5 +1,6 @@
 //! Says before a model call whether the run may make it, by its time and by what it may spend.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, Usage};
@@ -9,10 +10,12 @@ use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::EventKind;
+use crate::journal::Scope;
 use crate::log::{Ended, EntryKind, Key};
 use crate::outcome::EndReason;
 use crate::price::{Money, Price, Prices};
 use crate::run::Spent;
+use crate::setup::Setup;
 
 /// Characters of a token, where nobody has counted.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -171,4 +174,10 @@ pub(super) fn check_priced(prices: Option<&Prices>, model: &str) -> Result<(), F
     }
     let text = format!("the cost of the run is limited, and nobody configured a price of {model}");
     Err(ProviderError::new(ErrorKind::Configuration, text).into())
+}
+
+/// The prices that hold for an agent in a run: those of the run or its own, else those of the run around it. They are the
+/// same for a run that is resumed.
+pub(super) fn prices_of(setup: &Setup, scope: Option<&Scope>) -> Option<Arc<Prices>> {
+    setup.prices.clone().or_else(|| scope?.shared().prices.clone())
 }

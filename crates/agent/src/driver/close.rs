@@ -98,6 +98,9 @@ impl Driver {
         let Action::AnswerCalls { calls } = self.run.next() else { return Ok(Vec::new()) };
         let mut events = Vec::new();
         for PendingCall { key, call, .. } in calls.into_iter().filter(|call| call.external) {
+            if !self.is_let_through(&call.id) {
+                continue;
+            }
             let place = self.recorder.place().clone();
             if let Some(mut entry) = place.wait(&key, Some(fresh::now())).await? {
                 let verdict = self.verdict_on(&call, &entry).await?;

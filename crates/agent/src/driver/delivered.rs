@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use attache_core::{DocumentStore, Effect, StoreError, ToolCall, ToolResult};
+use attache_core::{DocumentStore, Effect, StoreError, ToolCall, ToolCallId, ToolResult};
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, Answered};
 use crate::hooks::Hooks;
 use crate::keep::keep_of_result;
-use crate::log::{Disposition, Entry, EntryKind, Hooked, Key};
+use crate::log::{Disposition, Entry, EntryKind, Hooked, Key, ToolOutcome};
 use crate::tools::Resolved;
 
 /// The words for a model whose call was answered in the moment in which nobody waited for it any more.
@@ -41,13 +41,31 @@ impl Looking {
                 _ => {}
             }
         }
-        Ok(Some(Box::new(verdict(&self.call, changed))))
+        Ok(Some(Box::new(verdict(&self.call.id, changed))))
     }
 }
 
-fn verdict(call: &ToolCall, result: Option<Box<ToolResult>>) -> Entry {
-    let hooked = Hooked::Result { call_id: call.id.clone(), result };
-    Entry::new(Key::hook_result(&call.id), EntryKind::Hooked(hooked))
+fn verdict(call: &ToolCallId, result: Option<Box<ToolResult>>) -> Entry {
+    let hooked = Hooked::Result { call_id: call.clone(), result };
+    Entry::new(Key::hook_result(call), EntryKind::Hooked(hooked))
+}
+
+/// Puts the results as they are told in the place of those that were delivered. Each verdict stands before its result.
+pub(super) fn tell(stand: &mut [Entry]) {
+    let mut changed = None;
+    for entry in stand {
+        match &mut entry.kind {
+            EntryKind::Hooked(Hooked::Result { call_id, result: Some(result) }) => {
+                changed = Some((call_id.clone(), result.clone()));
+            }
+            EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Submitted => {
+                if let Some((_, result)) = changed.take_if(|(call, _)| *call == outcome.call_id) {
+                    outcome.result = *result;
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Driver {
@@ -110,26 +128,25 @@ impl Driver {
     /// Records an outcome, the last of these entries, and yields it as it is told.
     pub(super) async fn record_seen(&mut self, entries: Vec<Entry>) -> Result<Entry, Fault> {
         let mut stand = self.record_all(entries).await?;
-        let mut entry = stand.pop().ok_or_else(|| {
+        tell(&mut stand);
+        stand.pop().ok_or_else(|| {
             let problem = "an append yielded no entry".to_owned();
             Fault::Journal(crate::journal::JournalError::Unreadable { problem })
-        })?;
-        let changed = stand.into_iter().find_map(|entry| match entry.kind {
-            EntryKind::Hooked(Hooked::Result { result, .. }) => result,
-            _ => None,
-        });
-        if let (EntryKind::ToolOutcome(outcome), Some(changed)) = (&mut entry.kind, changed)
-            && outcome.disposition == Disposition::Submitted
-        {
-            outcome.result = *changed;
-        }
-        Ok(entry)
+        })
+    }
+
+    /// The verdict in front of the outcome of a call that is not run, where the caller would answer it: a result that was
+    /// delivered before somebody looked at the call stands in the place of that outcome, and nobody let it through.
+    pub(super) fn in_place_of_delivered(&self, outcome: &ToolOutcome) -> Option<Entry> {
+        let call = self.run.proposed(&outcome.call_id)?;
+        let is_external = self.run.is_external(&call.name) && !self.run.has_hooked_result(&call.id);
+        is_external.then(|| verdict(&call.id, Some(Box::new(outcome.result.clone()))))
     }
 
     /// The verdict for the moment in which nobody waits for a result any more, in front of its end: one that was delivered
     /// before stands in the place of that end, and no hook has seen it.
     pub(super) fn unseen(&self, call: &ToolCall) -> Option<Entry> {
         let is_looked_at = !self.setup.hooks.is_empty() && !self.run.has_hooked_result(&call.id);
-        is_looked_at.then(|| verdict(call, Some(Box::new(ToolResult::error(call, UNSEEN)))))
+        is_looked_at.then(|| verdict(&call.id, Some(Box::new(ToolResult::error(call, UNSEEN)))))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use attache_core::ToolCall;
+use attache_core::{ToolCall, ToolCallId};
 
 use crate::driver::Driver;
 use crate::driver::open::time;
@@ -41,12 +41,19 @@ impl Driver {
         (external, internal)
     }
 
-    /// Lets the caller answer the calls of the last reply that wait for a result.
+    /// Lets the caller answer the calls of the last reply that wait for a result. Those that are looked at first take one
+    /// once they are announced.
     pub(super) fn expect_answers(&self) {
-        if self.run.may_wait_for_caller() {
+        if self.run.may_wait_for_caller() && !self.looks_at_calls() {
             let waiting = self.open_calls().into_iter().filter(|pending| self.waits_for_caller(pending));
             self.control.expect(waiting);
         }
+    }
+
+    /// True if a result of a call may be taken: where calls are looked at first, of one that was announced, or that a
+    /// tool said comes later.
+    pub(super) fn is_let_through(&self, call: &ToolCallId) -> bool {
+        !self.looks_at_calls() || self.control.expects(call) || self.run.deferred_call(call).is_some()
     }
 
     /// True if a call waits for the caller's result.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use attache_core::{ErrorKind, Message, Metadata, ProviderError, SystemMessage, Transcript, repair};
 
 use crate::driver::Driver;
-use crate::driver::budget::check_priced;
+use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
 use crate::driver::offers::Offers;
 use crate::driver::open::{ToolFacts, values};
@@ -22,6 +22,13 @@ use crate::setup::{HistoryFilter, Setup};
 use crate::tools::Toolbox;
 
 impl Driver {
+    /// True if a tool hands the conversation over and the log does not know it, as where the agent has the hand-off since
+    /// the run began: nobody would be handed the conversation.
+    pub(super) fn is_unknown_transfer(&self, tool: &str) -> bool {
+        let Some(team) = &self.team else { return false };
+        !self.run.is_transfer(tool) && team.is_transfer(self.run.path(), tool)
+    }
+
     /// Records that another agent has the conversation, and goes on as that one.
     pub(super) async fn hand_over(&mut self) -> Result<Vec<EventKind>, Fault> {
         let Some(transfer) = self.run.handing_over().cloned() else { return Ok(Vec::new()) };
@@ -33,7 +40,8 @@ impl Driver {
         let is_new = !transfer.back && !transfer.tool.is_empty();
         let choose = if is_new { team.history(&path)? } else { None };
         if self.is_cost_limited() {
-            check_priced(self.prices.as_deref().or(setup.prices.as_deref()), setup.model.id())?;
+            let prices = prices_of(&setup, self.scope.as_deref());
+            check_priced(prices.as_deref(), setup.model.id())?;
         }
         let output = self.run.output().map(|output| {
             output.spec.clone().resettled(&setup.model, &setup.settings, !setup.tools.is_empty())
@@ -99,9 +107,10 @@ impl Driver {
         if let Some(team) = &self.team {
             self.extensions = values(&setup, &team.values, self.run.limits());
         }
-        if self.prices.is_none() {
-            self.prices.clone_from(&setup.prices);
-        }
+        self.prices = prices_of(&setup, self.scope.as_deref());
+        // Runs inside the tools of this agent have its prices.
+        self.absorb();
+        (self.around, self.inside) = (None, None);
         self.library = Library::new(&setup);
         self.marks = Marks::default();
         self.transcript = Transcript::new();

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use crate::driver::Driver;
+use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::EventKind;
@@ -109,11 +110,13 @@ impl Driver {
                         tripped = Some(outcome);
                         break;
                     }
+                    entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key.clone(), EntryKind::ToolOutcome(outcome)));
                     continue;
                 }
                 CallVerdict::Replace(text) => {
                     let outcome = outcome(&text, Disposition::Replaced);
+                    entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key.clone(), EntryKind::ToolOutcome(outcome)));
                     continue;
                 }
@@ -132,7 +135,8 @@ impl Driver {
         }
         let mut events = Vec::new();
         if !entries.is_empty() {
-            let recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
+            let mut recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
+            tell(&mut recorded);
             events.extend(recorded.iter().filter_map(super::answer::finished_event));
         }
         if tripped.is_some() {

@@ -11,7 +11,7 @@ use crate::account::{Account, Amount, Budget};
 use crate::control::Control;
 use crate::decide::DecideError;
 use crate::driver::Driver;
-use crate::driver::budget::check_priced;
+use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
 use crate::driver::offers::Offers;
 use crate::driver::stop::Fault;
@@ -166,7 +166,7 @@ pub(super) async fn open(
         unconfirmed: Vec::new(),
         warned_of_usage: false,
         warned_of_cost: false,
-        prices: setup.prices.clone().or_else(|| scope.as_ref()?.shared().prices.clone()),
+        prices: prices_of(setup, scope.as_deref()),
         scope,
         around: None,
         inside: None,

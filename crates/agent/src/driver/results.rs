@@ -9,13 +9,16 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::driver::Driver;
 use crate::driver::answer::finished_event;
+use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::not_stored;
 use crate::driver::record::{Ran, Recording, has_documents, record_result, store_documents};
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, Answered};
 use crate::event::EventKind;
-use crate::log::{Entry, EntryKind, Key, ToolOutcome};
+use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
+use crate::outcome::EndReason;
+use crate::run::Action;
 
 /// True if a document's bytes are in memory alone.
 fn is_held(document: &&Document) -> bool {
@@ -115,15 +118,27 @@ impl Driver {
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         let mut entries = std::mem::take(&mut self.unconfirmed);
         let key = Key::result(&outcome.call_id);
-        entries.extend(self.closed_calls().into_iter().filter(|entry| entry.key != key));
+        let seen = Key::hook_result(&outcome.call_id);
+        entries.extend(self.closed_calls().into_iter().filter(|entry| entry.key != key && entry.key != seen));
+        entries.extend(self.in_place_of_delivered(&outcome));
+        let mut ended = Ended::new(EndReason::ToolAbort);
+        if outcome.disposition == Disposition::Tripped {
+            ended = Ended::new(EndReason::GuardrailTripped);
+            ended.detail = Some(outcome.result.tree.model_text().into_owned());
+        }
         entries.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
         self.unconfirmed.clone_from(&entries);
-        let (stand, fault) = record_result(&self.recorder, entries, true).await;
+        let (mut stand, fault) = record_result(&self.recorder, entries, true).await;
         self.unconfirmed.clear();
         for entry in &stand {
             self.run.apply(entry)?;
         }
+        tell(&mut stand);
         events.extend(stand.iter().filter_map(finished_event));
+        // A result that was delivered before stands in the place of the end.
+        if fault.is_none() && !matches!(self.run.next(), Action::End { .. } | Action::Ended) {
+            events.extend(Box::pin(self.end(ended)).await?);
+        }
         Ok((events, fault))
     }
 }

@@ -8,6 +8,7 @@ use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
 
 use crate::driver::Driver;
 use crate::driver::answer::finished_event;
+use crate::driver::delivered::tell;
 use crate::driver::gate::Admission;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::Stop;
@@ -57,19 +58,23 @@ fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future
         };
         // Another document under a known id is another document.
         outcome.result = outcome.result.apart_from(|id| documents.get(id));
-        if let Some(after) = after {
+        let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
+        let aborts = outcome.disposition == Disposition::Aborted;
+        // A run inside that waits or broke off has no result yet: there is nothing to look at.
+        let unanswered = match scope {
+            _ if aborts || superseded => None,
+            Some(scope) if scope.was_broken_off() => Some(Answered::BrokenOff),
+            Some(scope) if scope.was_paused() => Some(Answered::Paused),
+            _ => None,
+        };
+        if let Some(after) = after.filter(|_| unanswered.is_none()) {
             outcome.result = Box::pin(after.of(outcome.result)).await;
         }
-        if outcome.disposition == Disposition::Aborted {
+        if aborts {
             watching.end(&ToolCallEnd::Result(&outcome));
             return Answered::Aborted(outcome);
         }
-        let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
-        let answered = match scope {
-            Some(scope) if scope.was_broken_off() && !superseded => Answered::BrokenOff,
-            Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
-            _ => Answered::Done(outcome, !superseded),
-        };
+        let answered = unanswered.unwrap_or(Answered::Done(outcome, !superseded));
         watching.end(&match &answered {
             Answered::Done(outcome, true) => ToolCallEnd::Result(outcome),
             _ => ToolCallEnd::Paused,
@@ -134,6 +139,7 @@ impl Driver {
                     if outcome.disposition == Disposition::Aborted {
                         return Ok(Started::over(outcome, events));
                     }
+                    entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
                 }
                 Ok(Ready { work: Work::External, .. }) => announced.push(pending),
@@ -151,7 +157,8 @@ impl Driver {
             }
         }
         if !entries.is_empty() {
-            let recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
+            let mut recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
+            tell(&mut recorded);
             events.extend(recorded.iter().filter_map(finished_event));
         }
         self.control.expect(announced.iter().cloned());
@@ -222,6 +229,9 @@ impl Driver {
         }
         if let Some(text) = self.barred(call) {
             return Err(refused(text));
+        }
+        if self.is_unknown_transfer(&call.name) {
+            return Err(refused("not executed: this run began without that hand-off"));
         }
         match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),

@@ -86,6 +86,19 @@ impl Team {
         Ok(setup.handoffs.iter().map(|colleague| colleague.transfer.clone()).chain(back).collect())
     }
 
+    /// True if that tool hands over from the agent at the end of a way.
+    pub(super) fn is_transfer(&self, way: &[String], tool: &str) -> bool {
+        self.walk(way).is_ok_and(|(setup, met)| {
+            let back = met.last().and_then(|colleague| colleague.back.as_ref());
+            setup
+                .handoffs
+                .iter()
+                .map(|colleague| &colleague.transfer)
+                .chain(back)
+                .any(|made| made.tool == tool)
+        })
+    }
+
     /// The choice of messages for the agent at the end of a way.
     pub(super) fn history(&self, way: &[String]) -> Result<Option<HistoryFilter>, Fault> {
         let (_, met) = self.walk(way)?;

@@ -19,6 +19,11 @@ impl Run {
         self.path().last().map(String::as_str)
     }
 
+    /// True if calls of that tool hand the conversation over.
+    pub(crate) fn is_transfer(&self, tool: &str) -> bool {
+        self.team.as_ref().is_some_and(|team| team.is_transfer(tool))
+    }
+
     /// The hand-off that is to be made before the model is asked again.
     pub(crate) fn handing_over(&self) -> Option<&Transfer> {
         self.team.as_ref()?.next.as_ref()

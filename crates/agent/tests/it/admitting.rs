@@ -424,3 +424,117 @@ async fn calls_by_hand_are_refused_in_the_same_words() {
     }
     assert_eq!(round.pending.len(), 1, "the policy lets one of them be asked");
 }
+
+/// A log whose reply asks the caller, with a result that somebody left before anybody looked at the call.
+async fn left_early(n: i64) -> Arc<MemoryJournal> {
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome = builder([asks(n)]).build().unwrap().run_in(journal.clone(), "go").outcome();
+    let call =
+        tokio::time::timeout(Duration::from_secs(300), outcome).await.unwrap().unwrap().pending.remove(0);
+    let journal = holding(journal.entries());
+    deliver(&*journal, ToolResult::ok(&call, "secret")).await.unwrap();
+    journal
+}
+
+/// The run's messages hold the refusal alone, live and replayed.
+fn reads(outcome: &attache_agent::Outcome, journal: &MemoryJournal, said: &str) {
+    assert_eq!(told(&outcome.messages), [said]);
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), *outcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_not_taken_before_somebody_let_the_call_through() {
+    let agent = builder([asks(50), Turn::text("done")]).approval_policy(policy);
+    let agent = agent.patience(Duration::from_secs(60)).build().unwrap();
+    let mut run = agent.run("go");
+    let control = run.control();
+    let mut denied = false;
+    while let Some(event) = run.next().await {
+        if let EventKind::ToolCallsRequested { calls, .. } = &event.kind {
+            assert!(control.awaiting().is_empty());
+            let early = control.submit([ToolResult::ok(&calls[0], "secret")]).await.unwrap_err();
+            assert!(matches!(early, SubmitError::NotAwaiting), "{early}");
+        }
+        if let EventKind::ApprovalRequested(request) = &event.kind {
+            let early = control.submit([ToolResult::ok(&request.call, "secret")]).await.unwrap_err();
+            assert!(matches!(early, SubmitError::NotAwaiting), "{early}");
+            control.decide(&request.id, "ann", Decision::Deny("not now".to_owned())).await.unwrap();
+            denied = true;
+        }
+        if let Some(outcome) = event.kind.outcome() {
+            assert_eq!(told(&outcome.messages), ["not executed: not now"]);
+        }
+    }
+    assert!(denied);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_was_left_before_a_denial_is_not_read() {
+    // The policy denies it.
+    let journal = left_early(500).await;
+    let run = judged([Turn::text("done")]).resume(journal.clone());
+    let events = all(&mut { run }).await;
+    reads(&end(&events), &journal, "not executed: nobody asks as much");
+    let shown = |event: &Event| match &event.kind {
+        EventKind::ToolFinished { result, .. } => Some(result.tree.model_text().into_owned()),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(shown).collect::<Vec<_>>(), ["not executed: nobody asks as much"]);
+    // A person denies it.
+    let journal = left_early(50).await;
+    let asked = judged([]).resume(journal.clone()).outcome().await.unwrap();
+    assert_eq!(asked.reason, EndReason::PendingApproval);
+    let run = judged([Turn::text("done")]).resume(journal.clone()).deny(&asked.approvals[0].id, "not now");
+    reads(&run.outcome().await.unwrap(), &journal, "not executed: not now");
+    // A hook denies it, answers it, or ends the run.
+    for (verdict, said) in [
+        (CallVerdict::Deny("no".to_owned()), "no"),
+        (CallVerdict::Replace("later".to_owned()), "later"),
+        (CallVerdict::Trip("fraud".to_owned()), "fraud"),
+    ] {
+        let journal = left_early(1).await;
+        let agent = builder([Turn::text("done")]).hook(First(verdict.clone())).build().unwrap();
+        let outcome = end(&all(&mut agent.resume(journal.clone())).await);
+        reads(&outcome, &journal, said);
+        match verdict {
+            CallVerdict::Trip(_) => assert_eq!(outcome.reason, EndReason::GuardrailTripped),
+            _ => assert_eq!(outcome.reason, EndReason::Answer),
+        }
+    }
+    // The word about a call that is not run may end the run too.
+    let journal = left_early(500).await;
+    let agent = refusing([], Some(RefusalReason::Denied), &Arc::default());
+    let outcome = end(&all(&mut agent.resume(journal.clone())).await);
+    assert_eq!(outcome.reason, EndReason::ToolAbort);
+    reads(&outcome, &journal, "enough");
+    // One that is let through is taken.
+    let journal = left_early(5).await;
+    let outcome = judged([Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
+    reads(&outcome, &journal, "secret");
+}
+
+#[tokio::test]
+async fn calls_of_a_reply_that_is_held_up_are_judged_once_together_and_once_each() {
+    let count = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&count);
+    let step = counting("step", Effect::Read, &Counter::default())
+        .with_metadata(|metadata| metadata.sequential = true);
+    let looks = [Turn::call("look", json!({"n": 1})), Turn::call("look", json!({"n": 2})), Turn::text("so")];
+    let helper = Agent::builder(ScriptedModel::new(looks).unverified())
+        .tool(counting("look", Effect::Read, &Counter::default()))
+        .build()
+        .unwrap();
+    let busy = (1..5)
+        .fold(Turn::call("helper", json!({"task": "x"})), |turn, n| turn.and_call("step", json!({"n": n})));
+    let agent = builder([busy, Turn::text("done")])
+        .tool(step)
+        .tool(helper.as_tool("helper", ""))
+        .hold_all(true)
+        .approval_policy(move |_: &Proposal<'_>| {
+            *counted.lock().unwrap() += 1;
+            Verdict::Run
+        });
+    let outcome = agent.build().unwrap().run("go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, told(&outcome.messages).len()), (EndReason::Answer, 5));
+    assert_eq!(*count.lock().unwrap(), 10);
+}

@@ -1,13 +1,15 @@
 //! Agents inside tools that wait for people, and the time and tokens that nobody counts.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::agents::{around, ask, inner, slow};
 use crate::common::kit::{counting, holding, told};
 use crate::common::{Counter, Number};
-use attache_agent::{Agent, Decision, EndReason, EntryKind, EventKind, MemoryJournal, Outcome, tool_fn};
-use attache_core::{Approval, Effect, Tool, Usage};
+use attache_agent::{
+    Agent, Decision, EndReason, EntryKind, EventKind, HookError, MemoryJournal, Outcome, RunHook, tool_fn,
+};
+use attache_core::{Approval, BoxFuture, Effect, Tool, ToolCall, ToolResult, Usage};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::sleep;
@@ -133,4 +135,35 @@ async fn approvals_inside_two_agents_are_settled_one_by_one() {
     let outcome = rest.approve(&first).outcome().await.unwrap();
     assert_eq!((outcome.reason, paid.get()), (EndReason::Answer, 2));
     assert_eq!(told(&outcome.messages), ["one is paid", "two is paid"]);
+}
+
+/// Hears the results of tools.
+struct Hears(Arc<Mutex<Vec<String>>>);
+
+impl RunHook for Hears {
+    fn after_tool<'a>(
+        &'a self,
+        _: &'a ToolCall,
+        result: &'a mut ToolResult,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        self.0.lock().unwrap().push(result.tree.model_text().into_owned());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn hooks_hear_of_an_agent_that_waited_once_it_is_done() {
+    let (heard, journal) = (Arc::new(Mutex::new(Vec::new())), Arc::new(MemoryJournal::new()));
+    let build = |outer: Vec<Turn>, turns: Vec<Turn>| {
+        let model = ScriptedModel::new(outer).unverified();
+        let research = patient(turns, 0, 0);
+        Agent::builder(model).tools([research]).hook(Hears(Arc::clone(&heard))).build().unwrap()
+    };
+    let pays = Turn::call("pay", json!({"n": 7}));
+    let run = build(vec![ask("research", "pay")], vec![pays]).run_in(journal.clone(), "go");
+    let outcome = run.outcome().await.unwrap();
+    assert_eq!((outcome.reason, heard.lock().unwrap().len()), (EndReason::PendingApproval, 0));
+    let rest = build(vec![Turn::text("done")], vec![Turn::text("paid")]).resume(journal);
+    rest.approve(&outcome.approvals[0].id).outcome().await.unwrap();
+    assert_eq!(*heard.lock().unwrap(), ["paid"]);
 }

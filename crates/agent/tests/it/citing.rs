@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::kit::{all, end, holding, warnings};
 use attache_agent::{
     Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, OutputMode,
-    Run, RunInput, tool_fn,
+    Run, RunInput, RunOptions, tool_fn,
 };
 use attache_core::citation::{AnswerSpan, Citation, FigureState, How, Place, Source, Span};
 use attache_core::schemars::{self, JsonSchema};
@@ -348,5 +348,44 @@ async fn a_run_that_cites_cut_at_any_entry_goes_on_as_uncut() {
         for (again, first) in model.requests().iter().zip(&first.requests()[asked..]).take(asked) {
             assert_eq!(again.messages, first.messages);
         }
+    }
+}
+
+#[tokio::test]
+async fn documents_are_cited_as_the_settings_of_the_run_say_in_the_end() {
+    let citing = || ModelSettings::new().with_citations(true);
+    // Nobody checks answers, and the documents are those of a model that cites.
+    let model = claude(turns(Turn::text(ANSWER)));
+    let agent = asking(&model, lease("text/plain")).settings(citing()).build().unwrap();
+    agent.run(question()).outcome().await.unwrap();
+    assert_eq!(model.requests()[1].settings.citations, Some(true));
+    assert_eq!(attached(&model.requests()[1]), [lease("").id().clone()]);
+    // Settings of one run say otherwise.
+    for (agent_cites, run_cites) in [(true, false), (false, true)] {
+        let model = claude(turns(Turn::text(ANSWER)));
+        let agent = asking(&model, lease("text/plain")).citations(agent_cites).build().unwrap();
+        let settings = ModelSettings::new().with_citations(run_cites);
+        agent
+            .run(question().with_options(RunOptions::new().with_settings(settings)))
+            .outcome()
+            .await
+            .unwrap();
+        assert_eq!(model.requests()[1].settings.citations, Some(run_cites));
+        assert_eq!(attached(&model.requests()[1]).len(), usize::from(run_cites), "{run_cites}");
+    }
+}
+
+// The run says whether answers are checked, and the next agent cites accordingly.
+#[tokio::test]
+async fn the_next_agent_cites_as_the_run_does() {
+    for checks in [true, false] {
+        let model = claude(turns(Turn::text(ANSWER)));
+        let next = asking(&model, lease("text/plain")).citations(!checks).build().unwrap();
+        let first = claude(vec![Turn::call("transfer_to_next", json!({}))]);
+        let agent = Agent::builder(first).handoff(next.as_handoff("next", "")).citations(checks);
+        agent.build().unwrap().run(question()).outcome().await.unwrap();
+        let requests = model.requests();
+        assert_eq!(requests[1].settings.citations, checks.then_some(true), "{checks}");
+        assert_eq!(attached(&requests[1]).len(), usize::from(checks), "{checks}");
     }
 }

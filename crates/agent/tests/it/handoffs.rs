@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::kit::{all, counting, end, holding, keys, pdf, roles, told};
+use crate::common::kit::{all, before, counting, end, holding, keys, pdf, roles, told};
 use crate::common::{Counter, Number, words};
 use attache_agent::{
     AGENT, Agent, AgentBuilder, Compaction, Disposition, EndReason, EntryKind, MemoryJournal, NoArguments,
@@ -389,4 +389,20 @@ fn a_hand_off_whose_tool_is_there_already_is_refused_when_the_agent_is_built() {
     assert!(
         agent(&model, "").handoff(billing.as_handoff("billing", "").with_return("door", "")).build().is_err()
     );
+}
+
+#[tokio::test]
+async fn a_hand_off_that_the_log_does_not_know_is_not_made() {
+    let looked = Counter::default();
+    let look = || counting("look", Effect::Read, &looked);
+    let journal = Arc::new(MemoryJournal::new());
+    let first = scripted([Turn::call("look", json!({"n": 1})), Turn::text("so")]);
+    agent(&first, "").tool(look()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+    let rest = holding(before(&journal.entries(), "model/2"));
+    let (first, second) = (scripted([to("billing"), Turn::text("well")]), scripted([]));
+    let billing = agent(&second, "You do bills.").build().unwrap();
+    let anew = agent(&first, "").tool(look()).handoff(billing.as_handoff("billing", "")).build().unwrap();
+    let outcome = anew.resume(rest).outcome().await.unwrap();
+    assert_eq!(told(&outcome.messages), ["1", "not executed: this run began without that hand-off"]);
+    assert_eq!((outcome.agent.as_deref(), &*outcome.text), (None, "well"));
 }

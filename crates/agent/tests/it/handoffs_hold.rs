@@ -340,3 +340,31 @@ async fn the_next_agent_makes_the_first_call_that_it_must_make() {
     assert_eq!(choices, [ToolChoice::Tool("pay".to_owned()), ToolChoice::Auto]);
     assert_eq!(first.requests()[0].tool_choice, ToolChoice::Auto);
 }
+
+#[tokio::test]
+async fn each_agent_of_a_run_without_prices_has_its_own_uncut_and_resumed() {
+    let usage = Usage::new(500, 500);
+    let name = ModelHandle::from(scripted([])).id().to_owned();
+    let build = |first: Vec<Turn>, second: Vec<Turn>, third: Vec<Turn>| {
+        let prices = |price: f64| Prices::new("USD").with_model(name.clone(), Price::new(price, price));
+        let sales = agent(&scripted(third), "").prices(prices(100.0)).build().unwrap();
+        let billing = agent(&scripted(second), "").prices(prices(1.0));
+        let billing = billing.handoff(sales.as_handoff("sales", "")).build().unwrap();
+        agent(&scripted(first), "").handoff(billing.as_handoff("billing", "")).build().unwrap()
+    };
+    let turns = || [to("billing"), to("sales"), Turn::text("sold")].map(|turn| turn.costing(usage.clone()));
+    let [one, two, three] = turns().map(|turn| vec![turn]);
+    let journal = Arc::new(MemoryJournal::new());
+    let uncut = build(one, two, three).run_in(journal.clone(), "go").outcome().await.unwrap();
+    // 1000 tokens at a dollar a million, and 1000 at a hundred.
+    assert_eq!(uncut.cost.known, Money::new(0.101));
+    let entries = journal.entries();
+    for cut in 1..entries.len() {
+        let asked = entries[..cut].iter().filter(|entry| entry.key.as_str().starts_with("model/")).count();
+        let mut left = turns().into_iter().map(|turn| vec![turn]).collect::<Vec<_>>();
+        left.iter_mut().take(asked).for_each(Vec::clear);
+        let [one, two, three] = <[Vec<Turn>; 3]>::try_from(left).unwrap_or_else(|_| panic!());
+        let again = build(one, two, three).resume(holding(entries[..cut].to_vec())).outcome().await.unwrap();
+        assert_eq!(again.cost, uncut.cost, "cut {cut}");
+    }
+}
