@@ -61,20 +61,21 @@ fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future
         let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
         let aborts = outcome.disposition == Disposition::Aborted;
         // A run inside that waits or broke off has no result yet: there is nothing to look at.
-        let unanswered = match scope {
-            _ if aborts || superseded => None,
-            Some(scope) if scope.was_broken_off() => Some(Answered::BrokenOff),
-            Some(scope) if scope.was_paused() => Some(Answered::Paused),
-            _ => None,
-        };
-        if let Some(after) = after.filter(|_| unanswered.is_none()) {
+        let is_result = aborts
+            || superseded
+            || scope.as_ref().is_none_or(|scope| !scope.was_broken_off() && !scope.was_paused());
+        if let Some(after) = after.filter(|_| is_result) {
             outcome.result = Box::pin(after.of(outcome.result)).await;
         }
         if aborts {
             watching.end(&ToolCallEnd::Result(&outcome));
             return Answered::Aborted(outcome);
         }
-        let answered = unanswered.unwrap_or(Answered::Done(outcome, !superseded));
+        let answered = match scope {
+            Some(scope) if !is_result && scope.was_broken_off() => Answered::BrokenOff,
+            Some(_) if !is_result => Answered::Paused,
+            _ => Answered::Done(outcome, !superseded),
+        };
         watching.end(&match &answered {
             Answered::Done(outcome, true) => ToolCallEnd::Result(outcome),
             _ => ToolCallEnd::Paused,
