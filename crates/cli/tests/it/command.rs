@@ -1,5 +1,6 @@
 //! The command as a person or a script uses it.
 
+use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -298,7 +299,7 @@ async fn ctrl_c_cancels() {
         "--base-url",
         &url,
     ];
-    let child = attache(&arguments)
+    let mut child = attache(&arguments)
         .env("OPENAI_API_KEY", "sk-test")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -306,7 +307,12 @@ async fn ctrl_c_cancels() {
         .unwrap();
     assert!(mock.wait_for_requests(1, Duration::from_secs(20)).await);
     let id = child.id().to_string();
-    // The answer is under way once the server has begun to write; a signal before that cancels as well.
+    // The answer is under way: a server that has not begun to write does not notice that nobody listens.
+    let child = tokio::task::spawn_blocking(move || {
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        child
+    });
+    let child = child.await.unwrap();
     let signalled = Instant::now();
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
