@@ -84,6 +84,13 @@ impl Setup {
         Ok(())
     }
 
+    /// True if the conversation can come to the agent of that name.
+    pub(crate) fn hands_over_to(&self, name: &str) -> bool {
+        let reaches =
+            |colleague: &Colleague| colleague.transfer.agent == name || colleague.setup.hands_over_to(name);
+        self.handoffs.iter().any(reaches)
+    }
+
     /// The setup of this agent in a run that another one began: the run stays what it is, and this agent answers.
     pub(crate) fn within(
         &self,

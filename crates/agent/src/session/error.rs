@@ -28,6 +28,12 @@ pub enum SessionError {
     /// The id is empty, too long or not of one line.
     #[error("the id of a session must have 1 to 200 bytes and no control characters")]
     InvalidId,
+    /// A name has a NUL character, which not every store takes.
+    #[error("{name} has a NUL character")]
+    Nul {
+        /// The name that has it.
+        name: &'static str,
+    },
     /// The session's store or log failed.
     #[error("the session's log failed")]
     Journal(#[from] JournalError),
@@ -41,6 +47,11 @@ impl RunError {
     pub fn session_error(&self) -> Option<&SessionError> {
         self.cause()
     }
+}
+
+/// A name that each store takes.
+pub(super) fn without_nul<T: AsRef<str>>(text: T, name: &'static str) -> Result<T, SessionError> {
+    if text.as_ref().contains('\0') { Err(SessionError::Nul { name }) } else { Ok(text) }
 }
 
 impl From<StoreError> for SessionError {

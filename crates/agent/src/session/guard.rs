@@ -28,6 +28,7 @@ impl Lease {
     pub(super) async fn take(
         store: Arc<dyn SessionStore>,
         session: &SessionId,
+        principal: &str,
         run: Option<&str>,
         clock: Clock,
         length: Duration,
@@ -37,7 +38,7 @@ impl Lease {
         // It is there before it is taken, so that it is given up however far that came.
         let mut lease = Self { store, session, holder, clock, length, fence: 0, is_released };
         let (now, until) = (lease.clock.now(), lease.until());
-        let take = Take { session: &lease.session, run, holder: &lease.holder, now, until };
+        let take = Take { session: &lease.session, principal, run, holder: &lease.holder, now, until };
         let taken = lease.store.take(take).await;
         match taken {
             Ok(fence) => {
@@ -66,8 +67,8 @@ impl Lease {
         self.is_released.store(true, Ordering::Release);
     }
 
-    /// Lets it go, unless that was done.
-    pub(super) async fn release(&self, kept_until: u64) -> Result<(), StoreError> {
+    /// Lets it go, unless that was done. `None` leaves as it was until when the session must not expire.
+    pub(super) async fn release(&self, kept_until: Option<u64>) -> Result<(), StoreError> {
         if !self.is_released.load(Ordering::Acquire) {
             self.store.release(&self.session, self.fence, kept_until).await?;
             self.released();

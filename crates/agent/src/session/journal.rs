@@ -13,15 +13,19 @@ use super::id::SessionId;
 use super::store::{Append, Beginning, SessionStore, StoredRun};
 use super::weave::{Woven, unweave};
 use crate::journal::{Fence, Journal, JournalError};
-use crate::log::{Entry, EntryKind, Key};
+use crate::log::{Entry, EntryKind, Hooked, Key};
 
 /// The most characters of a session's title.
 const TITLE: usize = 80;
+
+/// How often an append is tried that others overtook.
+const TRIES: u32 = 16;
 
 /// The log of a run that stands in a session's store, where the conversation before it is not repeated.
 pub(super) struct SessionJournal {
     store: Arc<dyn SessionStore>,
     session: SessionId,
+    principal: Arc<str>,
     run: OnceLock<Arc<str>>,
     /// The right to write, which a run under way has.
     turn: OnceLock<Turn>,
@@ -45,8 +49,13 @@ pub(super) struct Turn {
 }
 
 impl SessionJournal {
-    pub(super) fn new(store: Arc<dyn SessionStore>, session: SessionId, notes_documents: bool) -> Self {
-        Self { store, session, run: OnceLock::new(), turn: OnceLock::new(), notes_documents }
+    pub(super) fn new(
+        store: Arc<dyn SessionStore>,
+        session: SessionId,
+        principal: Arc<str>,
+        notes_documents: bool,
+    ) -> Self {
+        Self { store, session, principal, run: OnceLock::new(), turn: OnceLock::new(), notes_documents }
     }
 
     /// The journal of that run, for whoever decides about its calls or delivers their results.
@@ -61,13 +70,18 @@ impl SessionJournal {
         let _ = self.turn.set(turn);
     }
 
-    fn run(&self) -> Result<&str, JournalError> {
-        self.run.get().map(|run| &**run).ok_or(JournalError::Empty)
+    /// True if the run under way has written something.
+    pub(super) fn has_written(&self) -> bool {
+        self.turn.get().is_some_and(|turn| turn.appends.load(Ordering::Relaxed) > 0)
+    }
+
+    fn run(&self) -> Result<&Arc<str>, JournalError> {
+        self.run.get().ok_or(JournalError::Empty)
     }
 
     async fn load_all(&self) -> Result<Vec<Entry>, JournalError> {
         let Some(run) = self.run.get() else { return Ok(Vec::new()) };
-        match self.store.load(&self.session, Some(run)).await? {
+        match self.store.load(&self.principal, &self.session, Some(run)).await? {
             Some(stored) => whole(stored).map(|(entries, _)| entries),
             None => Ok(Vec::new()),
         }
@@ -100,20 +114,39 @@ impl SessionJournal {
         }
         let ends = entries.iter().any(|entry| entry.key == Key::end());
         let kept_until = turn.keep(&entries, ends);
-        let append = Append {
-            session: &self.session,
-            run: self.run()?,
+        let mut append = Append {
+            session: self.session.clone(),
+            run: Arc::clone(self.run()?),
             fence: turn.lease.fence,
-            number: turn.appends.fetch_add(1, Ordering::Relaxed) + 1,
-            now: turn.lease.now(),
-            until: if ends { 0 } else { turn.lease.until() },
+            number: 0,
+            now: 0,
+            until: 0,
             entries,
             begins,
             ends,
             documents,
             kept_until,
         };
-        let mut stand = self.store.append(append).await?;
+        let mut tries = 0;
+        let mut stand = loop {
+            tries += 1;
+            let number = turn.appends.fetch_add(1, Ordering::Relaxed) + 1;
+            (append.number, append.now) = (number, turn.lease.now());
+            append.until = if ends { 0 } else { turn.lease.until() };
+            // Calls that run side by side append side by side, so that one may overtake another. Nothing comes before the
+            // beginning of a run.
+            let again = (tries < TRIES).then(|| append.again()).flatten();
+            match (self.store.append(append).await, again) {
+                (Err(JournalError::Fenced), Some(again))
+                    if number < turn.appends.load(Ordering::Relaxed) && !turn.lease.is_released() =>
+                {
+                    append = again;
+                    // The one that came first may keep the session for longer.
+                    append.kept_until = append.kept_until.map(|until| until.max(turn.kept_until()));
+                }
+                (stand, _) => break stand?,
+            }
+        };
         if ends {
             turn.lease.released();
         }
@@ -129,8 +162,12 @@ impl SessionJournal {
 }
 
 impl Turn {
+    fn kept_until(&self) -> u64 {
+        *self.kept_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The time until which the session must not expire, if the entries move it.
-    fn keep(&self, entries: &[Entry], ends: bool) -> Option<u64> {
+    pub(super) fn keep(&self, entries: &[Entry], ends: bool) -> Option<u64> {
         let mut kept_until = self.kept_until.lock().unwrap_or_else(PoisonError::into_inner);
         let before = *kept_until;
         for entry in entries {
@@ -146,6 +183,20 @@ impl Turn {
             *kept_until = 0;
         }
         (*kept_until != before || ends).then_some(*kept_until)
+    }
+}
+
+impl Append {
+    /// The same append once more, unless a run begins with it.
+    fn again(&self) -> Option<Self> {
+        self.begins.is_none().then(|| Self {
+            session: self.session.clone(),
+            run: Arc::clone(&self.run),
+            entries: self.entries.clone(),
+            begins: None,
+            documents: self.documents.clone(),
+            ..*self
+        })
     }
 }
 
@@ -167,7 +218,7 @@ fn read_only() -> JournalError {
     StoreError::new(StoreErrorKind::Conflict, text).into()
 }
 
-/// The first words of a question.
+/// The first words of a question, without control characters, which not every store takes.
 fn title(question: &[Arc<Message>]) -> String {
     let texts = question.iter().filter_map(|message| match &**message {
         Message::User(user) => user.parts.iter().find_map(|part| match part {
@@ -187,7 +238,7 @@ fn title(question: &[Arc<Message>]) -> String {
         if space > 0 {
             title.push(' ');
         }
-        title.extend(word.chars().take(left));
+        title.extend(word.chars().filter(|char| !char.is_control()).take(left));
     }
     title
 }
@@ -207,6 +258,7 @@ fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {
         EntryKind::Found(message) => of_messages(std::slice::from_ref(message), into),
         EntryKind::Ended(ended) => of_messages(&ended.unread, into),
         EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome) => of_result(&outcome.result, into),
+        EntryKind::Hooked(Hooked::Result { result: Some(result), .. }) => of_result(result, into),
         _ => {}
     }
     let mut seen = HashSet::new();

@@ -134,7 +134,7 @@ impl MemorySessions {
 
     fn open_now(&self, open: OpenSession<'_>) -> Result<Opened, SessionError> {
         let mut kept = self.lock();
-        let mut state = SessionState::Continued;
+        let (mut state, mut documents) = (SessionState::Continued, Vec::new());
         match kept.sessions.get_mut(open.id) {
             Some(one) if one.principal != open.principal => return Err(SessionError::NotFound),
             Some(one) if open.expired_before.is_some_and(|before| one.is_expired(before, open.now)) => {
@@ -154,18 +154,21 @@ impl MemorySessions {
                 accessed: open.now,
                 ..One::default()
             };
-            if state == SessionState::New && kept.sessions.len() >= self.max_sessions {
-                kept.make_room(open.now)?;
+            match state {
+                SessionState::Expired => documents = kept.remove(vec![open.id.clone()]).documents,
+                _ if kept.sessions.len() >= self.max_sessions => kept.make_room(open.now)?,
+                _ => {}
             }
             kept.sessions.insert(open.id.clone(), one);
         }
-        Ok(Opened { state })
+        Ok(Opened { state, documents })
     }
 
     fn take_now(&self, take: Take<'_>) -> Result<u64, SessionError> {
         let mut kept = self.lock();
         let fence = kept.fence + 1;
-        let one = kept.sessions.get_mut(take.session).ok_or(SessionError::NotFound)?;
+        let one = kept.sessions.get_mut(take.session).filter(|one| one.principal == take.principal);
+        let one = one.ok_or(SessionError::NotFound)?;
         if one.leased_until > take.now {
             return Err(SessionError::Busy { run: one.leased_by.clone() });
         }
@@ -181,9 +184,9 @@ impl MemorySessions {
         Ok(fence)
     }
 
-    fn append_now(&self, append: Append<'_>) -> Result<Vec<Entry>, JournalError> {
+    fn append_now(&self, append: Append) -> Result<Vec<Entry>, JournalError> {
         let mut kept = self.lock();
-        let one = kept.sessions.get_mut(append.session).ok_or(JournalError::Fenced)?;
+        let one = kept.sessions.get_mut(&append.session).ok_or(JournalError::Fenced)?;
         if one.fence != append.fence || one.appends >= append.number {
             return Err(JournalError::Fenced);
         }
@@ -192,7 +195,7 @@ impl MemorySessions {
             one.kept_until = kept_until;
         }
         one.documents.extend(append.documents);
-        if let Some(begins) = append.begins.filter(|_| one.run(append.run).is_none()) {
+        if let Some(begins) = append.begins.filter(|_| one.run(&append.run).is_none()) {
             if usize::try_from(begins.first) != Ok(one.messages.len()) {
                 return Err(JournalError::Moved { entries: one.messages.len() });
             }
@@ -206,10 +209,10 @@ impl MemorySessions {
                 run.ended.get_or_insert(append.now);
                 run.append(end, append.now);
             }
-            let id = append.run.to_owned();
+            let id = append.run.to_string();
             one.runs.push(OneRun { id, began: append.now, ranges: begins.ranges, ..OneRun::default() });
         }
-        let run = one.runs.iter_mut().rev().find(|run| run.id == append.run).ok_or(JournalError::Empty)?;
+        let run = one.runs.iter_mut().rev().find(|run| run.id == *append.run).ok_or(JournalError::Empty)?;
         if append.ends {
             run.ended = Some(append.now);
         }
@@ -222,6 +225,10 @@ impl MemorySessions {
 }
 
 impl Kept {
+    fn of(&self, principal: &str, session: &SessionId) -> Option<&One> {
+        self.sessions.get(session).filter(|one| one.principal == principal)
+    }
+
     fn make_room(&mut self, now: u64) -> Result<(), StoreError> {
         let idle = self.sessions.iter().filter(|(_, one)| one.is_idle(now));
         let oldest = idle.min_by_key(|(_, one)| one.accessed).map(|(id, _)| id.clone());
@@ -278,17 +285,20 @@ impl SessionStore for MemorySessions {
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut kept = self.lock();
         let one = kept.sessions.get_mut(session).filter(|one| one.fence == fence);
-        ready(Ok(one.map(|one| one.leased_until = until).is_some()))
+        // One that was let go stays so.
+        let renewed = one.map(|one| one.leased_until = if one.leased_until == 0 { 0 } else { until });
+        ready(Ok(renewed.is_some()))
     }
 
     fn release<'a>(
         &'a self,
         session: &'a SessionId,
         fence: u64,
-        kept_until: u64,
+        kept_until: Option<u64>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         if let Some(one) = self.lock().sessions.get_mut(session).filter(|one| one.fence == fence) {
-            (one.leased_until, one.kept_until) = (0, kept_until);
+            (one.leased_until, one.appends) = (0, u64::MAX);
+            one.kept_until = kept_until.unwrap_or(one.kept_until);
         }
         ready(Ok(()))
     }
@@ -301,11 +311,12 @@ impl SessionStore for MemorySessions {
 
     fn load<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>> {
         let kept = self.lock();
-        let found = kept.sessions.get(session).and_then(|one| {
+        let found = kept.of(principal, session).and_then(|one| {
             let run = match run {
                 Some(run) => one.run(run)?,
                 None => one.runs.last()?,
@@ -320,14 +331,18 @@ impl SessionStore for MemorySessions {
         ready(Ok(found))
     }
 
-    fn runs<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
+    fn runs<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
         let info = |run: &OneRun| RunInfo { id: run.id.clone(), began: run.began, ended: run.ended };
         let kept = self.lock();
-        let runs = kept.sessions.get(session).map(|one| one.runs.iter().map(info).collect());
+        let runs = kept.of(principal, session).map(|one| one.runs.iter().map(info).collect());
         ready(Ok(runs.unwrap_or_default()))
     }
 
-    fn append<'a>(&'a self, append: Append<'a>) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>> {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
         let stand = self.append_now(append);
         self.changed.notify_waiters();
         ready(stand)

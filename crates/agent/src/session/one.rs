@@ -83,14 +83,26 @@ impl Session {
         let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
         let control = AgentRun::control_of(self.settings.agent.setup(), &origin, &task);
         let pace = Pace::default();
-        let stream =
-            turn(self.settings.clone(), self.id.clone(), journal, task, control.clone(), pace.clone());
+        let stream = turn(
+            self.settings.clone(),
+            self.id.clone(),
+            Arc::clone(&self.principal),
+            journal,
+            task,
+            control.clone(),
+            pace.clone(),
+        );
         AgentRun::over(Box::pin(stream), control, pace)
     }
 
     fn log(&self) -> SessionJournal {
         let documents = self.settings.documents.is_some();
-        SessionJournal::new(Arc::clone(&self.settings.store), self.id.clone(), documents)
+        SessionJournal::new(
+            Arc::clone(&self.settings.store),
+            self.id.clone(),
+            Arc::clone(&self.principal),
+            documents,
+        )
     }
 
     /// The conversation so far, synthetic messages included: what a run that begins now goes on from.
@@ -107,7 +119,9 @@ impl Session {
     /// See [`history`](Self::history).
     pub async fn last(&self) -> Result<Option<Outcome>, SessionError> {
         self.touch().await?;
-        let Some(stored) = self.settings.store.load(&self.id, None).await? else { return Ok(None) };
+        let Some(stored) = self.settings.store.load(&self.principal, &self.id, None).await? else {
+            return Ok(None);
+        };
         let (entries, _) = whole(stored)?;
         Ok(Some(Run::replay(&entries)?.outcome()))
     }
@@ -118,7 +132,7 @@ impl Session {
     /// See [`history`](Self::history).
     pub async fn runs(&self) -> Result<Vec<RunInfo>, SessionError> {
         self.touch().await?;
-        Ok(self.settings.store.runs(&self.id).await?)
+        Ok(self.settings.store.runs(&self.principal, &self.id).await?)
     }
 
     /// The journal of the last run, for whoever [decides](crate::decide) about its calls or [delivers](crate::deliver)

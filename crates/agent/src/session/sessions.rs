@@ -177,19 +177,8 @@ impl Sessions {
             self.0.live.cancel(session, "the session was cleared");
         }
         tracing::info!(sessions = cleared.sessions.len(), "sessions were cleared");
-        self.delete_documents(&cleared).await?;
+        self.0.delete_documents(&cleared.documents).await?;
         Ok(cleared.sessions.len())
-    }
-
-    async fn delete_documents(&self, cleared: &Cleared) -> Result<(), SessionError> {
-        let Some(store) = &self.0.documents else { return Ok(()) };
-        let mut failure = None;
-        for document in &cleared.documents {
-            if let Err(error) = store.delete(document).await {
-                failure.get_or_insert(error);
-            }
-        }
-        failure.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Deletes the sessions of all principals that have expired, and says how many. One in which a run is under way, or
@@ -205,7 +194,7 @@ impl Sessions {
             let Some(before) = self.0.expired_before(now) else { return Ok(0) };
             let cleared = self.0.store.clean(Idle { before, now, limit: BATCH }).await?;
             count += cleared.sessions.len();
-            self.delete_documents(&cleared).await?;
+            self.0.delete_documents(&cleared.documents).await?;
             if cleared.sessions.len() < BATCH {
                 tracing::info!(sessions = count, "expired sessions were deleted");
                 return Ok(count);

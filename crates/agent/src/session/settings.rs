@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::DocumentStore;
+use attache_core::{DocumentId, DocumentStore, StoreError};
 
 use super::clock::{Clock, length};
-use super::error::SessionError;
+use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::live::Live;
 use super::store::{OpenSession, SessionState, SessionStore};
@@ -49,9 +49,25 @@ impl Settings {
         id: &SessionId,
         make: bool,
     ) -> Result<SessionState, SessionError> {
-        let now = self.clock.now();
+        let (now, principal) = (self.clock.now(), without_nul(principal, "the name of a principal")?);
         let open = OpenSession { id, principal, make, now, expired_before: self.expired_before(now) };
-        Ok(self.store.open(open).await?.state)
+        let opened = self.store.open(open).await?;
+        if let Err(error) = self.delete_documents(&opened.documents).await {
+            tracing::warn!(session = %id, %error, "documents of an expired session could not be deleted");
+        }
+        Ok(opened.state)
+    }
+
+    /// Deletes documents that no session refers to any more, as far as that can be done.
+    pub(super) async fn delete_documents(&self, documents: &[DocumentId]) -> Result<(), StoreError> {
+        let Some(store) = &self.documents else { return Ok(()) };
+        let mut failure = None;
+        for document in documents {
+            if let Err(error) = store.delete(document).await {
+                failure.get_or_insert(error);
+            }
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// A session that nobody has used since then has expired.

@@ -42,11 +42,12 @@ pub trait SessionStore: Send + Sync {
     /// Takes the lease of a session, and yields its fencing number.
     ///
     /// # Errors
-    /// [`SessionError::Busy`] while somebody else holds it, [`SessionError::NotFound`] if there is no such session,
+    /// [`SessionError::Busy`] while somebody else holds it, [`SessionError::NotFound`] if the principal has no such session,
     /// [`JournalError::Occupied`] if the run is to begin and its id was used in the session before.
     fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>>;
 
-    /// Holds the lease until then. False if somebody else has taken it since, or the session is cleared.
+    /// Holds the lease until then, unless it was let go. False if somebody else has taken it since, or the session is
+    /// cleared.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
@@ -57,7 +58,8 @@ pub trait SessionStore: Send + Sync {
         until: u64,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Lets the lease go. Until `kept_until` the session does not expire.
+    /// Lets the lease go, and refuses all that is still appended under it. Until `kept_until` the session does not expire;
+    /// `None` leaves that as it was.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
@@ -65,35 +67,40 @@ pub trait SessionStore: Send + Sync {
         &'a self,
         session: &'a SessionId,
         fence: u64,
-        kept_until: u64,
+        kept_until: Option<u64>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Notes that a holder uses its lease no more, or will not if it is still to get it, as far as that can be done at
     /// once: the next [`take`](Self::take) of this process does not wait for its end. For a run that was dropped.
     fn abandon(&self, session: &SessionId, holder: &str);
 
-    /// A run of a session, the last one where none is named, with all messages of the session; `None` if there is none.
-    /// It changes nothing.
+    /// A run of a session of that principal, the last one where none is named, with all messages of the session; `None`
+    /// if there is none. It changes nothing.
     ///
     /// # Errors
     /// [`JournalError::Unreadable`] if something in it is damaged or of a version that this program does not know.
     fn load<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>>;
 
-    /// The runs of a session in the order in which they began.
+    /// The runs of a session of that principal in the order in which they began.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
-    fn runs<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>>;
+    fn runs<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>>;
 
     /// Appends entries to the log of a run as [`Journal::append`](crate::Journal::append) does, and holds the lease on.
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has taken the lease since, or the session is cleared.
-    fn append<'a>(&'a self, append: Append<'a>) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>>;
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
 
     /// Leaves an entry for the driver of a run; see [`Journal::deliver`](crate::Journal::deliver). The session keeps
     /// `documents`.
@@ -172,6 +179,8 @@ pub struct OpenSession<'a> {
 pub struct Take<'a> {
     /// The session.
     pub session: &'a SessionId,
+    /// The principal whose it is.
+    pub principal: &'a str,
     /// The run that begins; `None` if the last one goes on.
     pub run: Option<&'a str>,
     /// A name for whoever takes it, which nobody else has.
@@ -183,11 +192,13 @@ pub struct Take<'a> {
 }
 
 /// A session that was opened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)]
 pub struct Opened {
     /// Whether it was there.
     pub state: SessionState,
+    /// The documents of one that had expired, to which no other session refers.
+    pub documents: Vec<DocumentId>,
 }
 
 /// Whether a session was there when it was opened.
@@ -249,15 +260,15 @@ pub struct StoredRun {
 /// Entries to append.
 #[derive(Debug)]
 #[allow(clippy::exhaustive_structs)]
-pub struct Append<'a> {
+pub struct Append {
     /// The session.
-    pub session: &'a SessionId,
+    pub session: SessionId,
     /// The run.
-    pub run: &'a str,
+    pub run: Arc<str>,
     /// The number of the lease under which they are written.
     pub fence: u64,
-    /// The number of this append under the lease, from 1. One that comes behind a later one is refused: its caller has
-    /// given it up.
+    /// The number of this append under the lease, from 1. One that comes behind a later one is refused, since its caller
+    /// may have given it up. A caller that has not appends again under a new number.
     pub number: u64,
     /// The time, with which they are stamped.
     pub now: u64,

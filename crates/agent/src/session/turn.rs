@@ -11,7 +11,7 @@ use attache_core::{Message, fresh};
 use futures_core::Stream;
 use futures_util::future::{Either, select};
 
-use super::error::SessionError;
+use super::error::{SessionError, without_nul};
 use super::guard::Lease;
 use super::id::SessionId;
 use super::journal::{SessionJournal, Turn, whole};
@@ -21,7 +21,7 @@ use super::weave::Woven;
 use crate::control::Control;
 use crate::driver::{Task, drive};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Origin, Place};
+use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
 use crate::pace::Pace;
@@ -37,6 +37,7 @@ const CLOSED: &str = "another run of the session began";
 pub(super) fn turn(
     settings: Settings,
     session: SessionId,
+    principal: Arc<str>,
     journal: Arc<SessionJournal>,
     mut task: Task,
     control: Control,
@@ -45,7 +46,7 @@ pub(super) fn turn(
     stream! {
         let mut queued: Option<Queued> = None;
         let opened = {
-            let opening = pin!(open(&settings, &session, &journal, &mut task, &mut queued));
+            let opening = pin!(open(&settings, &session, &principal, &journal, &mut task, &mut queued));
             match select(opening, pin!(control.cancelled())).await {
                 Either::Left((opened, _)) => opened.map(Some),
                 Either::Right(_) => Ok(None),
@@ -65,7 +66,7 @@ pub(super) fn turn(
             }
         };
         let _known = settings.live.enter(&session, control.clone());
-        let origin = Origin::Place(Place::of(journal));
+        let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
         let setup = Arc::clone(settings.agent.setup());
         let mut inner = Box::pin(drive(setup, origin, task, control.clone(), pace));
         let held = Arc::clone(&lease);
@@ -87,7 +88,9 @@ pub(super) fn turn(
                     Ok(outcome) => outcome,
                     Err(error) => error.partial(),
                 };
-                if let Err(error) = lease.release(kept_until(outcome)).await {
+                // A run that was refused leaves what waits as it was.
+                let kept = Some(kept_until(outcome)).filter(|kept| *kept > 0 || journal.has_written());
+                if let Err(error) = lease.release(kept).await {
                     tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
                 drop(queued.take());
@@ -112,6 +115,7 @@ fn kept_until(outcome: &Outcome) -> u64 {
 async fn open(
     settings: &Settings,
     session: &SessionId,
+    principal: &str,
     journal: &SessionJournal,
     task: &mut Task,
     queued: &mut Option<Queued>,
@@ -120,22 +124,26 @@ async fn open(
         *queued = Some(settings.live.turn(session, depth).await?);
     }
     let run = match task {
-        Task::Start(input) => Some(input.run_id.get_or_insert_with(|| fresh::uuid().to_string()).clone()),
+        Task::Start(input) => {
+            let run = input.run_id.get_or_insert_with(|| fresh::uuid().to_string()).clone();
+            Some(without_nul(run, "the id of a run")?)
+        }
         Task::Resume(_) => None,
     };
     let lease = loop {
         let store = Arc::clone(&settings.store);
-        let taken = Lease::take(store, session, run.as_deref(), settings.clock.clone(), settings.lease).await;
+        let (clock, length) = (settings.clock.clone(), settings.lease);
+        let taken = Lease::take(store, session, principal, run.as_deref(), clock, length).await;
         match taken {
             Err(SessionError::Busy { .. }) if queued.is_some() => tokio::time::sleep(LOOK).await,
             taken => break Arc::new(taken?),
         }
     };
-    match begin(settings, session, journal, task, run, &lease).await {
+    match begin(settings, session, principal, journal, task, run, &lease).await {
         Ok(()) => Ok(lease),
         Err(error) => {
             // What the run did not use is free at once; where that fails, when its time is up.
-            let _ = lease.release(0).await;
+            let _ = lease.release(None).await;
             Err(error)
         }
     }
@@ -145,12 +153,13 @@ async fn open(
 async fn begin(
     settings: &Settings,
     session: &SessionId,
+    principal: &str,
     journal: &SessionJournal,
     task: &mut Task,
     run: Option<String>,
     lease: &Arc<Lease>,
 ) -> Result<(), SessionError> {
-    let stored = settings.store.load(session, None).await?;
+    let stored = settings.store.load(principal, session, None).await?;
     let mut turn = Turn {
         lease: Arc::clone(lease),
         woven: Woven::default(),
@@ -164,6 +173,7 @@ async fn begin(
             let stored = stored.ok_or(JournalError::Empty)?;
             let id = stored.id.clone();
             let (entries, messages) = whole(stored)?;
+            turn.keep(&entries, false);
             (turn.entries, turn.woven) = (Mutex::new(Some(entries)), Woven::new(messages));
             journal.begin(&id, turn);
             return Ok(());
@@ -188,6 +198,9 @@ async fn begin(
             input.grants = outcome.grants;
         }
         input.history = outcome.messages;
+        // The agent that answered last has the conversation still, if it is handed over to it at all.
+        let agent = outcome.agent.filter(|agent| settings.agent.setup().hands_over_to(agent));
+        input.agent = input.agent.take().or(agent);
         // Instructions that the agent does not give any more hold no longer.
         let own = settings.agent.setup().system.as_deref();
         let is_old = |message: &Arc<Message>| match &**message {

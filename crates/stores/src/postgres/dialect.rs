@@ -12,7 +12,8 @@ pub(super) type Row = sqlx::postgres::PgRow;
 pub(super) const FIND_SESSION: &str =
     "SELECT principal, accessed, leased_until, kept_until FROM attache_session WHERE id = $1 FOR UPDATE";
 pub(super) const FIND_LEASE: &str =
-    "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 FOR UPDATE";
+    "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 AND principal = $2 FOR UPDATE";
+pub(super) const HOLD_SESSION: &str = "SELECT 1 FROM attache_session WHERE id = $1 FOR KEY SHARE";
 pub(super) const NEXT_FENCE: &str = "SELECT nextval('attache_fence')";
 pub(super) const HOLD: &str = "SELECT messages FROM attache_session WHERE id = $1 AND fence = $2 FOR UPDATE";
 pub(super) const FIND_RUN: &str =
@@ -27,7 +28,7 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
 /// Appends entries to the log of a run that has begun, in one round trip.
 pub(super) async fn append_entries(
     connection: &mut Connection,
-    append: Append<'_>,
+    append: Append,
 ) -> Result<Vec<Entry>, SqlError> {
     let keys: Vec<String> = append.entries.iter().map(|entry| entry.key.to_string()).collect();
     let bodies = append.entries.iter().map(json).collect::<Result<Vec<String>, _>>()?;
@@ -35,7 +36,7 @@ pub(super) async fn append_entries(
     let rows =
         query("SELECT stands, stands_at FROM attache_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
             .bind(append.session.as_str())
-            .bind(append.run)
+            .bind(&*append.run)
             .bind(int(append.fence))
             .bind(int(append.number))
             .bind(int(append.now))

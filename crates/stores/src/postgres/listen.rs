@@ -16,6 +16,12 @@ pub(super) struct Ear {
 }
 
 impl Ear {
+    /// Lets the connection go. Those that wait look.
+    pub(super) async fn leave(&self) {
+        self.changed.notify_waiters();
+        *self.listener.lock().await = None;
+    }
+
     /// Hears of changes until this is dropped or the connection is lost. Notifications may be lost with it, so that whoever
     /// waits looks from time to time all the same.
     pub(super) async fn hear(&self, pool: &PgPool) {

@@ -16,7 +16,7 @@ use sqlx::{Connection as _, PgConnection, Postgres, Transaction, query};
 
 use super::listen::Ear;
 use super::{append, clear, lease, read};
-use crate::sql::error::{SqlError, in_time};
+use crate::sql::error::{Failing, SqlError, in_time, written};
 use crate::sql::left::Left;
 use crate::sql::migrate::{migrate, migrator};
 
@@ -82,7 +82,10 @@ impl PostgresStore {
 
     /// Closes the connections, once what is under way has come to its end.
     pub async fn close(&self) {
-        self.0.pool.close().await;
+        let closing = self.0.pool.close();
+        // Whoever listens holds a connection: those that wait look now, and find the store closed.
+        self.0.ear.leave().await;
+        closing.await;
     }
 
     async fn writing(&self) -> Result<Transaction<'static, Postgres>, SqlError> {
@@ -101,9 +104,9 @@ impl SessionStore for PostgresStore {
         Box::pin(async move {
             let opened = in_time(async {
                 let mut writing = self.writing().await?;
-                let state = lease::open(&mut writing, open).await?;
+                let opened = lease::open(&mut writing, open).await?;
                 writing.commit().await?;
-                Ok(Opened { state })
+                Ok(opened)
             });
             opened.await.map_err(SqlError::session)
         })
@@ -157,7 +160,7 @@ impl SessionStore for PostgresStore {
         &'a self,
         session: &'a SessionId,
         fence: u64,
-        kept_until: u64,
+        kept_until: Option<u64>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let released = in_time(async {
@@ -174,6 +177,7 @@ impl SessionStore for PostgresStore {
 
     fn load<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>> {
@@ -182,32 +186,43 @@ impl SessionStore for PostgresStore {
                 // One transaction, so that the log and the messages are of one moment.
                 let mut reading =
                     self.0.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-                read::load(&mut reading, session.as_str(), run).await
+                read::load(&mut reading, principal, session.as_str(), run).await
             });
             loaded.await.map_err(SqlError::journal)
         })
     }
 
-    fn runs<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
+    fn runs<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
         Box::pin(async move {
-            let runs =
-                in_time(async { read::runs(&mut *self.0.pool.acquire().await?, session.as_str()).await });
+            let runs = in_time(async {
+                read::runs(&mut *self.0.pool.acquire().await?, principal, session.as_str()).await
+            });
             runs.await.map_err(SqlError::store)
         })
     }
 
-    fn append<'a>(&'a self, append: Append<'a>) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>> {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        let store = self.clone();
         Box::pin(async move {
-            let appended = in_time(async {
-                if append.begins.is_none() {
-                    return append::append(&mut *self.0.pool.acquire().await?, append).await;
+            let stand = match &append.begins {
+                None => {
+                    in_time(async move { append::append(&mut *store.0.pool.acquire().await?, append).await })
+                        .await
                 }
-                let mut writing = self.writing().await?;
-                let stand = append::append(&mut writing, append).await?;
-                writing.commit().await?;
-                Ok(stand)
-            });
-            let stand = appended.await;
+                Some(_) => {
+                    let begun = written(async move {
+                        let mut writing = store.writing().await?;
+                        let stand = append::append(&mut writing, append).await?;
+                        writing.commit().await?;
+                        Ok(stand)
+                    });
+                    begun.await
+                }
+            };
             self.0.ear.changed.notify_waiters();
             stand.map_err(SqlError::journal)
         })
@@ -242,6 +257,7 @@ impl SessionStore for PostgresStore {
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
         Box::pin(async move {
+            let mut failing = Failing::default();
             loop {
                 let mut woken = pin!(self.0.ear.changed.notified());
                 // Listening starts before looking, so that nothing is missed between the two.
@@ -250,7 +266,7 @@ impl SessionStore for PostgresStore {
                     let mut reading = self.0.pool.acquire().await?;
                     append::find(&mut reading, session.as_str(), run, key.as_str()).await
                 });
-                if let Some(found) = found.await.map_err(SqlError::journal)? {
+                if let Some(found) = failing.look(found.await, self.0.pool.is_closed())? {
                     return Ok(Some(found));
                 }
                 let left = until.map(|until| until.duration_since(fresh::now()).unwrap_or_default());

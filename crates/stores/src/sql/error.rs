@@ -6,9 +6,13 @@ use std::time::Duration;
 use attache_agent::{JournalError, SessionError};
 use attache_core::{StoreError, StoreErrorKind};
 use sqlx::Error;
+use tokio::time::Instant;
 
 /// The time that one call of a database may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long looks of a wait may fail one after the other.
+const FAILING: Duration = Duration::from_secs(60);
 
 /// A failure of a store behind SQL.
 pub(crate) enum SqlError {
@@ -77,6 +81,42 @@ impl SqlError {
 /// A database that does not answer has failed.
 pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
     tokio::time::timeout(PATIENCE, work).await.unwrap_or(Err(SqlError::Late))
+}
+
+/// A write, which goes on by itself: one that stood still because nobody polls its caller would keep others out.
+pub(crate) async fn written<T: Send + 'static>(
+    work: impl Future<Output = Result<T, SqlError>> + Send + 'static,
+) -> Result<T, SqlError> {
+    tokio::spawn(in_time(work)).await.unwrap_or(Err(SqlError::Late))
+}
+
+/// The failures of somebody who waits: a database that is gone for a while ends no wait.
+#[derive(Default)]
+pub(crate) struct Failing(Option<Instant>);
+
+impl Failing {
+    /// What a look found. `None` for one that failed, unless looks have failed for a minute or the store was closed.
+    pub(crate) fn look<T>(
+        &mut self,
+        found: Result<Option<T>, SqlError>,
+        is_closed: bool,
+    ) -> Result<Option<T>, JournalError> {
+        match found {
+            Ok(found) => {
+                self.0 = None;
+                Ok(found)
+            }
+            Err(error @ (SqlError::Database(_) | SqlError::Late)) => {
+                let since = *self.0.get_or_insert_with(Instant::now);
+                let error = error.journal();
+                if is_closed || since.elapsed() >= FAILING {
+                    return Err(error);
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error.journal()),
+        }
+    }
 }
 
 fn of_database(error: Error) -> StoreError {

@@ -13,7 +13,8 @@ pub(super) type Row = sqlx::sqlite::SqliteRow;
 pub(super) const FIND_SESSION: &str =
     "SELECT principal, accessed, leased_until, kept_until FROM attache_session WHERE id = $1";
 pub(super) const FIND_LEASE: &str =
-    "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1";
+    "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 AND principal = $2";
+pub(super) const HOLD_SESSION: &str = "SELECT 1 FROM attache_session WHERE id = $1";
 pub(super) const NEXT_FENCE: &str = "UPDATE attache_fence SET number = number + 1 RETURNING number";
 pub(super) const HOLD: &str = "SELECT messages FROM attache_session WHERE id = $1 AND fence = $2";
 pub(super) const FIND_RUN: &str = "SELECT run, entries FROM attache_run WHERE session = $1 AND id = $2";
@@ -25,7 +26,7 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
 /// Appends entries to the log of a run that has begun.
 pub(super) async fn append_entries(
     connection: &mut Connection,
-    append: Append<'_>,
+    append: Append,
 ) -> Result<Vec<Entry>, SqlError> {
     let (session, now) = (append.session.as_str(), int(append.now));
     let held = query(
@@ -44,7 +45,7 @@ pub(super) async fn append_entries(
         return Err(JournalError::Fenced.into());
     }
     note_documents(connection, session, &append.documents).await?;
-    let (run, mut entries) = run_of(connection, session, append.run).await?.ok_or(JournalError::Empty)?;
+    let (run, mut entries) = run_of(connection, session, &append.run).await?.ok_or(JournalError::Empty)?;
     let mut stand = Vec::with_capacity(append.entries.len());
     for mut new in append.entries {
         let known = query("SELECT body, at FROM attache_entry WHERE run = $1 AND key = $2")

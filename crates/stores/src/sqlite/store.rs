@@ -16,7 +16,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use tokio::sync::Notify;
 
 use super::{append, clear, lease, read};
-use crate::sql::error::{SqlError, in_time};
+use crate::sql::error::{Failing, SqlError, in_time, written};
 use crate::sql::left::Left;
 use crate::sql::migrate::{migrate, migrator};
 
@@ -125,12 +125,15 @@ impl fmt::Debug for SqliteStore {
 
 impl SessionStore for SqliteStore {
     fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>> {
+        let OpenSession { id, principal, make, now, expired_before } = open;
+        let (store, id, principal) = (self.clone(), id.clone(), principal.to_owned());
         Box::pin(async move {
-            let opened = in_time(async {
-                let mut writing = self.writing().await?;
-                let state = lease::open(&mut writing, open).await?;
+            let opened = written(async move {
+                let open = OpenSession { id: &id, principal: &principal, make, now, expired_before };
+                let mut writing = store.writing().await?;
+                let opened = lease::open(&mut writing, open).await?;
                 writing.commit().await?;
-                Ok(Opened { state })
+                Ok(opened)
             });
             opened.await.map_err(SqlError::session)
         })
@@ -151,17 +154,26 @@ impl SessionStore for SqliteStore {
     }
 
     fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+        let Take { session, principal, run, holder, now, until } = take;
+        let (store, session, principal) = (self.clone(), session.clone(), principal.to_owned());
+        let (run, holder) = (run.map(str::to_owned), holder.to_owned());
         Box::pin(async move {
-            let id = take.session.as_str();
-            let taken = in_time(async {
-                let mut writing = self.writing().await?;
-                let fence = lease::take(&mut writing, take, &self.0.left.of(id)).await?;
+            // A lease is not for a caller that is gone.
+            let waits = Arc::new(());
+            let waiting = Arc::downgrade(&waits);
+            let taken = written(async move {
+                let (run, holder) = (run.as_deref(), holder.as_str());
+                let take = Take { session: &session, principal: &principal, run, holder, now, until };
+                let mut writing = store.writing().await?;
+                let fence = lease::take(&mut writing, take, &store.0.left.of(session.as_str())).await?;
+                waiting.upgrade().ok_or(SqlError::Late)?;
                 writing.commit().await?;
+                store.0.left.forget(session.as_str());
                 Ok(fence)
             });
-            let fence = taken.await.map_err(SqlError::session)?;
-            self.0.left.forget(id);
-            Ok(fence)
+            let fence = taken.await.map_err(SqlError::session);
+            drop(waits);
+            fence
         })
     }
 
@@ -171,9 +183,10 @@ impl SessionStore for SqliteStore {
         fence: u64,
         until: u64,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
         Box::pin(async move {
-            let renewed = in_time(async {
-                let mut writing = self.0.writer.acquire().await?;
+            let renewed = written(async move {
+                let mut writing = store.0.writer.acquire().await?;
                 lease::renew(&mut writing, session.as_str(), fence, until).await
             });
             renewed.await.map_err(SqlError::store)
@@ -184,11 +197,12 @@ impl SessionStore for SqliteStore {
         &'a self,
         session: &'a SessionId,
         fence: u64,
-        kept_until: u64,
+        kept_until: Option<u64>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
         Box::pin(async move {
-            let released = in_time(async {
-                let mut writing = self.0.writer.acquire().await?;
+            let released = written(async move {
+                let mut writing = store.0.writer.acquire().await?;
                 lease::release(&mut writing, session.as_str(), fence, kept_until).await
             });
             released.await.map_err(SqlError::store)
@@ -201,6 +215,7 @@ impl SessionStore for SqliteStore {
 
     fn load<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>> {
@@ -208,30 +223,35 @@ impl SessionStore for SqliteStore {
             let loaded = in_time(async {
                 // One transaction, so that the log and the messages are of one moment.
                 let mut reading = self.0.readers.begin().await?;
-                read::load(&mut reading, session.as_str(), run).await
+                read::load(&mut reading, principal, session.as_str(), run).await
             });
             loaded.await.map_err(SqlError::journal)
         })
     }
 
-    fn runs<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
+    fn runs<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
         Box::pin(async move {
-            let runs = in_time(async { read::runs(&mut *self.reading().await?, session.as_str()).await });
+            let runs =
+                in_time(async { read::runs(&mut *self.reading().await?, principal, session.as_str()).await });
             runs.await.map_err(SqlError::store)
         })
     }
 
-    fn append<'a>(&'a self, append: Append<'a>) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>> {
+    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        let store = self.clone();
         Box::pin(async move {
-            let appended = in_time(async {
-                let mut writing = self.writing().await?;
+            let appended = written(async move {
+                let mut writing = store.writing().await?;
                 let stand = append::append(&mut writing, append).await?;
                 writing.commit().await?;
+                store.0.changed.notify_waiters();
                 Ok(stand)
             });
-            let stand = appended.await;
-            self.0.changed.notify_waiters();
-            stand.map_err(SqlError::journal)
+            appended.await.map_err(SqlError::journal)
         })
     }
 
@@ -242,16 +262,16 @@ impl SessionStore for SqliteStore {
         entry: Entry,
         documents: Vec<DocumentId>,
     ) -> BoxFuture<'a, Result<Entry, JournalError>> {
+        let (store, session, run) = (self.clone(), session.clone(), run.to_owned());
         Box::pin(async move {
-            let delivered = in_time(async {
-                let mut writing = self.writing().await?;
-                let stands = append::deliver(&mut writing, session.as_str(), run, entry, documents).await?;
+            let delivered = written(async move {
+                let mut writing = store.writing().await?;
+                let stands = append::deliver(&mut writing, session.as_str(), &run, entry, documents).await?;
                 writing.commit().await?;
+                store.0.changed.notify_waiters();
                 Ok(stands)
             });
-            let stands = delivered.await;
-            self.0.changed.notify_waiters();
-            stands.map_err(SqlError::journal)
+            delivered.await.map_err(SqlError::journal)
         })
     }
 
@@ -263,6 +283,7 @@ impl SessionStore for SqliteStore {
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
         Box::pin(async move {
+            let mut failing = Failing::default();
             loop {
                 let mut woken = std::pin::pin!(self.0.changed.notified());
                 // Listening starts before looking, so that nothing is missed between the two.
@@ -271,7 +292,7 @@ impl SessionStore for SqliteStore {
                     let mut reading = self.reading().await?;
                     append::find(&mut reading, session.as_str(), run, key.as_str()).await
                 });
-                if let Some(found) = found.await.map_err(SqlError::journal)? {
+                if let Some(found) = failing.look(found.await, self.0.readers.is_closed())? {
                     return Ok(Some(found));
                 }
                 let left = until.map(|until| until.duration_since(fresh::now()).unwrap_or_default());
@@ -289,10 +310,12 @@ impl SessionStore for SqliteStore {
         principal: &'a str,
         session: Option<&'a SessionId>,
     ) -> BoxFuture<'a, Result<Cleared, StoreError>> {
+        let (store, principal, session) = (self.clone(), principal.to_owned(), session.cloned());
         Box::pin(async move {
-            let cleared = in_time(async {
-                let mut writing = self.writing().await?;
-                let cleared = clear::clear(&mut writing, principal, session.map(SessionId::as_str)).await?;
+            let cleared = written(async move {
+                let session = session.as_ref().map(SessionId::as_str);
+                let mut writing = store.writing().await?;
+                let cleared = clear::clear(&mut writing, &principal, session).await?;
                 writing.commit().await?;
                 Ok(cleared)
             });
@@ -301,9 +324,10 @@ impl SessionStore for SqliteStore {
     }
 
     fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>> {
+        let store = self.clone();
         Box::pin(async move {
-            let cleaned = in_time(async {
-                let mut writing = self.writing().await?;
+            let cleaned = written(async move {
+                let mut writing = store.writing().await?;
                 let cleared = clear::clean(&mut writing, idle).await?;
                 writing.commit().await?;
                 Ok(cleared)

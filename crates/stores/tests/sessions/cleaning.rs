@@ -97,6 +97,43 @@ pub(crate) async fn cleanup_leaves_what_is_in_use_or_waited_for(place: Place) {
     assert_eq!(waiting.cleanup().await.unwrap(), 2);
 }
 
+// A44
+pub(crate) async fn a_refused_run_leaves_what_waits(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, payer(), &clock).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("pay").outcome().await.unwrap();
+    let refused = session.run("something else").outcome().await.unwrap_err();
+    assert!(refused.decide_error().is_some(), "{refused:?}");
+    clock.advance(90 * MINUTE);
+    assert_eq!(sessions.cleanup().await.unwrap(), 0);
+    let journal = session.journal().await.unwrap().unwrap();
+    decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    assert_eq!(session.resume().outcome().await.unwrap().reason, EndReason::Answer);
+}
+
+pub(crate) async fn a_session_that_begins_anew_deletes_its_documents(place: Place) {
+    let (clock, documents) = (Clock::new(), Arc::new(MemoryDocumentStore::default()));
+    let file = Document::from_bytes(&b"a file"[..], "text/plain");
+    let id = file.id().clone();
+    let fetch = tool_fn("fetch", "Fetches.", move |_: NoArguments| {
+        let file = file.clone();
+        async move { Ok::<_, ToolError>(file) }
+    });
+    let model = FunctionModel::new(|request, _| match request.messages.len() {
+        1 => Turn::call("fetch", "{}"),
+        _ => Turn::text("done"),
+    });
+    let agent = Agent::builder(model.unverified()).tool(fetch).store(Arc::clone(&documents) as _);
+    let sessions =
+        timed(&place, agent.build().unwrap(), &clock).await.with_documents(Arc::clone(&documents) as _);
+    sessions.open("ann", Some("s")).await.unwrap().run("go").outcome().await.unwrap();
+    documents.get(&id).await.unwrap();
+    clock.advance(61 * MINUTE);
+    assert_eq!(sessions.open("ann", Some("s")).await.unwrap().state(), SessionState::Expired);
+    assert!(documents.get(&id).await.is_err());
+}
+
 // A46
 pub(crate) async fn with_expiry_off_nothing_is_deleted(place: Place) {
     let clock = Clock::new();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionState, tool_fn};
+use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, tool_fn};
 use attache_core::{Document, Message, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
@@ -87,7 +87,7 @@ pub(crate) async fn a_long_conversation_is_kept_once(place: Place) {
     for number in 0..12 {
         let question = format!("{number}: {}", "word ".repeat(400));
         session.run(question).outcome().await.unwrap();
-        let run = store.load(session.id(), None).await.unwrap().unwrap();
+        let run = store.load("ann", session.id(), None).await.unwrap().unwrap();
         assert!(run.ranges.len() <= 2, "{:?}", run.ranges);
         sizes.push(serde_json::to_string(&run.entries).unwrap().len());
         assert_eq!(run.messages.len(), 2 * number + 1);
@@ -115,4 +115,35 @@ pub(crate) async fn instructions_that_changed_hold_from_the_next_run_on(place: P
     let other = session.run("Three").outcome().await.unwrap();
     assert_eq!(systems(&other.messages), ["Be long."]);
     assert_eq!(questions(&other.messages), ["One", "Two", "Three"]);
+}
+
+pub(crate) async fn what_a_store_cannot_hold_is_left_out_or_refused(place: Place) {
+    let sessions = sessions(&place, agent()).await;
+    let session = sessions.open("ann", None).await.unwrap();
+    let outcome = session.run("To\0 Rome\u{1b}.").outcome().await.unwrap();
+    assert_eq!(session.history().await.unwrap(), outcome.messages);
+    assert_eq!(sessions.list("ann").await.unwrap()[0].title, "To Rome.");
+    let refused = sessions.open("ann\0", None).await.unwrap_err();
+    assert!(matches!(refused, SessionError::Nul { .. }), "{refused:?}");
+    let run = session.run(RunInput::from("When?").with_run_id("r\0")).outcome().await.unwrap_err();
+    assert!(matches!(run.session_error(), Some(SessionError::Nul { .. })), "{run:?}");
+}
+
+pub(crate) async fn the_agent_that_answered_last_has_the_conversation_still(place: Place) {
+    let door = || ScriptedModel::new([Turn::call("transfer_to_bills", "{}")]).unverified();
+    let bills =
+        ScriptedModel::new([Turn::text("paid"), Turn::text("twice"), Turn::text("thrice")]).unverified();
+    let billing = Agent::builder(bills.clone()).system("You do bills.").build().unwrap();
+    let agent = Agent::builder(door()).handoff(billing.as_handoff("bills", "Bills")).build().unwrap();
+    let sessions = sessions(&place, agent).await;
+    let session = sessions.open("ann", None).await.unwrap();
+    for (question, answer) in [("my bill", "paid"), ("again", "twice"), ("and again", "thrice")] {
+        let outcome = session.run(question).outcome().await.unwrap();
+        assert_eq!((outcome.agent.as_deref(), outcome.text.as_str()), (Some("bills"), answer));
+    }
+    // An agent that knows no such other begins itself.
+    let session =
+        sessions.with_agent(crate::kit::agent()).open("ann", Some(session.id().as_str())).await.unwrap();
+    let outcome = session.run("who?").outcome().await.unwrap();
+    assert_eq!((outcome.agent.as_deref(), outcome.text.as_str()), (None, "You said: who?"));
 }

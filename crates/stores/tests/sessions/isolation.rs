@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, SessionError};
+use attache_agent::{Agent, RunInput, SessionError};
 use attache_core::Message;
 use attache_testkit::{FunctionModel, Turn};
 use futures_util::future::join_all;
@@ -63,4 +63,23 @@ pub(crate) async fn a_session_is_its_principals_alone(place: Place) {
     assert_eq!((sessions.count("bob").await.unwrap(), sessions.count("ann").await.unwrap()), (0, 1));
     assert_eq!(ann.history().await.unwrap().len(), 2);
     assert!(matches!(sessions.open("ann", Some("a\nb")).await, Err(SessionError::InvalidId)));
+}
+
+// A40
+pub(crate) async fn a_handle_does_not_follow_its_id_to_another_principal(place: Place) {
+    let sessions = sessions(&place, agent()).await;
+    let ann = sessions.open("ann", Some("chat-1")).await.unwrap();
+    let input = |text: &str| RunInput::from(text).with_run_id("r");
+    ann.run(input("hers")).outcome().await.unwrap();
+    let journal = ann.journal().await.unwrap().unwrap();
+    assert!(!journal.load().await.unwrap().is_empty());
+    sessions.clear("ann", "chat-1").await.unwrap();
+    let bob = sessions.open("bob", Some("chat-1")).await.unwrap();
+    let outcome = bob.run(input("his")).outcome().await.unwrap();
+    for run in [ann.run("and?"), ann.resume()] {
+        let refused = run.outcome().await.unwrap_err();
+        assert!(matches!(refused.session_error(), Some(SessionError::NotFound)), "{refused:?}");
+    }
+    assert!(journal.load().await.unwrap().is_empty(), "a run of the same id is another one");
+    assert_eq!(bob.history().await.unwrap(), outcome.messages);
 }

@@ -16,6 +16,7 @@ mod going_on;
 mod isolation;
 mod kit;
 mod load;
+mod overtaking;
 mod place;
 mod server;
 mod single;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use attache_agent::{Busy, EndReason, JournalError, SessionError};
+use attache_agent::{
+    Append, Busy, EndReason, Entry, EntryKind, JournalError, Key, OpenSession, SessionError, SessionId, Take,
+};
+use attache_core::ToolCallId;
 use futures_util::future::join_all;
 
 use crate::kit::{Clock, Gate, agent, questions, rest, sessions, timed, until_called};
@@ -144,4 +147,68 @@ pub(crate) async fn a_writer_that_lost_the_lease_is_refused(place: Place) {
     let stale = rest(first).await.unwrap_err();
     assert_eq!(*stale.reason(), EndReason::Superseded);
     assert_eq!(there.history().await.unwrap(), second.messages, "the stale writer wrote nothing");
+}
+
+pub(crate) async fn a_lease_that_was_let_go_stays_so(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let take =
+        |run, holder| Take { session: &id, principal: "ann", run: Some(run), holder, now: 2, until: 100 };
+    let fence = store.take(take("one", "first")).await.unwrap();
+    store.release(&id, fence, None).await.unwrap();
+    // Both were under way by then.
+    assert!(store.renew(&id, fence, 1000).await.unwrap());
+    let late = Append {
+        session: id.clone(),
+        run: "one".into(),
+        fence,
+        number: 1,
+        now: 3,
+        until: 1000,
+        entries: vec![Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()))],
+        begins: None,
+        ends: false,
+        documents: Vec::new(),
+        kept_until: None,
+    };
+    assert!(matches!(store.append(late).await, Err(JournalError::Fenced)));
+    store.take(take("two", "second")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_write_that_nobody_polls_keeps_nobody_out() {
+    let store = Place::sqlite();
+    let Place::Sqlite(folder) = &store else { unreachable!() };
+    let path = folder.path().join("s.db");
+    let store = attache_stores::SqliteStore::open(&path).await.unwrap();
+    let ids = ["one", "two"].map(|id| SessionId::parse(id).unwrap());
+    let open = |id| OpenSession { id, principal: "ann", make: true, now: 1, expired_before: None };
+    let store: &dyn attache_agent::SessionStore = &store;
+    let mut still = store.open(open(&ids[0]));
+    assert!(futures_util::FutureExt::now_or_never(&mut still).is_none());
+    // Less than a writer waits for another one.
+    let other = tokio::time::timeout(Duration::from_secs(4), store.open(open(&ids[1]))).await;
+    other.expect("it does not wait for the first").unwrap();
+    still.await.unwrap();
+    assert_eq!(store.count("ann").await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_store_closes_after_somebody_waited() {
+    let Place::Postgres(database) = Place::postgres() else { unreachable!() };
+    let store = attache_stores::PostgresStore::connect(&database.url).await.unwrap();
+    let id = SessionId::parse("s").unwrap();
+    let key = Key::result(&ToolCallId::new());
+    let waits: &dyn attache_agent::SessionStore = &store;
+    // Long enough for the connection that listens.
+    let until = std::time::SystemTime::now() + Duration::from_millis(500);
+    assert!(waits.wait(&id, "r", &key, Some(until)).await.unwrap().is_none());
+    let waiting = waits.wait(&id, "r", &key, None);
+    let (found, ()) = futures_util::future::join(waiting, async {
+        tokio::task::yield_now().await;
+        tokio::time::timeout(Duration::from_secs(10), store.close()).await.expect("it closes");
+    })
+    .await;
+    assert!(found.is_err(), "a wait ends with its store");
 }

@@ -4,7 +4,7 @@ use attache_agent::{Append, Beginning, Entry, JournalError};
 use attache_core::DocumentId;
 use sqlx::{Row as _, query};
 
-use super::dialect::{Connection, FIND_RUN, HOLD, append_entries};
+use super::dialect::{Connection, FIND_RUN, HOLD, HOLD_SESSION, append_entries};
 use crate::sql::error::SqlError;
 use crate::sql::row::{entry, int, json, place, ranges_text};
 
@@ -19,7 +19,7 @@ pub(super) async fn run_of(
 }
 
 /// Appends entries, and begins the run before if it begins with them.
-pub(super) async fn append(connection: &mut Connection, append: Append<'_>) -> Result<Vec<Entry>, SqlError> {
+pub(super) async fn append(connection: &mut Connection, append: Append) -> Result<Vec<Entry>, SqlError> {
     if let Some(begins) = &append.begins {
         let has: i64 = query(HOLD)
             .bind(append.session.as_str())
@@ -28,7 +28,7 @@ pub(super) async fn append(connection: &mut Connection, append: Append<'_>) -> R
             .await?
             .ok_or(JournalError::Fenced)?
             .try_get(0)?;
-        if run_of(connection, append.session.as_str(), append.run).await?.is_none() {
+        if run_of(connection, append.session.as_str(), &append.run).await?.is_none() {
             begin(connection, &append, has, begins).await?;
         }
     }
@@ -38,7 +38,7 @@ pub(super) async fn append(connection: &mut Connection, append: Append<'_>) -> R
 /// Makes the run, and gives the session the messages that are new to it.
 async fn begin(
     connection: &mut Connection,
-    append: &Append<'_>,
+    append: &Append,
     has: i64,
     begins: &Beginning,
 ) -> Result<(), SqlError> {
@@ -75,7 +75,7 @@ async fn begin(
     }
     query("INSERT INTO attache_run (session, id, began, ranges) VALUES ($1, $2, $3, $4)")
         .bind(session)
-        .bind(append.run)
+        .bind(&*append.run)
         .bind(now)
         .bind(ranges_text(&begins.ranges)?)
         .execute(connection)
@@ -109,7 +109,9 @@ pub(super) async fn deliver(
     new: Entry,
     documents: Vec<DocumentId>,
 ) -> Result<Entry, SqlError> {
-    // The row of the run keeps an append out that takes what is delivered.
+    // The session comes before its runs wherever both are held, so that nobody waits in a circle. The row of the run keeps
+    // an append out that takes what is delivered.
+    query(HOLD_SESSION).bind(session).fetch_optional(&mut *connection).await?;
     let (number, _) = run_of(connection, session, run).await?.ok_or(JournalError::Empty)?;
     if let Some(known) = find(connection, session, run, new.key.as_str()).await? {
         return Ok(known);

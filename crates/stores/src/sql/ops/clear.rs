@@ -14,7 +14,7 @@ pub(super) async fn clear(
     session: Option<&str>,
 ) -> Result<Cleared, SqlError> {
     let meant = query(CLEAR).bind(principal).bind(session).fetch_all(&mut *connection).await?;
-    delete(connection, &meant).await
+    delete(connection, &ids(&meant)?).await
 }
 
 pub(super) async fn clean(connection: &mut Connection, idle: Idle) -> Result<Cleared, SqlError> {
@@ -24,13 +24,17 @@ pub(super) async fn clean(connection: &mut Connection, idle: Idle) -> Result<Cle
         .bind(place(idle.limit))
         .fetch_all(&mut *connection)
         .await?;
-    delete(connection, &expired).await
+    delete(connection, &ids(&expired)?).await
 }
 
-async fn delete(connection: &mut Connection, rows: &[Row]) -> Result<Cleared, SqlError> {
+fn ids(rows: &[Row]) -> Result<Vec<&str>, SqlError> {
+    Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
+}
+
+/// Deletes sessions, and yields the documents that no other refers to.
+pub(super) async fn delete(connection: &mut Connection, ids: &[&str]) -> Result<Cleared, SqlError> {
     let mut cleared = Cleared::default();
-    for row in rows {
-        let id: &str = row.try_get(0)?;
+    for id in ids.iter().copied() {
         let documents = query(
             "SELECT document FROM attache_document d WHERE session = $1 AND NOT EXISTS \
              (SELECT 1 FROM attache_document o WHERE o.document = d.document AND o.session <> $1)",

@@ -1,16 +1,14 @@
 //! Opens sessions, and gives and takes their leases.
 
-use attache_agent::{JournalError, OpenSession, SessionError, SessionState, Take};
+use attache_agent::{JournalError, OpenSession, Opened, SessionError, SessionState, Take};
 use sqlx::{Row as _, query};
 
+use super::clear::delete;
 use super::dialect::{Connection, FIND_LEASE, FIND_SESSION, NEXT_FENCE};
 use crate::sql::error::SqlError;
 use crate::sql::row::{int, number};
 
-pub(super) async fn open(
-    connection: &mut Connection,
-    open: OpenSession<'_>,
-) -> Result<SessionState, SqlError> {
+pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> Result<Opened, SqlError> {
     let (id, now) = (open.id.as_str(), int(open.now));
     let found = query(FIND_SESSION).bind(id).fetch_optional(&mut *connection).await?;
     let mut state = SessionState::New;
@@ -26,16 +24,17 @@ pub(super) async fn open(
                 .bind(now)
                 .execute(connection)
                 .await?;
-            return Ok(SessionState::Continued);
+            return Ok(Opened { state: SessionState::Continued, documents: Vec::new() });
         }
         state = SessionState::Expired;
     }
     if !open.make {
         return Err(SessionError::NotFound.into());
     }
-    if state == SessionState::Expired {
-        query("DELETE FROM attache_session WHERE id = $1").bind(id).execute(&mut *connection).await?;
-    }
+    let documents = match state {
+        SessionState::Expired => delete(connection, &[id]).await?.documents,
+        _ => Vec::new(),
+    };
     let made = query(
         "INSERT INTO attache_session (id, principal, created, accessed) VALUES ($1, $2, $3, $3) \
          ON CONFLICT DO NOTHING",
@@ -46,14 +45,18 @@ pub(super) async fn open(
     .execute(&mut *connection)
     .await?;
     // Somebody else was faster.
-    if made.rows_affected() == 0 { Box::pin(self::open(connection, open)).await } else { Ok(state) }
+    if made.rows_affected() == 0 {
+        Box::pin(self::open(connection, open)).await
+    } else {
+        Ok(Opened { state, documents })
+    }
 }
 
 /// Takes the lease; `left` is the holder of whom this process knows that they have left it.
 pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str) -> Result<u64, SqlError> {
     let id = take.session.as_str();
-    let found =
-        query(FIND_LEASE).bind(id).fetch_optional(&mut *connection).await?.ok_or(SessionError::NotFound)?;
+    let found = query(FIND_LEASE).bind(id).bind(take.principal).fetch_optional(&mut *connection).await?;
+    let found = found.ok_or(SessionError::NotFound)?;
     let holder: &str = found.try_get(1)?;
     if found.try_get::<i64, _>(0)? > int(take.now) && (left.is_empty() || holder != left) {
         return Err(SessionError::Busy { run: found.try_get(2)? }.into());
@@ -95,12 +98,16 @@ pub(super) async fn renew(
     fence: u64,
     until: u64,
 ) -> Result<bool, SqlError> {
-    let renewed = query("UPDATE attache_session SET leased_until = $3 WHERE id = $1 AND fence = $2")
-        .bind(session)
-        .bind(int(fence))
-        .bind(int(until))
-        .execute(connection)
-        .await?;
+    // One that was let go stays so.
+    let renewed = query(
+        "UPDATE attache_session SET leased_until = CASE WHEN leased_until = 0 THEN 0 ELSE $3 END \
+         WHERE id = $1 AND fence = $2",
+    )
+    .bind(session)
+    .bind(int(fence))
+    .bind(int(until))
+    .execute(connection)
+    .await?;
     Ok(renewed.rows_affected() > 0)
 }
 
@@ -108,13 +115,17 @@ pub(super) async fn release(
     connection: &mut Connection,
     session: &str,
     fence: u64,
-    kept_until: u64,
+    kept_until: Option<u64>,
 ) -> Result<(), SqlError> {
-    query("UPDATE attache_session SET leased_until = 0, kept_until = $3 WHERE id = $1 AND fence = $2")
-        .bind(session)
-        .bind(int(fence))
-        .bind(int(kept_until))
-        .execute(connection)
-        .await?;
+    // No append is behind the last number.
+    query(
+        "UPDATE attache_session SET leased_until = 0, appends = 9223372036854775807, \
+         kept_until = coalesce($3, kept_until) WHERE id = $1 AND fence = $2",
+    )
+    .bind(session)
+    .bind(int(fence))
+    .bind(kept_until.map(int))
+    .execute(connection)
+    .await?;
     Ok(())
 }

@@ -41,11 +41,19 @@ pub(super) async fn count(connection: &mut Connection, principal: &str) -> Resul
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-pub(super) async fn runs(connection: &mut Connection, session: &str) -> Result<Vec<RunInfo>, SqlError> {
-    let rows = query("SELECT id, began, ended FROM attache_run WHERE session = $1 ORDER BY run")
-        .bind(session)
-        .fetch_all(connection)
-        .await?;
+pub(super) async fn runs(
+    connection: &mut Connection,
+    principal: &str,
+    session: &str,
+) -> Result<Vec<RunInfo>, SqlError> {
+    let rows = query(
+        "SELECT r.id, r.began, r.ended FROM attache_run r JOIN attache_session s ON s.id = r.session \
+         WHERE s.id = $1 AND s.principal = $2 ORDER BY r.run",
+    )
+    .bind(session)
+    .bind(principal)
+    .fetch_all(connection)
+    .await?;
     let info = |row: &Row| {
         let ended = row.try_get::<Option<i64>, _>(2)?.map(number);
         Ok(RunInfo { id: row.try_get(0)?, began: number(row.try_get(1)?), ended })
@@ -55,14 +63,16 @@ pub(super) async fn runs(connection: &mut Connection, session: &str) -> Result<V
 
 pub(super) async fn load(
     connection: &mut Connection,
+    principal: &str,
     session: &str,
     run: Option<&str>,
 ) -> Result<Option<StoredRun>, SqlError> {
     let found = query(
-        "SELECT run, id, ranges FROM attache_run WHERE session = $1 AND ($2 IS NULL OR id = $2) \
-         ORDER BY run DESC LIMIT 1",
+        "SELECT r.run, r.id, r.ranges FROM attache_run r JOIN attache_session s ON s.id = r.session \
+         WHERE s.id = $1 AND s.principal = $2 AND ($3 IS NULL OR r.id = $3) ORDER BY r.run DESC LIMIT 1",
     )
     .bind(session)
+    .bind(principal)
     .bind(run)
     .fetch_optional(&mut *connection)
     .await?;
