@@ -5,13 +5,30 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
+use crate::driver::delivered::unseen;
 use crate::driver::gate::undecided;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
-use crate::run::{Action, PendingCall, interrupted};
+use crate::run::{Action, PendingCall, Run, interrupted};
+use crate::setup::Setup;
+
+/// The results of a run's calls that nobody answers any more, and the approvals that nobody needs any more. Appended with
+/// the end, they decide in one step whether the caller's result came in time: one that was delivered before stands in
+/// their place, and whoever delivers one afterwards learns that the run has ended.
+pub(crate) fn closed_calls(run: &Run, setup: &Setup) -> Vec<Entry> {
+    let Action::AnswerCalls { calls } = run.next() else { return Vec::new() };
+    let questions = run.open_questions().map(|asked| asked.id.as_str());
+    let undecided = questions.map(|id| Entry::new(Key::decided(id), undecided(id)));
+    let closed =
+        calls.into_iter().filter(|pending| pending.external).flat_map(|PendingCall { key, call, .. }| {
+            let closed = Entry::new(key, EntryKind::ToolOutcome(run.closed_call(&call)));
+            unseen(run, setup, &call).into_iter().chain([closed])
+        });
+    undecided.chain(closed).collect()
+}
 
 impl Driver {
     /// Records the end of the run, with what was found out about its answer. Yields the events that tell of it.
@@ -43,20 +60,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The results of the calls that nobody answers any more, and the approvals that nobody needs any more. Appended with the end, they decide in one step whether
-    /// the caller's result came in time: one that was delivered before stands in their place, and whoever delivers one
-    /// afterwards learns that the run has ended.
     pub(super) fn closed_calls(&self) -> Vec<Entry> {
-        let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
-        let questions = self.run.open_questions().map(|asked| asked.id.as_str());
-        let undecided = questions.map(|id| Entry::new(Key::decided(id), undecided(id)));
-        let closed = calls.into_iter().filter(|pending| pending.external).flat_map(
-            |PendingCall { key, call, .. }| {
-                let closed = Entry::new(key, EntryKind::ToolOutcome(self.run.closed_call(&call)));
-                self.unseen(&call).into_iter().chain([closed])
-            },
-        );
-        undecided.chain(closed).collect()
+        closed_calls(&self.run, &self.setup)
     }
 
     /// Records the end of a run that was interrupted. A journal that does not take it before `until` must not hold up

@@ -10,6 +10,8 @@ use crate::driver::wait::{Answer, Answered};
 use crate::hooks::Hooks;
 use crate::keep::keep_of_result;
 use crate::log::{Disposition, Entry, EntryKind, Hooked, Key, ToolOutcome};
+use crate::run::Run;
+use crate::setup::Setup;
 use crate::tools::Resolved;
 
 /// The words for a model whose call was answered in the moment in which nobody waited for it any more.
@@ -143,10 +145,14 @@ impl Driver {
         is_external.then(|| verdict(&call.id, Some(Box::new(outcome.result.clone()))))
     }
 
-    /// The verdict for the moment in which nobody waits for a result any more, in front of its end: one that was delivered
-    /// before stands in the place of that end, and no hook has seen it.
     pub(super) fn unseen(&self, call: &ToolCall) -> Option<Entry> {
-        let is_looked_at = !self.setup.hooks.is_empty() && !self.run.has_hooked_result(&call.id);
-        is_looked_at.then(|| verdict(&call.id, Some(Box::new(ToolResult::error(call, UNSEEN)))))
+        unseen(&self.run, &self.setup, call)
     }
+}
+
+/// The verdict for the moment in which nobody waits for a result any more, in front of its end: one that was delivered
+/// before stands in the place of that end, and no hook has seen it.
+pub(super) fn unseen(run: &Run, setup: &Setup, call: &ToolCall) -> Option<Entry> {
+    let is_looked_at = !setup.hooks.is_empty() && !run.has_hooked_result(&call.id);
+    is_looked_at.then(|| verdict(&call.id, Some(Box::new(ToolResult::error(call, UNSEEN)))))
 }

@@ -59,6 +59,7 @@ use offers::Offers;
 use stop::{Fault, Stop};
 use team::Team;
 
+pub(crate) use close::closed_calls;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use open::Task;

@@ -41,7 +41,7 @@ pub(super) struct Turn {
     /// The log of the run at that time, until somebody reads it: nobody else writes.
     pub(super) entries: Mutex<Option<Vec<Entry>>>,
     /// The run before it that did not come to its end, and the end that it is given.
-    pub(super) closes: Option<(String, Entry)>,
+    pub(super) closes: Option<(String, Vec<Entry>)>,
     /// The number of appends.
     pub(super) appends: AtomicU64,
     /// Until when the session must not expire.

@@ -203,11 +203,11 @@ impl MemorySessions {
             if one.title.is_empty() {
                 one.title = begins.title;
             }
-            if let Some((run, end)) = begins.closes
+            if let Some((run, entries)) = begins.closes
                 && let Some(run) = one.runs.iter_mut().rev().find(|known| known.id == run)
             {
                 run.ended.get_or_insert(append.now);
-                run.append(end, append.now);
+                entries.into_iter().for_each(|entry| drop(run.append(entry, append.now)));
             }
             let id = append.run.to_string();
             one.runs.push(OneRun { id, began: append.now, ranges: begins.ranges, ..OneRun::default() });

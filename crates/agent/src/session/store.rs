@@ -298,8 +298,9 @@ pub struct Beginning {
     pub messages: Vec<Arc<Message>>,
     /// The messages that the run begins with, as ranges of those of the session.
     pub ranges: Vec<Range<u64>>,
-    /// A run that did not come to its end, and the end that its log is given.
-    pub closes: Option<(String, Entry)>,
+    /// A run that did not come to its end, and the end that its log is given: the results of its calls that nobody answers
+    /// any more, and the end itself. A result that was delivered stands in the place of the one here.
+    pub closes: Option<(String, Vec<Entry>)>,
 }
 
 /// Sessions that were deleted.

@@ -4,7 +4,7 @@ use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_stream::stream;
 use attache_core::{Message, fresh};
@@ -19,7 +19,7 @@ use super::live::Queued;
 use super::settings::{Busy, Settings};
 use super::weave::Woven;
 use crate::control::Control;
-use crate::driver::{Task, drive};
+use crate::driver::{Task, closed_calls, drive};
 use crate::event::{Event, EventKind};
 use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::log::{Ended, Entry, EntryKind, Key};
@@ -187,11 +187,23 @@ async fn begin(
         let mut last = Run::replay(&entries)?;
         let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
         if !entries.iter().any(|entry| entry.key == Key::end()) {
-            turn.closes = Some((id, Entry::new(Key::end(), EntryKind::Ended(ended.clone()))));
+            let mut closes = Vec::new();
             // Calls that wait for approval refuse a run, which a history says that has not ended.
             if last.approvals().is_empty() {
+                closes = closed_calls(&last, settings.agent.setup());
+                // A result that came while nobody drove the run is the model's.
+                for entry in closes.iter_mut().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)))
+                {
+                    let now = Some(SystemTime::UNIX_EPOCH);
+                    if let Some(delivered) = settings.store.wait(session, &id, &entry.key, now).await? {
+                        entry.kind = delivered.kind;
+                    }
+                }
+                closes.iter().try_for_each(|entry| last.apply(entry))?;
                 last.end_unrecorded(&ended);
             }
+            closes.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
+            turn.closes = Some((id, closes));
         }
         let outcome = last.outcome();
         if input.grants.is_empty() {

@@ -101,21 +101,17 @@ impl Failing {
         found: Result<Option<T>, SqlError>,
         is_closed: bool,
     ) -> Result<Option<T>, JournalError> {
-        match found {
+        let error = match found {
             Ok(found) => {
                 self.0 = None;
-                Ok(found)
+                return Ok(found);
             }
-            Err(error @ (SqlError::Database(_) | SqlError::Late)) => {
-                let since = *self.0.get_or_insert_with(Instant::now);
-                let error = error.journal();
-                if is_closed || since.elapsed() >= FAILING {
-                    return Err(error);
-                }
-                Ok(None)
-            }
-            Err(error) => Err(error.journal()),
-        }
+            Err(error) => error.journal(),
+        };
+        let is_away =
+            matches!(&error, JournalError::Store(error) if error.kind() == StoreErrorKind::Unavailable);
+        let since = *self.0.get_or_insert_with(Instant::now);
+        if is_away && !is_closed && since.elapsed() < FAILING { Ok(None) } else { Err(error) }
     }
 }
 
@@ -132,4 +128,27 @@ fn of_database(error: Error) -> StoreError {
         _ => StoreErrorKind::Unavailable,
     };
     StoreError::new(kind, "the database failed").with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_outlives_a_database_that_is_away_for_less_than_a_minute() {
+        let away = || Err::<Option<()>, _>(SqlError::Late);
+        let mut failing = Failing::default();
+        for _ in 0..3 {
+            assert!(matches!(failing.look(away(), false), Ok(None)));
+            tokio::time::advance(Duration::from_secs(59)).await;
+            assert!(matches!(failing.look(away(), false), Ok(None)));
+            assert!(matches!(failing.look(Ok(Some(())), false), Ok(Some(()))));
+        }
+        assert!(matches!(failing.look(away(), false), Ok(None)));
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert!(failing.look(away(), false).is_err());
+        assert!(Failing::default().look(away(), true).is_err(), "the store was closed");
+        let damaged = Err::<Option<()>, _>(SqlError::Unreadable("entry 1".to_owned()));
+        assert!(Failing::default().look(damaged, false).is_err());
+    }
 }

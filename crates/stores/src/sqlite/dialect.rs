@@ -3,7 +3,7 @@
 use attache_agent::{Append, Entry, JournalError};
 use sqlx::{Row as _, query};
 
-use super::append::{note_documents, run_of, write};
+use super::append::{note_documents, run_of, take_delivered, write};
 use crate::sql::error::SqlError;
 use crate::sql::row::{entry, int};
 
@@ -58,13 +58,8 @@ pub(super) async fn append_entries(
             stand.push(entry(known.try_get(0)?, at, new.key)?);
             continue;
         }
-        let delivered = query("DELETE FROM attache_delivered WHERE run = $1 AND key = $2 RETURNING body")
-            .bind(run)
-            .bind(new.key.as_str().to_owned())
-            .fetch_optional(&mut *connection)
-            .await?;
-        if let Some(delivered) = delivered {
-            new = entry(delivered.try_get(0)?, append.now, &new.key)?;
+        if let Some(delivered) = take_delivered(connection, run, &new, append.now).await? {
+            new = delivered;
         }
         new.at = append.now;
         write(connection, run, entries, now, &new).await?;

@@ -28,6 +28,7 @@ over_each_store! {
     crashes::a_decision_made_elsewhere_lets_the_run_go_on,
     crashes::a_failed_run_leaves_a_valid_log,
     crashes::a_result_delivered_elsewhere_lets_the_run_go_on,
+    crashes::a_result_that_was_delivered_is_not_lost_to_the_next_run,
     crashes::a_run_that_waits_hears_of_a_delivery_elsewhere,
     going_on::a_conversation_goes_on_in_another_process,
     going_on::a_long_conversation_is_kept_once,

@@ -37,6 +37,15 @@ fn after_results(first: impl Fn() -> Turn + Send + 'static) -> FunctionModel {
     model.unverified()
 }
 
+/// A model that calls at the first question, and answers the others.
+fn after_question(first: impl Fn() -> Turn + Send + 'static) -> FunctionModel {
+    let model = FunctionModel::new(move |request, _| match request.messages.len() {
+        1 => first(),
+        _ => Turn::text("done"),
+    });
+    model.unverified()
+}
+
 fn payer(patience: Duration) -> Agent {
     let pay = tool_fn("pay", "Pays.", |_: NoArguments| async { Ok::<_, ToolError>("paid") });
     let model = after_results(|| Turn::call("pay", "{}"));
@@ -99,6 +108,26 @@ pub(crate) async fn a_result_delivered_elsewhere_lets_the_run_go_on(place: Place
     assert_eq!(outcome.reason, EndReason::Answer);
     assert!(format!("{:?}", outcome.messages).contains("rendered"));
     assert_eq!(here.history().await.unwrap(), outcome.messages);
+}
+
+pub(crate) async fn a_result_that_was_delivered_is_not_lost_to_the_next_run(place: Place) {
+    let render =
+        tool_fn("render", "Renders.", |_: NoArguments| async { Ok::<_, ToolError>(Deferred::to("job")) });
+    let both = || Turn::call("render", "{}").and_call("render", "{}");
+    let agent = Agent::builder(after_question(both)).tool(render).build().unwrap();
+    let session = sessions(&place, agent).await.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("go").outcome().await.unwrap();
+    assert_eq!(pending.deferred.len(), 2);
+    let journal = session.journal().await.unwrap().unwrap();
+    let [early, late] = [&pending.deferred[0].call, &pending.deferred[1].call];
+    deliver(&*journal, ToolResult::ok(early, "rendered early")).await.unwrap();
+    let next = session.run("something else").outcome().await.unwrap();
+    assert!(format!("{:?}", next.messages).contains("rendered early"));
+    let entries = journal.load().await.unwrap();
+    let closed = attache_agent::Run::replay(&entries).unwrap().outcome();
+    assert!(format!("{:?}", closed.messages).contains("rendered early"));
+    // Whoever comes too late learns it.
+    assert!(deliver(&*journal, ToolResult::ok(late, "rendered late")).await.is_err());
 }
 
 // R23, google/adk-python#4029

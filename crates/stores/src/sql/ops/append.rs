@@ -66,10 +66,14 @@ async fn begin(
     if let Some((closed, end)) = &begins.closes
         && let Some((closed, entries)) = run_of(connection, session, closed).await?
     {
-        write(connection, closed, entries, now, end).await?;
-        query("UPDATE attache_run SET entries = entries + 1, ended = $2 WHERE run = $1")
+        for (at, entry) in (entries..).zip(end) {
+            let delivered = take_delivered(connection, closed, entry, append.now).await?;
+            write(connection, closed, at, now, delivered.as_ref().unwrap_or(entry)).await?;
+        }
+        query("UPDATE attache_run SET entries = entries + $3, ended = $2 WHERE run = $1")
             .bind(closed)
             .bind(now)
+            .bind(place(end.len()))
             .execute(&mut *connection)
             .await?;
     }
@@ -81,6 +85,21 @@ async fn begin(
         .execute(connection)
         .await?;
     Ok(())
+}
+
+/// Takes the entry that was delivered under the key of another one.
+pub(super) async fn take_delivered(
+    connection: &mut Connection,
+    run: i64,
+    new: &Entry,
+    now: u64,
+) -> Result<Option<Entry>, SqlError> {
+    let delivered = query("DELETE FROM attache_delivered WHERE run = $1 AND key = $2 RETURNING body")
+        .bind(run)
+        .bind(new.key.as_str().to_owned())
+        .fetch_optional(connection)
+        .await?;
+    delivered.map(|row| entry(row.try_get(0)?, now, &new.key)).transpose()
 }
 
 /// Writes an entry at that place of a log.
