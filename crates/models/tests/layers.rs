@@ -18,10 +18,12 @@ use attache_core::{
     ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
-use attache_models::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, layered};
+use attache_models::{
+    ConcurrencyLimit, Fallback, HttpSettings, Layer, Logged, RateLimit, Registry, Retry, layered,
+};
 use attache_openai::OpenAiChat;
 use attache_testkit::{ScriptedModel, Turn};
-use attache_transport::RetryPolicy;
+use attache_transport::{Environment, RetryPolicy};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokio::time::Instant;
@@ -189,6 +191,53 @@ async fn documents_are_routed_anew_for_the_model_that_answers() {
         let seen = seen_documents(request.api.unwrap(), request.json.as_deref().unwrap());
         assert_eq!(seen.len(), 1, "{:?}", request.json);
         assert!(seen[0].sha256.is_some(), "the bytes arrived");
+    }
+}
+
+fn region(name: &str) -> Option<String> {
+    (name == "AWS_REGION").then(|| "us-east-1".to_owned())
+}
+
+// Citations are an option of the request that the first model has.
+#[tokio::test]
+async fn documents_are_cited_by_the_model_that_answers_if_it_can() {
+    let notes = Document::from_bytes(&b"The rent is EUR 900."[..], "text/plain").with_file_name("notes.txt");
+    let window = [Message::User(UserMessage::new([UserPart::text("The rent?"), notes.into()])).shared()];
+    for (other, cites) in
+        [("openai-chat/gpt-4o", false), ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", true)]
+    {
+        let (anthropic, mock) = (MockProvider::start().await.unwrap(), MockProvider::start().await.unwrap());
+        let once = RetryPolicy::new().with_attempts(1);
+        let at = |model: &str, url: String| {
+            let http = HttpSettings::new().with_retry(once.clone()).with_auth("key");
+            let registry = Registry::bundled().with_environment(Environment::new(region));
+            registry.with_base_url(url).with_http(http).model(model).unwrap()
+        };
+        let first = at("anthropic/claude-sonnet-4-5", anthropic.url().to_owned());
+        let end = if cites { "" } else { "/v1" };
+        let chain = layered(first.clone(), Fallback::new([at(other, format!("{}{end}", mock.url()))]));
+        for streaming in [true, false] {
+            anthropic.enqueue(Reply::error(529, "overloaded"));
+            mock.enqueue(Reply::new().text("EUR 900."));
+            let options = RouteOptions::new().with_citations(true);
+            let tools = ToolSet::default();
+            let routed = route(&window, first.capabilities(), &tools, &Materials::new(), &options).unwrap();
+            let mut request = ChatRequest::new(routed.messages).streaming(streaming);
+            request.settings.citations = Some(true);
+            let completion = chain.complete(request).await.unwrap();
+            assert_eq!(completion.message.text(), "EUR 900.");
+            let notes: Vec<_> = completion.degradations.iter().map(|note| note.option.as_str()).collect();
+            assert_eq!(notes, if cites { &["model"][..] } else { &["model", "citations"] });
+        }
+        for (mock, cites) in [(&anthropic, true), (&mock, cites)] {
+            assert!(mock.violations().is_empty(), "{:?}", mock.violations());
+            assert_eq!(mock.requests().len(), 2);
+            for request in mock.requests() {
+                let body = request.json.as_deref().unwrap().to_string();
+                assert!(body.contains("The rent is EUR 900."), "{body}");
+                assert_eq!(body.contains(r#""citations":{"enabled":true}"#), cites, "{body}");
+            }
+        }
     }
 }
 

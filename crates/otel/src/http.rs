@@ -18,7 +18,7 @@ use crate::telemetry::Telemetry;
 /// Tells OpenTelemetry of what an HTTP client does, once it is [added](attache_transport::HttpClient::with_hook) to it.
 ///
 /// Each attempt at a request to a model that follows one that failed is a span `chat` of its own then, and spans know the
-/// server. Other requests, such as those of tools, are spans of HTTP clients. Neither tells a path or a query, which may
+/// server. Other requests, such as those of tools and uploads, are spans of HTTP clients. Neither tells a path or a query, which may
 /// hold content.
 ///
 /// ```
@@ -104,7 +104,7 @@ fn error_of(exchange: &EndedExchange<'_>) -> Option<String> {
 impl Hook for TelemetryHook {
     fn began(&self, request: &RequestParts) -> usize {
         let server = server(request);
-        let (exchange, context) = match ChatCall::current() {
+        let (exchange, context) = match ChatCall::current().filter(|_| request.asks_model) {
             Some(call) => {
                 let context = call.begin_attempt(None);
                 call.sent_to(server);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings, ProviderError,
-    ProviderState, SchemaReport, StreamChunk, ToolSet,
+    BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
+    ProviderError, ProviderState, SchemaReport, StreamChunk, ToolSet,
 };
 use futures_core::Stream;
 use opentelemetry::Context;
@@ -51,6 +51,10 @@ impl LlmProvider for TracedModel {
 
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.inner.check_tools(tools, options)
+    }
+
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        self.inner.count_tokens(request)
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {

@@ -9,7 +9,7 @@ use attache_agent::{
     Event, EventKind, ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun, Outcome, RunError,
     RunObserver, ToolCallObserver, ToolCallStart,
 };
-use attache_core::{ProviderError, StreamChunk, ToolCallId};
+use attache_core::{ProviderError, StreamChunk, ToolCallId, ToolSet};
 use attache_documents::RoutingReport;
 use opentelemetry::trace::{
     SpanContext, SpanId, SpanKind, Status, TraceContextExt, TraceFlags, TraceId, TraceState, Tracer,
@@ -21,6 +21,9 @@ use crate::metrics::with_error;
 use crate::names::{CANCELLED, INVOKE_AGENT, attribute, provider_and_model};
 use crate::telemetry::{ConversationId, Telemetry};
 use crate::tool::{ToolTrace, word};
+
+/// Stands for a name that is not shown.
+const OTHER: &str = "_OTHER";
 
 /// A run under way.
 struct RunTrace {
@@ -40,6 +43,8 @@ struct RunTrace {
 struct State {
     run: Option<KeyValue>,
     report: Option<Arc<RoutingReport>>,
+    /// The tools of the last request.
+    offered: Arc<ToolSet>,
     /// The calls whose tools were started.
     started: HashSet<ToolCallId>,
     tool_calls: u32,
@@ -120,6 +125,12 @@ impl RunTrace {
             (outside(&parent.with_span(span)), Instant::now())
         });
         context
+    }
+
+    /// A tool's name: one that the model made up is content.
+    fn shown_name<'n>(&self, name: &'n str) -> &'n str {
+        let may_show = self.telemetry.content.is_some() || self.lock().offered.get(name).is_some();
+        if may_show { name } else { OTHER }
     }
 
     fn note(&self, name: &'static str, attributes: Vec<KeyValue>) {
@@ -223,7 +234,7 @@ impl RunObserver for RunTrace {
                     return;
                 }
                 let name = result.tool_name.as_deref().unwrap_or_default();
-                let mut told = call_attributes(name, &result.call_id);
+                let mut told = call_attributes(self.shown_name(name), &result.call_id);
                 told.push(KeyValue::new(attribute::DISPOSITION, word(*disposition)));
                 self.note("attache.tool.not_run", told);
             }
@@ -259,7 +270,8 @@ impl RunObserver for RunTrace {
 
     fn model_call(&self, call: &ModelCall<'_>) -> Option<Box<dyn ModelCallObserver>> {
         let (report, run) = {
-            let state = self.lock();
+            let mut state = self.lock();
+            state.offered = Arc::clone(&call.request.tools);
             (state.report.clone(), state.run.clone())
         };
         let asked = Asked::of(call).with(self.conversation.clone()).with(run);

@@ -36,7 +36,8 @@ type Recovery =
 impl Exchange {
     /// An exchange with the default retries and the common error shapes. `decoder` makes a fresh decoder for each
     /// attempt.
-    pub fn new(request: RequestParts, decoder: impl Fn() -> Box<dyn Decoder> + Send + 'static) -> Self {
+    pub fn new(mut request: RequestParts, decoder: impl Fn() -> Box<dyn Decoder> + Send + 'static) -> Self {
+        request.asks_model = true;
         Self {
             request,
             decoder: Box::new(decoder),

@@ -26,6 +26,9 @@ pub struct RequestParts {
     /// True if the answer comes in one piece, once all of it is made: its beginning then has as long as all of it
     /// ([`Timeouts::total`](crate::Timeouts::total)), since another attempt would be made and paid for anew.
     pub whole: bool,
+    /// True if a model answers it, as an [`Exchange`](crate::Exchange) says; an upload, a token or a count is another
+    /// request beside it.
+    pub asks_model: bool,
     headers: Vec<(HeaderName, HeaderText)>,
 }
 
@@ -38,8 +41,9 @@ enum HeaderText {
 impl RequestParts {
     /// A POST of JSON: sets `content-type`.
     pub fn post_json(url: impl Into<String>, body: impl Into<EncodedBody>) -> Self {
-        Self { method: Method::POST, url: url.into(), body: body.into(), whole: false, headers: Vec::new() }
-            .with_header(CONTENT_TYPE, "application/json")
+        let mut parts = Self::get(url).with_header(CONTENT_TYPE, "application/json");
+        (parts.method, parts.body) = (Method::POST, body.into());
+        parts
     }
 
     /// A GET.
@@ -49,6 +53,7 @@ impl RequestParts {
             url: url.into(),
             body: EncodedBody::default(),
             whole: false,
+            asks_model: false,
             headers: Vec::new(),
         }
     }

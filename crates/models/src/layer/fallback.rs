@@ -21,8 +21,9 @@ pub type SwitchRule = fn(&ProviderError) -> bool;
 ///
 /// Documents are routed anew for what each model can read; what it cannot take natively is converted by the converters
 /// that this layer was given. Which model answered, and what the others said, is recorded in
-/// [`Completion::degradations`](attache_core::Completion::degradations). Tools, tool choice and options go to each model
-/// alike, so an option that only the first one knows may end a call as unsupported on the next.
+/// [`Completion::degradations`](attache_core::Completion::degradations), and so is that it cites no documents where the
+/// request wants citations. Tools, tool choice and other options go to each model alike, so an option that only the first
+/// one knows may end a call as unsupported on the next.
 ///
 /// By default every error switches but those that another model would meet too: bad configuration, an invalid
 /// history or request, cancellation.
@@ -85,14 +86,22 @@ impl Fallback {
         self
     }
 
-    /// The request as `model` can read it.
+    /// The request as `model` can read it, and what it asks that this model does not do.
     async fn rerouted(
         &self,
         mut request: ChatRequest,
         model: &ModelHandle,
-    ) -> Result<ChatRequest, ProviderError> {
+    ) -> Result<(ChatRequest, Option<Degradation>), ProviderError> {
         let mut materials = Materials::new();
         let capabilities = model.capabilities();
+        let (wish, own) = (request.settings.citations, model.settings().citations);
+        let cites = wish.or(own) == Some(true) && own != Some(false) && capabilities.cites();
+        let mut lost = None;
+        if wish == Some(true) && !cites {
+            request.settings.citations = None;
+            lost = Some(Degradation::new("citations", format!("{} cites no documents", model.id())));
+        }
+        let options = self.options.clone().with_citations(cites);
         let nowhere = Nowhere;
         let store: &dyn DocumentStore = match &self.store {
             Some(store) => &**store,
@@ -100,9 +109,9 @@ impl Fallback {
         };
         let messages = &request.messages;
         let fetcher = self.fetcher.as_deref();
-        gather(&mut materials, messages, capabilities, &self.options, store, fetcher, &self.converters).await;
-        request.messages = route(messages, capabilities, &request.tools, &materials, &self.options)?.messages;
-        Ok(request)
+        gather(&mut materials, messages, capabilities, &options, store, fetcher, &self.converters).await;
+        request.messages = route(messages, capabilities, &request.tools, &materials, &options)?.messages;
+        Ok((request, lost))
     }
 }
 
@@ -140,7 +149,8 @@ impl Layer for Fallback {
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
         let (chain, first) = (self.clone(), inner.clone());
         Box::pin(async_stream::stream! {
-            let mut failures: Vec<String> = Vec::new();
+            let mut failures: Vec<Degradation> = Vec::new();
+            let mut lost = None;
             let mut stream = first.stream(request.clone());
             let mut asked = &first;
             let mut next = chain.models.iter();
@@ -150,6 +160,7 @@ impl Layer for Fallback {
                     Some(Err(error)) if !error.is_after_output() && (chain.switches)(&error) => error,
                     // The first chunk decides; what follows is this model's.
                     Some(chunk) => {
+                        failures.extend(lost);
                         yield chunk.map(|chunk| told(chunk, &failures));
                         while let Some(chunk) = stream.next().await {
                             yield chunk.map(|chunk| told(chunk, &failures));
@@ -162,9 +173,14 @@ impl Layer for Fallback {
                     return;
                 };
                 tracing::warn!(failed = asked.id(), error = error.kind().as_str(), asking = model.id(), "another model is asked");
-                failures.push(format!("{} failed ({}); {} answered", asked.id(), error.kind().as_str(), model.id()));
+                let note = format!("{} failed ({}); {} answered", asked.id(), error.kind().as_str(), model.id());
+                failures.push(Degradation::new("model", note));
+                lost = None;
                 stream = match chain.rerouted(request.clone(), model).await {
-                    Ok(request) => model.stream(request),
+                    Ok((request, without)) => {
+                        lost = without;
+                        model.stream(request)
+                    }
                     Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
                 };
                 asked = model;
@@ -173,10 +189,10 @@ impl Layer for Fallback {
     }
 }
 
-/// The end says which models did not answer.
-fn told(mut chunk: StreamChunk, failures: &[String]) -> StreamChunk {
+/// The end says which models did not answer, and what the one that did lacks.
+fn told(mut chunk: StreamChunk, failures: &[Degradation]) -> StreamChunk {
     if let StreamChunk::Done(completion) = &mut chunk {
-        completion.degradations.extend(failures.iter().map(|note| Degradation::new("model", note.clone())));
+        completion.degradations.extend_from_slice(failures);
     }
     chunk
 }

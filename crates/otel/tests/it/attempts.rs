@@ -1,7 +1,12 @@
 //! Requests that are made again.
 
+use std::sync::Arc;
+
 use attache_agent::{Agent, Compaction};
-use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle};
+use attache_core::{
+    BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelHandle,
+    ModelSettings, ProviderError, ProviderState, SchemaReport, ToolSet,
+};
 use attache_models::{Fallback, Retry, layered};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::RetryPolicy;
@@ -87,4 +92,51 @@ async fn a_request_for_a_summary_is_a_span_too() {
     agent.run(input).outcome().await.unwrap();
     assert_eq!(recorder.tree(), ["invoke_agent", "  chat model", "  chat model"]);
     assert!(recorder.span("invoke_agent").events.iter().any(|event| event.name == "attache.compacted"));
+}
+
+/// A model whose API counts 42 tokens in whatever it is shown, and that has something to say of tools.
+struct Counting(ModelHandle);
+
+impl LlmProvider for Counting {
+    fn model_id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        self.0.capabilities()
+    }
+
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.0.settings()
+    }
+
+    fn set_settings(&self, settings: ModelSettings) {
+        self.0.set_settings(settings);
+    }
+
+    fn state(&self) -> ProviderState {
+        self.0.state()
+    }
+
+    fn check_tools(&self, _: &ToolSet, _: &ModelSettings) -> SchemaReport {
+        SchemaReport::refusing("no tools here")
+    }
+
+    fn count_tokens(&self, _: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        Some(Box::pin(async { Ok(42) }))
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        self.0.stream(request)
+    }
+}
+
+#[tokio::test]
+async fn an_observed_model_counts_tokens_and_checks_tools_as_it_does_alone() {
+    let recorder = Recorder::new();
+    let model = recorder.telemetry.model(Counting(failing_once()));
+    let request = ChatRequest::new([Message::user("go").shared()]);
+    assert_eq!(model.count_tokens(request).unwrap().await.unwrap(), 42);
+    assert_eq!(model.check_tools(&ToolSet::default(), &ModelSettings::new()).refused.len(), 1);
+    assert!(recorder.spans().is_empty(), "nothing was asked");
 }

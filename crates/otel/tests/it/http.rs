@@ -5,10 +5,11 @@ use std::time::Duration;
 use attache_agent::{Agent, tool_fn};
 use attache_conformance::{MockProvider, Reply};
 use attache_core::schemars::{self, JsonSchema};
-use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle, ToolError};
-use attache_models::{HttpClient, HttpSettings, Registry, RetryPolicy};
+use attache_core::{ChatRequest, ChunkStream, ErrorKind, Message, ModelHandle, ToolError};
+use attache_models::{HttpClient, HttpSettings, Layer, Registry, RetryPolicy, layered};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{Environment, RequestParts};
+use futures_util::StreamExt;
 use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use serde_json::json;
@@ -94,4 +95,33 @@ async fn requests_of_tools_are_spans_below_them_and_servers_learn_of_the_trace_i
     mock.enqueue(Reply::new().text("Yes."));
     model.complete(ChatRequest::new([Message::user("hi").shared()])).await.unwrap();
     assert!(!mock.requests()[1].headers.contains_key("traceparent"));
+}
+
+/// Fetches something beside each request, as an upload or a token would be.
+#[derive(Debug)]
+struct Beside(HttpClient, String);
+
+impl Layer for Beside {
+    fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
+        let (client, url, inner) = (self.0.clone(), self.1.clone(), inner.clone());
+        let first = async move {
+            assert_eq!(client.answer(&RequestParts::get(url)).await.unwrap().status(), 404);
+            inner.stream(request)
+        };
+        Box::pin(futures_util::stream::once(first).flatten())
+    }
+}
+
+// S24
+#[tokio::test]
+async fn a_request_beside_that_to_the_model_is_no_attempt_at_it() {
+    let mock = MockProvider::start().await.unwrap();
+    let recorder = Recorder::new();
+    let client = HttpClient::shared().with_hook(recorder.telemetry.http_hook());
+    let beside = Beside(client, format!("{}/nowhere", mock.url()));
+    let model = layered(model(&recorder, &mock, &HttpClient::shared()), beside);
+    let agent = Agent::builder(model).observer(recorder.telemetry.clone()).build().unwrap();
+    mock.enqueue(Reply::new().text("There."));
+    agent.run("go").outcome().await.unwrap();
+    assert_eq!(recorder.tree(), ["invoke_agent", "  chat gpt-4o", "    GET !404"]);
 }

@@ -8,7 +8,7 @@ use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     Approval, Document, Effect, ErrorKind, ModelHandle, ModelSettings, Tool, ToolError, Usage,
 };
-use attache_otel::{ConversationId, Telemetry};
+use attache_otel::{Content, ConversationId, Telemetry};
 use attache_testkit::{ScriptedModel, Turn};
 use opentelemetry::Context;
 use opentelemetry::trace::{FutureExt, SpanKind, TraceContextExt, Tracer, TracerProvider};
@@ -347,7 +347,8 @@ async fn failures_are_told_by_kind_on_the_spans_that_failed() {
         .map(|event| event.attributes.iter().map(|known| known.value.to_string()).collect::<Vec<_>>())
         .map(|values| (values[0].clone(), values[2].clone()))
         .collect();
-    let expected = [("fails", "refused"), ("nobody", "no_such_tool")];
+    // A name that the model made up is content.
+    let expected = [("fails", "refused"), ("_OTHER", "no_such_tool")];
     assert_eq!(not_run, expected.map(|(tool, word)| (tool.to_owned(), word.to_owned())));
 }
 
@@ -416,4 +417,21 @@ async fn spans_say_what_became_of_documents() {
     assert_eq!(counts(&chats[1]), expected);
     assert_eq!(counts(&recorder.span("invoke_agent")), expected);
     assert_eq!(text(&recorder.span("execute_tool files"), "attache.tool.documents"), "2");
+}
+
+// S24: names are content where the model made them up
+#[tokio::test]
+async fn the_name_of_a_tool_that_there_is_not_is_told_only_with_content() {
+    for with_content in [false, true] {
+        let recorder = Recorder::new();
+        let telemetry = match with_content {
+            false => recorder.telemetry.clone(),
+            true => recorder.telemetry.clone().with_content(Content::new()),
+        };
+        let turns = [Turn::call("canary_4711", json!({})), Turn::text("sorry")];
+        agent(telemetry, turns).tool(look()).build().unwrap().run("go").outcome().await.unwrap();
+        let told = format!("{:?}", recorder.spans());
+        assert_eq!(told.contains("canary"), with_content, "{told}");
+        assert_eq!(told.contains("_OTHER"), !with_content);
+    }
 }

@@ -134,3 +134,24 @@ fn unrouted_documents_are_an_error() {
         assert!(error.message().contains("1 documents that were not routed"), "{error}");
     }
 }
+
+// The API cites all documents of a request or none
+#[test]
+fn a_document_that_cannot_be_cited_is_refused_where_others_are() {
+    let asked = call(1, "files.read", "{}");
+    let with = |document: Document, cites: Option<bool>| {
+        let result = routed(ToolResult::ok(&asked, "x"), [document.into()]);
+        let mut request =
+            request([Message::user("Read it."), assistant([asked.clone().into()]), results([result])])
+                .with_tools(tools());
+        request.settings.citations = cites;
+        request
+    };
+    let error = encode(&with(pdf("lease.pdf"), Some(true))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().contains("all documents of a request or none"), "{error}");
+    assert!(encode(&with(pdf("lease.pdf"), None)).is_ok());
+    assert!(encode(&with(png("lease.png"), Some(true))).is_ok(), "an image is no document");
+    let notes = Document::from_bytes(&b"The rent is EUR 900."[..], "text/plain");
+    assert!(body(&with(notes, Some(true))).to_string().contains(r#""citations":{"enabled":true}"#));
+}

@@ -15,6 +15,7 @@ use attache_core::{
     Unsupported,
 };
 use attache_gemini::GenerateCodec;
+use attache_transport::Codec as _;
 use common::*;
 use serde_json::{Value, json};
 
@@ -230,4 +231,23 @@ fn instructions_have_their_place() {
         json!({"parts": [{"text": "Be brief."}, {"text": "Be kind."}, {"text": "Be wise."}]})
     );
     assert_eq!(contents(&asked), json!([{"role": "user", "parts": [{"text": "go"}]}]));
+}
+
+// gemini.md 5
+#[test]
+fn the_list_of_allowed_tools_stays_where_no_call_can_be_demanded() {
+    let mut capabilities = codec().capabilities().clone();
+    capabilities.forced_tools = false;
+    let weak = codec().with_capabilities(capabilities);
+    let request = with(ModelSettings::new().with_unsupported(Unsupported::Degrade)).with_tools(tools());
+    for choice in [ToolChoice::Required, ToolChoice::Tool("files.read".to_owned())] {
+        let request = request.clone().with_tool_choice(choice);
+        let list = request.clone().with_allowed_tools(["files.read"]);
+        assert_eq!(encode_for(&list, &weak).unwrap().degradations.len(), 1);
+        assert_eq!(
+            body_for(&list, &weak)["toolConfig"],
+            json!({"functionCallingConfig": {"mode": "VALIDATED", "allowedFunctionNames": ["files_read"]}})
+        );
+        assert_eq!(body_for(&request, &weak).get("toolConfig"), None);
+    }
 }

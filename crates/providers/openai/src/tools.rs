@@ -104,13 +104,15 @@ pub(crate) fn write_hosted(hosted: &[&Value], are_first: bool, head: &mut String
 }
 
 /// The mode of a choice among allowed tools (openai.md A.3, B.4), if that is to be sent: a choice of none, or of one, says
-/// all there is to say.
+/// all there is to say. A call that is demanded where none can be forced leaves the choice to the model, among the same
+/// tools.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] where no such list is known, unless the caller allows it.
 pub(crate) fn allowed(
     request: &ChatRequest,
     capabilities: &ModelCapabilities,
+    can_force: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<&'static str>, ProviderError> {
     if !capabilities.allowed_tools {
@@ -118,7 +120,8 @@ pub(crate) fn allowed(
     }
     let mode = match request.tool_choice {
         ToolChoice::Auto => "auto",
-        ToolChoice::Required if capabilities.forced_tools => "required",
+        ToolChoice::Required if can_force => "required",
+        ToolChoice::Required | ToolChoice::Tool(_) if !can_force => "auto",
         _ => return Ok(None),
     };
     Ok((request.allowed_tools.is_some() && !request.tools.is_empty()).then_some(mode))

@@ -6,10 +6,10 @@ mod common;
 
 use attache_conformance::validate_chat;
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
-    ToolResult, Unsupported,
+    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
+    ToolChoice, ToolResult, Unsupported,
 };
-use attache_openai::{ChatCodec, Profile, Profiles};
+use attache_openai::{ChatCodec, OpenAiChat, Profile, Profiles};
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
@@ -281,4 +281,28 @@ fn claude_at_openrouter_gets_cache_markers() {
     assert!(!body_of("anthropic/claude-sonnet-4.5", &off).to_string().contains("cache_control"));
     let other = request.with_settings(ModelSettings::new());
     assert!(!body_of("openai/gpt-5", &other).to_string().contains("cache_control"));
+}
+
+// openai.md A.3, D 2
+#[test]
+fn the_list_of_allowed_tools_stays_where_no_call_can_be_demanded() {
+    let table = "[openai-chat.models.'gpt-4o']\nforced_tools = false";
+    let matrix = Matrix::bundled().merged_with(table).unwrap();
+    let model = OpenAiChat::new("gpt-4o", "k").unwrap().with_matrix(&matrix);
+    let degrading = || {
+        ChatRequest::new([user("Hi")])
+            .with_tools(tools())
+            .with_settings(ModelSettings::new().with_unsupported(Unsupported::Degrade))
+    };
+    let among = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
+        {"type": "function", "function": {"name": "weather_now"}}]}});
+    for choice in [ToolChoice::Required, ToolChoice::Tool("weather.now".to_owned())] {
+        let request = degrading().with_tool_choice(choice);
+        let list = request.clone().with_allowed_tools(["weather.now"]);
+        assert_eq!(encode(model.codec(), &list).degradations.len(), 1);
+        assert_eq!(body(model.codec(), &list)["tool_choice"], among);
+        assert_eq!(body(model.codec(), &request).get("tool_choice"), None);
+    }
+    let demanded = degrading().with_tool_choice(ToolChoice::Required).with_allowed_tools(["weather.now"]);
+    assert_eq!(body(&openai(), &demanded)["tool_choice"]["allowed_tools"]["mode"], "required");
 }

@@ -5,10 +5,10 @@
 mod common;
 
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
-    Unsupported,
+    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
+    ToolChoice, Unsupported,
 };
-use attache_openai::{Profiles, ResponsesCodec};
+use attache_openai::{OpenAi, Profiles, ResponsesCodec};
 use serde_json::{Value, json};
 
 use common::items::{at, body, encode, gpt, profile, refused};
@@ -305,4 +305,21 @@ fn tokens_are_counted_at_openai_alone() {
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["model", "instructions", "input"]);
     assert!(at("azure-responses", "gpt-5.6").count(&request, &request.settings, None).is_none());
+}
+
+// openai.md B.4, D 2
+#[test]
+fn the_list_of_allowed_tools_stays_where_no_call_can_be_demanded() {
+    let table = "[openai.models.'gpt-4o']\nforced_tools = false";
+    let matrix = Matrix::bundled().merged_with(table).unwrap();
+    let model = OpenAi::new("gpt-4o", "k").unwrap().with_matrix(&matrix);
+    let request = with(ModelSettings::new().with_unsupported(Unsupported::Degrade))
+        .with_tools(tools())
+        .with_tool_choice(ToolChoice::Required);
+    let list = request.clone().with_allowed_tools(["weather.now"]);
+    assert_eq!(encode(model.codec(), &list).degradations.len(), 1);
+    let among = json!({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "weather_now"}]});
+    assert_eq!(body(model.codec(), &list)["tool_choice"], among);
+    assert_eq!(body(model.codec(), &request).get("tool_choice"), None);
+    assert_eq!(body(&gpt(), &list)["tool_choice"]["mode"], "required");
 }

@@ -70,9 +70,13 @@ impl Backend {
         Ok(Some(if more.is_empty() { first } else { more.freeze() }))
     }
 
-    /// When an object was written, as the storage says.
-    pub(super) async fn head(&self, path: &Path) -> Result<ObjectMeta, StoreError> {
-        within(self.limit, self.objects.head(path)).await?.map_err(|error| failed("look at", error))
+    /// What the storage says of an object, as when it was written; `None` if there is none.
+    pub(super) async fn head(&self, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
+        match within(self.limit, self.objects.head(path)).await? {
+            Ok(object) => Ok(Some(object)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed("look at", error)),
+        }
     }
 
     /// Removes an object; one that is gone is no error.

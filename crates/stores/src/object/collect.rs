@@ -54,8 +54,11 @@ impl ObjectDocumentStore {
     /// Removes documents that no log of `references` mentions, and contents that no document has, if they are older than
     /// the [grace period](Self::with_grace). Documents of live runs stay: they are in the runs' logs.
     ///
-    /// `references` are **all** stores of runs and sessions that keep their documents here. They are asked after the
-    /// listing, and if one of them fails, nothing is removed.
+    /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
+    /// is not given are removed once they are old enough. Of the stores of this crate, only those with an implementation of
+    /// [`References`] can be given; where sessions or runs are kept elsewhere, do not collect unless you give an own
+    /// [`References`] that names their documents. They are asked after the listing, and if one of them fails, nothing is
+    /// removed.
     ///
     /// Puts go on meanwhile, in this process and in others; so may other collections. One that is cut off anywhere is
     /// made good by a later one. It holds the names of all documents in memory, about 300 bytes each.
@@ -105,7 +108,8 @@ impl ObjectDocumentStore {
         self.backend.put(&clock, bytes::Bytes::new()).await?;
         let written = self.backend.head(&clock).await;
         self.backend.delete(&clock).await?;
-        Ok(written?.last_modified.into())
+        let gone = || StoreError::new(StoreErrorKind::Unavailable, "what was just written is gone");
+        Ok(written?.ok_or_else(gone)?.last_modified.into())
     }
 
     async fn links(&self) -> Result<Vec<Link>, StoreError> {

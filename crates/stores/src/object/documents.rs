@@ -53,8 +53,8 @@ const WORTH_A_THREAD: usize = 1 << 20;
 /// [`Conflict`](StoreErrorKind::Conflict); of two that are put under a new id at the same moment, one fails or both do.
 ///
 /// Every call to the storage has a time limit. Nothing is asked of the storage but that it writes objects as a whole and
-/// lists what it has written; conditional writes are not needed. A document costs four waits for the storage, one that
-/// is there already costs one or three, and `get` costs two.
+/// lists what it has written; conditional writes are not needed. A document costs five waits for the storage, one that
+/// is there already costs one or four, and `get` costs two.
 pub struct ObjectDocumentStore {
     id: String,
     pub(super) backend: Backend,
@@ -193,7 +193,7 @@ impl ObjectDocumentStore {
                 self.backend.delete(&link).await?;
                 return conflict;
             }
-            if found.copies.get(&copy.number) == Some(&(Some(size), false)) {
+            if found.copies.get(&copy.number) == Some(&(Some(size), false)) && self.stays(&copy).await? {
                 for link in &own {
                     self.backend.delete(link).await?;
                 }
@@ -203,6 +203,12 @@ impl ObjectDocumentStore {
         }
         let message = format!("document {id} is being removed as often as it is put");
         Err(StoreError::new(StoreErrorKind::Unavailable, message))
+    }
+
+    /// True if a copy that a listing shows without a mark is there still. A listing of files is not one moment: one may
+    /// have named the copy before a collection removed it, and looked for marks after the collection took its own away.
+    async fn stays(&self, copy: &Copy) -> Result<bool, StoreError> {
+        Ok(self.backend.head(&self.names.copy(copy)).await?.is_some())
     }
 
     /// Everything about an id and a content.

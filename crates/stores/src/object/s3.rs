@@ -11,7 +11,7 @@ use attache_core::{ErrorKind, ProviderError, Secret, StoreError, StoreErrorKind}
 use attache_transport::{EncodedBody, HttpClient, Reply, RequestParts, Timeouts};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use http_body::{Body, Frame};
 use object_store::aws::AmazonS3Builder;
 use object_store::client::{
@@ -25,6 +25,14 @@ use super::documents::ObjectDocumentStore;
 /// How long each part of a request may take; the store's own limit ends the whole call.
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(60);
+/// Headers that nobody may see: tokens of a session and of a machine, and keys of customers.
+const SECRET: [&str; 5] = [
+    "x-amz-security-token",
+    "x-aws-ec2-metadata-token",
+    "x-amz-server-side-encryption-customer-key",
+    "x-amz-copy-source-server-side-encryption-customer-key",
+    "x-amz-s3session-token",
+];
 
 impl ObjectDocumentStore {
     /// Documents under `folder` of a bucket (blank for all of it), in S3 or whatever speaks its protocol.
@@ -86,13 +94,7 @@ impl HttpService for Service {
         let mut parts = RequestParts::get(head.uri.to_string());
         parts.method = head.method;
         parts.body = EncodedBody::from_pieces(pieces(body).await?);
-        for (name, value) in &head.headers {
-            let text = value.to_str().map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-            parts = match name == AUTHORIZATION || name == "x-amz-security-token" {
-                true => parts.with_secret_header(name.clone(), "", &Secret::new(text)),
-                false => parts.with_header(name.clone(), text),
-            };
-        }
+        let parts = with_headers(parts, &head.headers)?;
         let reply = self.http.answer(&parts).await.map_err(failed)?;
         let mut response = http::Response::builder().status(reply.status());
         if let Some(headers) = response.headers_mut() {
@@ -101,6 +103,22 @@ impl HttpService for Service {
         let body = HttpResponseBody::new(Answer(Mutex::new(chunks(reply))));
         response.body(body).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
+}
+
+fn with_headers(mut parts: RequestParts, headers: &HeaderMap) -> Result<RequestParts, HttpError> {
+    for (name, value) in headers {
+        let text = value.to_str().map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+        parts = match value.is_sensitive() || is_secret(name) {
+            true => parts.with_secret_header(name.clone(), "", &Secret::new(text)),
+            false => parts.with_header(name.clone(), text),
+        };
+    }
+    Ok(parts)
+}
+
+/// True of headers that hold credentials or keys, whatever the signer says of them.
+fn is_secret(name: &HeaderName) -> bool {
+    *name == AUTHORIZATION || SECRET.contains(&name.as_str())
 }
 
 /// The pieces of a request's body, which are all there.
@@ -147,4 +165,34 @@ fn failed(error: ProviderError) -> HttpError {
         _ => HttpErrorKind::Unknown,
     };
     HttpError::new(kind, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn headers_with_keys_and_tokens_are_secret() {
+        let mut marked = HeaderValue::from_static("canary");
+        marked.set_sensitive(true);
+        let mut headers = HeaderMap::new();
+        headers.insert("x-of-a-proxy", marked);
+        for name in [
+            "authorization",
+            "x-amz-security-token",
+            "x-aws-ec2-metadata-token",
+            "x-amz-server-side-encryption-customer-key",
+        ] {
+            headers.insert(name, HeaderValue::from_static("canary"));
+        }
+        headers.insert("x-amz-date", HeaderValue::from_static("20261123T000000Z"));
+        let parts = with_headers(RequestParts::get("https://bucket.example"), &headers).unwrap();
+        let shown: Vec<_> = parts.shown_headers().collect();
+        assert_eq!(shown.len(), 6);
+        assert!(shown.contains(&("x-amz-date", "20261123T000000Z")), "{shown:?}");
+        assert!(!format!("{parts:?}").contains("canary"), "{parts:?}");
+        assert_eq!(parts.to_http().unwrap().headers()["x-aws-ec2-metadata-token"], "canary");
+    }
 }

@@ -5,25 +5,28 @@ const LONG: usize = 1_200;
 /// The most passages of a text, roughly.
 const MANY: usize = 500;
 
-/// The passages of a text, in order: paragraphs, long ones cut between lines, and long lines between words. None is
-/// blank, and only white space stands between them.
+/// The passages of a text, in order: paragraphs, long ones cut between lines, and long lines between words. Short
+/// paragraphs of a long text stand together, so that there are about a thousand passages at most. None is blank, and only
+/// white space stands between them.
 ///
 /// ```
 /// use attache_transport::claude::passages;
 /// assert_eq!(passages("The rent\nis due.\n\n \nIt is EUR 900.\n"), ["The rent\nis due.", "It is EUR 900."]);
 /// ```
 pub fn passages(text: &str) -> Vec<&str> {
-    let most = LONG.max(text.len() / MANY);
+    let least = text.len() / MANY;
+    let most = LONG.max(least);
     let mut passages = Vec::new();
     let (mut start, mut end) = (0, 0);
     for line in text.split_inclusive('\n') {
         let is_blank = line.trim().is_empty();
-        if is_blank || end + line.len() > start + most {
+        if (is_blank && end >= start + least) || end + line.len() > start + most {
             cut(text.get(start..end).unwrap_or_default(), most, &mut passages);
             start = end;
         }
         end += line.len();
-        if is_blank {
+        // No passage begins with a blank line.
+        if is_blank && start + line.len() == end {
             start = end;
         }
     }
@@ -60,7 +63,21 @@ mod tests {
         assert_eq!(pieces.len(), 5);
         let line = "word ".repeat(1_000);
         assert!(passages(&line).iter().all(|piece| piece.len() <= 2 * LONG && piece.ends_with("word")));
-        assert!(passages(&"x\n\n".repeat(5_000)).len() <= 5_000);
+    }
+
+    #[test]
+    fn the_passages_of_a_text_are_bounded_however_it_is_cut() {
+        let texts = [
+            "x\n\n".repeat(5_000),
+            "x\n\n".repeat(90_000),
+            "x \n\n\n".repeat(333),
+            format!("x {}\n\n", "y".repeat(3_000)).repeat(300),
+            format!("x\n{}\n", "y".repeat(1_300)).repeat(300),
+        ];
+        for text in texts {
+            let pieces = passages(&text);
+            assert!(pieces.len() > 100 && pieces.len() <= 2 * MANY + 1, "{}", pieces.len());
+        }
     }
 
     proptest! {

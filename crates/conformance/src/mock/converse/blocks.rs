@@ -60,6 +60,8 @@ pub(super) struct Checker<'a> {
     /// The images and documents of the message at hand.
     pub(super) images: usize,
     pub(super) documents: usize,
+    /// True if the first document or search result of the request is to be cited.
+    cited: Option<bool>,
 }
 
 /// A block of the request's own `system`.
@@ -74,7 +76,7 @@ pub(super) fn system_block(block: &Value, path: &Path<'_>) -> Check {
 
 impl<'a> Checker<'a> {
     pub(super) fn new(context: &'a Context<'a>) -> Self {
-        Self { context, names: HashSet::new(), images: 0, documents: 0 }
+        Self { context, names: HashSet::new(), images: 0, documents: 0, cited: None }
     }
 
     /// The content of one message.
@@ -163,6 +165,20 @@ impl<'a> Checker<'a> {
             .try_for_each(|(index, block)| self.block(block, Place::Result, &path.index(index)))
     }
 
+    /// True if a document or a search result is to be cited: all of a request are, or none.
+    pub(super) fn citations(
+        &mut self,
+        holder: &Map<String, Value>,
+        path: &Path<'_>,
+    ) -> Result<bool, Violation> {
+        let enabled = check_citations(holder, path)?;
+        if *self.cited.get_or_insert(enabled) != enabled {
+            let what = "citations must be enabled on all or none of the documents in a request";
+            return Err(of_model(&path.key("citations"), what));
+        }
+        Ok(enabled)
+    }
+
     fn check_id(&self, holder: &Map<String, Value>, path: &Path<'_>) -> Check {
         let id = string(holder, "toolUseId", path)?;
         let path = path.key("toolUseId");
@@ -201,14 +217,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn search_result(&self, result: &Map<String, Value>, path: &Path<'_>) -> Check {
+    fn search_result(&mut self, result: &Map<String, Value>, path: &Path<'_>) -> Check {
         if !self.context.family.is_claude() {
             return Err(unsupported(path));
         }
         only(result, &["source", "title", "content", "citations"], path)?;
         filled(result, "source", path)?;
         filled(result, "title", path)?;
-        check_citations(result, path)?;
+        self.citations(result, path)?;
         let content = required_list(result, "content", path)?;
         check_texts(content, &path.key("content"))
     }
@@ -249,7 +265,7 @@ pub(super) fn check_tool_name(name: &str, path: &Path<'_>) -> Check {
 }
 
 /// The switch of documents and search results.
-pub(super) fn check_citations(holder: &Map<String, Value>, path: &Path<'_>) -> Result<bool, Violation> {
+fn check_citations(holder: &Map<String, Value>, path: &Path<'_>) -> Result<bool, Violation> {
     let Some(citations) = member(holder, "citations") else { return Ok(false) };
     let path = path.key("citations");
     let citations = object(citations, &path)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::blocks::{Checker, Place, check_citations, check_texts};
+use super::blocks::{Checker, Place, check_texts};
 use super::family::Medium;
 use super::problems::{
     Check, constraint, filled, list, member, missing, object, of_model, one_of, only, optional_filled,
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
         let format = optional_one_of(document, "format", DOCUMENTS, path)?;
         self.check_name(string(document, "name", path)?, &path.key("name"))?;
         optional_filled(document, "context", path)?;
-        if check_citations(document, path)? && place == Place::Result {
+        if self.citations(document, path)? && place == Place::Result {
             // boto/boto3#4648
             return Err(refused(
                 &path.key("citations"),

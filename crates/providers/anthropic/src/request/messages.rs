@@ -134,6 +134,9 @@ impl Renderer<'_> {
             _ => "",
         };
         let cites = self.cites && capabilities.place(place).cites(media);
+        if self.cites && !cites && media.kind() != MediaKind::Image {
+            return Err(cannot(UNCITED));
+        }
         if cites && matches!(source, Shown::Text(_)) {
             return search_result(document, text, item).ok_or_else(|| cannot("it is blank"));
         }
@@ -278,6 +281,9 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
         item.raw("}");
     }
 }
+
+/// Why a document that cannot be cited does not stand beside those that are.
+const UNCITED: &str = "it cannot be cited there, and the API cites all documents of a request or none";
 
 /// The switch of what is to be cited.
 const CITED: &str = r#","citations":{"enabled":true}"#;

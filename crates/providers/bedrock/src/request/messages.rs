@@ -48,6 +48,9 @@ struct Page<'w, 'i, 'n> {
     files: usize,
 }
 
+/// Why a document that cannot be cited does not stand beside those that are.
+const UNCITED: &str = "it cannot be cited there, and the API cites all documents of a request or none";
+
 /// The switch of what is to be cited.
 const CITED: &str = r#","citations":{"enabled":true}"#;
 
@@ -145,6 +148,9 @@ impl Renderer<'_> {
             Shown::Bytes(bytes) => (bytes, false),
             Shown::Address(_) | Shown::File(_) => return cannot("the API fetches nothing from addresses"),
         };
+        if self.cites && !cites && is_file(document) {
+            return cannot(UNCITED);
+        }
         if bytes.trim_ascii().is_empty() {
             return cannot("it is empty");
         }

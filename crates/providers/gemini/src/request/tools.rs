@@ -130,9 +130,10 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         // What the model does anyway.
         _ => {}
     }
+    let mut wanted = &request.tool_choice;
     if forced && !codec.capabilities().forced_tools {
         refusals.refuse("tool_choice", "the model cannot be forced to call a tool", "the model decides")?;
-        return Ok(None);
+        wanted = &ToolChoice::Auto;
     }
     let mut strict = request.tools.iter().filter(|(_, definition)| definition.is_strict()).peekable();
     let mut choice_of_model = None;
@@ -146,13 +147,13 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
     if !codec.capabilities().allowed_tools {
         refuse_allowed(request, refusals)?;
     } else if let Some(allowed) = &request.allowed_tools
-        && let Some(mode) = mode_among(&request.tool_choice)
+        && let Some(mode) = mode_among(wanted)
     {
         let names = request.tools.iter().filter(|(_, tool)| allowed.iter().any(|name| name == tool.name()));
         let names: Vec<&str> = names.map(|(wire, _)| wire).collect();
         return Ok(Some(json!({"functionCallingConfig": {"mode": mode, "allowedFunctionNames": names}})));
     }
-    let choice = match &request.tool_choice {
+    let choice = match wanted {
         ToolChoice::Auto => return Ok(choice_of_model),
         ToolChoice::None => json!({"mode": "NONE"}),
         ToolChoice::Required => json!({"mode": "ANY"}),

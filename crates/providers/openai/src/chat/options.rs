@@ -173,26 +173,25 @@ fn tool_choice(
         ToolChoice::Required => Some(Value::from("required")),
         _ => None,
     };
-    let choice = match allowed(request, capabilities, &mut writer.refusals)? {
-        None => choice,
-        Some(mode) => {
-            let own = allowed_functions(request)
-                .map(|name| json!({"type": "function", "function": {"name": name}}));
-            let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
-            Some(json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}))
-        }
-    };
     // openai.md D 2
     let thinks = reasons.exclude(ReasoningExcludes::ForcedTools);
-    if forces_tool(&request.tool_choice) && (thinks || !capabilities.forced_tools) {
+    let can_force = capabilities.forced_tools && !thinks;
+    let among = allowed(request, capabilities, can_force, &mut writer.refusals)?.map(|mode| {
+        let own =
+            allowed_functions(request).map(|name| json!({"type": "function", "function": {"name": name}}));
+        let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+        json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
+    });
+    if forces_tool(&request.tool_choice) && !can_force {
         let why = match thinks {
             true => "no tool can be forced while the model reasons",
             false => "no tool can be forced",
         };
         writer.refusals.refuse("tool_choice", why, "the model decides")?;
         offered = Offered::All;
+        set_member(&mut writer.members, "tool_choice", among);
     } else {
-        set_member(&mut writer.members, "tool_choice", choice);
+        set_member(&mut writer.members, "tool_choice", among.or(choice));
     }
     let can = capabilities.parallel_tools;
     let by_default = (profile.parallel_on_request && can).then_some(true);

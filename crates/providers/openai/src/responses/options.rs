@@ -141,19 +141,18 @@ fn tool_choice(
         ToolChoice::Tool(name) => Some(json!({"type": "function", "name": request.tools.wire_name(name)})),
         _ => None,
     };
-    let choice = match allowed(request, writer.capabilities, &mut writer.refusals)? {
-        None => choice,
-        Some(mode) => {
-            let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
-            let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
-            Some(json!({"type": "allowed_tools", "mode": mode, "tools": tools}))
-        }
-    };
-    if forces_tool(&request.tool_choice) && !writer.capabilities.forced_tools {
+    let can_force = writer.capabilities.forced_tools;
+    let among = allowed(request, writer.capabilities, can_force, &mut writer.refusals)?.map(|mode| {
+        let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
+        let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+        json!({"type": "allowed_tools", "mode": mode, "tools": tools})
+    });
+    if forces_tool(&request.tool_choice) && !can_force {
         // openai.md D 2
         writer.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
+        set_member(&mut writer.members, "tool_choice", among);
     } else {
-        set_member(&mut writer.members, "tool_choice", choice);
+        set_member(&mut writer.members, "tool_choice", among.or(choice));
     }
     writer.parallel(writer.settings.parallel_tool_calls)
 }

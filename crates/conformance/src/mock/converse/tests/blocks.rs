@@ -117,5 +117,13 @@ fn blocks_stand_where_they_belong() {
     breaks(CLAUDE, "messages.1.content.0.image", "extraneous key", shown);
     let found = json!({"searchResult": {"source": "s", "title": "t", "content": [text("x")]}});
     keeps(CLAUDE, with(found.clone()));
+    // All that can be cited is, or nothing.
+    let cited = json!({"searchResult": {"source": "s", "title": "t", "content": [text("x")], "citations": {"enabled": true}}});
+    keeps(CLAUDE, super::round(&[super::result("a"), cited.clone(), cited.clone()]));
+    let path = "messages.2.content.2.searchResult.citations";
+    breaks(CLAUDE, path, "all or none", super::round(&[super::result("a"), cited.clone(), found.clone()]));
+    let path = "messages.2.content.3.document.citations";
+    let beside = super::round(&[super::result("a"), text("x"), cited, super::pdf("Document 1")]);
+    breaks(CLAUDE, path, "all or none", beside);
     breaks(NOVA, "messages.0.content.0.searchResult", "doesn't support", with(found));
 }

@@ -107,7 +107,7 @@ fn every_member_is_known_and_of_its_type() {
                 image(),
                 pdf("Document 1"),
                 json!({"document": {
-                    "name": "Document 2", "format": "txt", "context": "c", "citations": {"enabled": true},
+                    "name": "Document 2", "format": "txt", "context": "c", "citations": {"enabled": false},
                     "source": {"text": "a"},
                 }}),
                 json!({"document": {"name": "Document 3", "source": {"content": [text("a")]}}}),
