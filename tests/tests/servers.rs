@@ -50,7 +50,10 @@ fn body(codec: &ChatCodec, scenario: &Scenario, options: &ModelSettings, stream:
     let routed =
         route(&scenario.messages, codec.capabilities(), &tools, &Materials::new(), &scenario.routing);
     let routing = match routed {
-        Err(error) if error.kind() == ErrorKind::Unsupported && scenario.name == "author_documents" => {
+        Err(error)
+            if error.kind() == ErrorKind::Unsupported
+                && ["author_documents", "cited_documents"].contains(&scenario.name) =>
+        {
             return None;
         }
         routed => routed.unwrap(),
