@@ -310,7 +310,7 @@ fn tokens_are_counted_at_openai_alone() {
 // openai.md B.4, D 2
 #[test]
 fn the_list_of_allowed_tools_stays_where_no_call_can_be_demanded() {
-    let table = "[openai.models.'gpt-4o']\nforced_tools = false";
+    let table = "[openai-responses.models.'gpt-4o']\nforced_tools = false";
     let matrix = Matrix::bundled().merged_with(table).unwrap();
     let model = OpenAi::new("gpt-4o", "k").unwrap().with_matrix(&matrix);
     let request = with(ModelSettings::new().with_unsupported(Unsupported::Degrade))

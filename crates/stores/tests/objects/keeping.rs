@@ -51,6 +51,18 @@ async fn documents_are_there_for_the_next_process() {
     assert_eq!((store.id(), ObjectDocumentStore::in_memory().id()), ("main", "objects"));
 }
 
+// A listing of files is not one moment.
+#[tokio::test]
+async fn a_copy_that_a_listing_shows_and_that_is_gone_is_written_again() {
+    let storage = Storage::new();
+    let store = over(&storage).with_max_bytes(u64::MAX);
+    store.put(&document("before", "shared")).await.unwrap();
+    // The first finds the copy, the second makes sure of it.
+    storage.lose_at_listing(2);
+    store.put(&document("d", "shared")).await.unwrap();
+    assert_eq!(store.get(&id("d")).await.unwrap(), "shared");
+}
+
 #[tokio::test]
 async fn a_document_that_is_there_costs_one_wait() {
     let storage = Storage::new();

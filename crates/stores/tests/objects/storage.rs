@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
@@ -32,8 +32,8 @@ struct State {
     /// The call from which on all fail, plus one.
     dies_at: AtomicU64,
     hangs: AtomicU64,
-    /// True if a listing reads the names, and then looks at one after the other, as one of files does.
-    is_files: AtomicBool,
+    /// The listing of contents, counted down, whose objects go away while it shows them.
+    loses: AtomicU64,
     /// The state of random waits; 0 for none.
     random: AtomicU64,
 }
@@ -47,7 +47,7 @@ impl Default for State {
             calls: AtomicU64::new(0),
             dies_at: AtomicU64::new(0),
             hangs: AtomicU64::new(0),
-            is_files: AtomicBool::new(false),
+            loses: AtomicU64::new(0),
             random: AtomicU64::new(0),
         }
     }
@@ -67,9 +67,9 @@ impl Storage {
         self.state.random.store(seed | 1, Ordering::SeqCst);
     }
 
-    /// Lets listings be no one moment.
-    pub(crate) fn list_like_files(&self) {
-        self.state.is_files.store(true, Ordering::SeqCst);
+    /// Removes what that listing of contents from now on shows, before whoever listed has read it.
+    pub(crate) fn lose_at_listing(&self, listing: u64) {
+        self.state.loses.store(listing, Ordering::SeqCst);
     }
 
     /// Lets all calls fail behind this many.
@@ -206,14 +206,15 @@ impl ObjectStore for Storage {
         let (objects, state, folder) = (Arc::clone(&self.objects), Arc::clone(&self.state), folder.cloned());
         stream::once(async move {
             state.enter().await?;
-            let mut listed: Vec<ObjectMeta> = objects.list(folder.as_ref()).try_collect().await?;
-            if state.is_files.load(Ordering::SeqCst) {
-                let mut there = Vec::new();
-                for object in listed {
-                    state.wait().await;
-                    there.extend(objects.head(&object.location).await);
+            let listed: Vec<ObjectMeta> = objects.list(folder.as_ref()).try_collect().await?;
+            let is_of_contents = folder.as_ref().is_some_and(|folder| folder.as_ref().contains("/contents"));
+            let left = state.loses.load(Ordering::SeqCst);
+            if is_of_contents && left > 0 {
+                state.loses.store(left - 1, Ordering::SeqCst);
+                if left == 1 {
+                    let names: Vec<_> = listed.iter().map(|object| Ok(object.location.clone())).collect();
+                    objects.delete_stream(stream::iter(names).boxed()).try_collect::<Vec<_>>().await?;
                 }
-                listed = there;
             }
             let listed: Vec<Result<ObjectMeta>> =
                 listed.into_iter().map(|object| Ok(state.dated(object))).collect();
