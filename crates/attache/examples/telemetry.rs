@@ -25,6 +25,9 @@ fn price(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The exporter's client asks the process for the cryptography of TLS.
+    let tls = rustls::crypto::ring::default_provider();
+    tls.install_default().map_err(|_| "the process has other cryptography already")?;
     // Where to is said by OTEL_EXPORTER_OTLP_ENDPOINT: by default http://localhost:4318.
     let resource = Resource::builder().with_service_name("hotel").build();
     let spans = SpanExporter::builder().with_http().build()?;
