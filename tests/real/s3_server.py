@@ -11,7 +11,12 @@ import boto3
 from moto.server import ThreadedMotoServer
 
 # Nothing of the machine decides what the client of this script does.
-os.environ.update(AWS_EC2_METADATA_DISABLED="true", AWS_CONFIG_FILE=os.devnull, NO_PROXY="127.0.0.1")
+for name in list(os.environ):
+    if name.startswith("AWS_") or name.lower().endswith("_proxy"):
+        del os.environ[name]
+os.environ.update(
+    AWS_EC2_METADATA_DISABLED="true", AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull
+)
 
 
 def main() -> None:
