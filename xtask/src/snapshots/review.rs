@@ -162,7 +162,8 @@ mod tests {
     /// Snapshots with a new form each, asked about with these answers: the tally, what was said, and each snapshot with
     /// whether its new form is still there.
     fn asked(count: usize, answers: &str) -> (Tally, String, Vec<(String, bool)>) {
-        let name = format!("attache-review-{}-{}", std::process::id(), answers.replace('\n', "-"));
+        // Each test has a thread, and so a folder, of its own.
+        let name = format!("attache-review-{}-{:?}", std::process::id(), std::thread::current().id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).unwrap();
         let files: Vec<PathBuf> = (0..count).map(|at| folder.join(format!("case{at}.snap.new"))).collect();
