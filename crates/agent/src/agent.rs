@@ -131,7 +131,7 @@ impl Agent {
         ToolManager::new(Arc::clone(&self.0)).await
     }
 
-    /// What it is made of.
+    /// The parts that it is made of.
     pub(crate) fn setup(&self) -> &Arc<Setup> {
         &self.0
     }

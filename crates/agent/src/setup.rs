@@ -185,7 +185,7 @@ impl Setup {
         self.routing.citations = self.cites_wish() == Some(true) && self.model.capabilities().cites();
     }
 
-    /// Whether the model is to cite documents, as somebody set it.
+    /// Says whether the model is to cite documents, as somebody set it.
     fn cites_wish(&self) -> Option<bool> {
         self.settings.citations.or(self.model.settings().citations)
     }

@@ -52,8 +52,8 @@ pub struct RunSummary {
     pub model_seconds: f64,
     /// The tools that were called, in the order of their first calls.
     pub tools: Vec<ToolSummary>,
-    /// How many documents had each outcome when they were last routed, by [its word](attache_documents::Outcome::as_str);
-    /// those of agents inside included.
+    /// The number of documents that had each outcome when they were last routed, by [its
+    /// word](attache_documents::Outcome::as_str); those of agents inside included.
     pub documents: BTreeMap<&'static str, usize>,
     #[serde(skip)]
     open: Open,

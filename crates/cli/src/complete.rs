@@ -1,4 +1,4 @@
-//! What shells and manuals know of the command.
+//! Completions of shells and the manual of the command.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

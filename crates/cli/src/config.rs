@@ -12,7 +12,7 @@ use crate::args::Args;
 pub(crate) struct Config {
     /// The text for the registry.
     pub(crate) registry: Option<String>,
-    /// What models cost.
+    /// The prices of models.
     pub(crate) prices: Option<Prices>,
 }
 
@@ -55,9 +55,9 @@ impl Config {
 /// A folder of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folder {
-    /// What the user writes.
+    /// The settings that the user writes.
     Config,
-    /// What the command keeps.
+    /// The data that the command keeps.
     #[cfg(feature = "chat")]
     Data,
 }

@@ -68,7 +68,7 @@ impl Content {
 
     fn field(&self, field: ContentField, value: Value) -> Option<(ContentField, Value)> {
         let Some(redact) = &self.redact else { return Some((field, value)) };
-        // What nobody could look at is not exported.
+        // Content that nobody could look at is not exported.
         let redacted = catch_unwind(AssertUnwindSafe(|| redact(field, value)));
         redacted.ok().flatten().map(|value| (field, value))
     }

@@ -58,7 +58,7 @@ impl Observer for Telemetry {
     }
 }
 
-/// How many documents had each outcome.
+/// The number of documents that had each outcome.
 fn documents(report: &RoutingReport) -> impl Iterator<Item = KeyValue> {
     let mut counts: BTreeMap<&'static str, i64> = BTreeMap::new();
     for decision in &report.decisions {

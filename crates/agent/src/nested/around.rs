@@ -23,7 +23,7 @@ pub(crate) struct Around {
     /// The number of runs that stand around this one.
     pub(crate) depth: u32,
     pub(crate) max_depth: u32,
-    /// Those who look on, for agents inside that nobody else looks on at.
+    /// The observers, for agents inside that nobody else looks on at.
     pub(crate) observers: Option<Arc<[Arc<dyn Observer>]>>,
     /// The run around this one shares its own.
     outer: Option<Arc<Around>>,

@@ -1,4 +1,4 @@
-//! Those who look on while agents run.
+//! Observers of agents while they run.
 
 mod guarded;
 mod observer;

@@ -94,7 +94,7 @@ impl Run {
         call
     }
 
-    /// How often people have changed the arguments of a call.
+    /// The number of times that people have changed the arguments of a call.
     pub(crate) fn edits(&self, call: &ToolCallId) -> usize {
         let of_call = self.held.iter().flat_map(|held| &held.approvals);
         let is_edit = |question: &&Question| {

@@ -38,7 +38,7 @@ pub(super) struct SeenCall {
     pub(super) id: ToolCallId,
     /// True if they changed its arguments.
     pub(super) is_changed: bool,
-    /// How often people had changed its arguments until then.
+    /// The number of times that people had changed its arguments until then.
     pub(super) edits: usize,
 }
 

@@ -42,7 +42,7 @@ impl Run {
         matches!(&self.phase, Phase::Calls(calls) if calls.first().is_some_and(|call| call.id == *id))
     }
 
-    /// How many calls the last reply made.
+    /// The number of calls that the last reply made.
     pub(crate) fn round_len(&self) -> usize {
         match &self.phase {
             Phase::Calls(calls) => calls.iter().filter(|call| !self.is_output(&call.name)).count(),

@@ -18,7 +18,7 @@ use crate::log::{Entry, EntryKind, Hooked, Key};
 /// The most characters of a session's title.
 const TITLE: usize = 80;
 
-/// How often an append is tried that others overtook.
+/// The number of times that an append is tried that others overtook.
 const TRIES: u32 = 16;
 
 /// The log of a run that stands in a session's store, where the conversation before it is not repeated.
@@ -33,7 +33,7 @@ pub(super) struct SessionJournal {
     notes_documents: bool,
 }
 
-/// What a run under way knows of its session.
+/// The knowledge that a run under way has of its session.
 pub(super) struct Turn {
     pub(super) lease: Arc<Lease>,
     /// The messages of the session when the run took the lease.

@@ -39,7 +39,7 @@ impl Session {
         &self.principal
     }
 
-    /// Whether it was there when it was opened.
+    /// Says whether it was there when it was opened.
     pub fn state(&self) -> SessionState {
         self.state
     }

@@ -14,13 +14,13 @@ use super::settings::{Busy, Settings};
 use super::store::{Cleared, Idle, SessionInfo, SessionStore};
 use crate::agent::Agent;
 
-/// How long a session lives that nobody uses.
+/// The time that a session lives that nobody uses.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
-/// How often expired sessions are deleted.
+/// The time between two deletions of expired sessions.
 const CLEANUP: Duration = Duration::from_secs(10 * 60);
-/// How long the lease of a session lasts without renewal.
+/// The time that the lease of a session lasts without renewal.
 const LEASE: Duration = Duration::from_secs(30);
-/// How many sessions are deleted at a time.
+/// The number of sessions that are deleted at a time.
 const BATCH: usize = 100;
 
 /// The sessions of an agent: conversations that go on over many runs, each of one principal. Cloning shares them.

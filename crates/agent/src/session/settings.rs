@@ -1,4 +1,4 @@
-//! What the sessions of an agent share.
+//! The settings that the sessions of an agent share.
 
 use std::sync::Arc;
 use std::time::Duration;

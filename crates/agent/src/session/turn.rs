@@ -27,7 +27,7 @@ use crate::outcome::{EndReason, Outcome};
 use crate::pace::Pace;
 use crate::run::Run;
 
-/// How often a run that waits looks whether another process has let the session go.
+/// The time after which a run that waits looks again whether another process has let the session go.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// A run that was closed because another one began.

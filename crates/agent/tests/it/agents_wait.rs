@@ -14,7 +14,7 @@ use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::sleep;
 
-// What nobody counts inside is guessed, and the run around has it in its own limit, in one go and resumed.
+// Usage that nobody counts inside is guessed, and the run around has it in its own limit, in one go and resumed.
 #[tokio::test]
 async fn guessed_tokens_of_an_agent_inside_count_against_the_limit_around_it() {
     let said = "word ".repeat(400);

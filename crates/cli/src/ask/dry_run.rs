@@ -1,4 +1,4 @@
-//! What a question would send first, without sending it.
+//! The request that a question would send first, without sending it.
 
 use std::sync::Arc;
 

@@ -80,7 +80,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     #[cfg(feature = "chat")]
     {
         wanted.documents = kept.as_ref().map(Kept::documents);
-        // What the session holds may be at addresses.
+        // Documents of the session may be at addresses.
         wanted.fetches |= kept.is_some();
     }
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;

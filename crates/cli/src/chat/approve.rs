@@ -1,4 +1,4 @@
-//! What a run asks the user in its middle.
+//! Questions of a run to the user in its middle.
 
 use std::io::IsTerminal;
 

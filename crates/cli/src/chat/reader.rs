@@ -20,7 +20,7 @@ use crate::show::style::Style;
 /// The lines of the history.
 const MAX_HISTORY: usize = 1_000;
 
-/// What the user did.
+/// The user's action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Said(String),

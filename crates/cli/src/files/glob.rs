@@ -70,7 +70,7 @@ impl Pattern {
             return false;
         }
         let names: Vec<&str> = path.split('/').collect();
-        // Whether the parts so far fit the first names, for each number of names.
+        // Says whether the parts so far fit the first names, for each number of names.
         let mut reached = vec![false; names.len() + 1];
         if let Some(first) = reached.first_mut() {
             *first = true;

@@ -1,4 +1,4 @@
-//! What becomes of documents, each told once.
+//! The fate of documents, each told once.
 
 use std::collections::{BTreeMap, HashSet};
 

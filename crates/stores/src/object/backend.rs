@@ -70,7 +70,7 @@ impl Backend {
         Ok(Some(if more.is_empty() { first } else { more.freeze() }))
     }
 
-    /// What the storage says of an object, as when it was written; `None` if there is none.
+    /// The facts that the storage tells of an object, as when it was written; `None` if there is none.
     pub(super) async fn head(&self, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
         match within(self.limit, self.objects.head(path)).await? {
             Ok(object) => Ok(Some(object)),

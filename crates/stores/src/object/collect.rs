@@ -23,7 +23,7 @@ const ABANDONED: Duration = Duration::from_secs(10 * 60);
 /// The least time that a collection may take to remove what it has marked.
 const REMOVAL: Duration = Duration::from_secs(5 * 60);
 
-/// What a collection has found and removed.
+/// The documents that a collection has found and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collected {

@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 const LIMIT: Duration = Duration::from_secs(30);
 /// The age at which a link is taken for one that its writer has made sure of.
 const SETTLED: Duration = Duration::from_secs(5 * 60);
-/// How often a put begins again because a collection has marked what it found.
+/// The number of times that a put begins again because a collection has marked what it found.
 const ATTEMPTS: usize = 8;
 /// Content that is hashed off the threads that drive futures.
 const WORTH_A_THREAD: usize = 1 << 20;

@@ -22,7 +22,7 @@ use object_store::{ClientConfigKey, ClientOptions};
 
 use super::documents::ObjectDocumentStore;
 
-/// How long each part of a request may take; the store's own limit ends the whole call.
+/// The time that each part of a request may take; the store's own limit ends the whole call.
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(60);
 /// Headers that nobody may see: tokens of a session and of a machine, and keys of customers.

@@ -22,11 +22,11 @@ use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.
 const MIGRATIONS: &[(&str, &str)] = &[("sessions", include_str!("migrations/0001_sessions.sql"))];
-/// How often a wait looks whether a notification was lost.
+/// The time after which a wait looks again whether a notification was lost.
 const POLL: Duration = Duration::from_secs(2);
 /// The connections of a process.
 const CONNECTIONS: u32 = 16;
-/// How long a call waits for a connection.
+/// The time that a call waits for a connection.
 const ACQUIRE: Duration = Duration::from_secs(20);
 
 /// Sessions in a PostgreSQL database, for any number of processes. Cloning shares it.

@@ -11,14 +11,14 @@ use tokio::time::Instant;
 /// The time that one call of a database may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long looks of a wait may fail one after the other.
+/// The time for which looks of a wait may fail one after the other.
 const FAILING: Duration = Duration::from_secs(60);
 
 /// A failure of a store behind SQL.
 pub(crate) enum SqlError {
     /// The database failed.
     Database(Error),
-    /// What it holds cannot be read.
+    /// Its content cannot be read.
     Unreadable(String),
     /// The caller gets this.
     Journal(JournalError),

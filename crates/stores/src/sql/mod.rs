@@ -1,4 +1,4 @@
-//! What SQLite and PostgreSQL have in common.
+//! The common ground of SQLite and PostgreSQL.
 
 pub(crate) mod error;
 pub(crate) mod left;

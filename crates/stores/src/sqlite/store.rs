@@ -22,9 +22,9 @@ use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.
 const MIGRATIONS: &[(&str, &str)] = &[("sessions", include_str!("migrations/0001_sessions.sql"))];
-/// How often a wait looks whether another process has written.
+/// The time after which a wait looks again whether another process has written.
 const POLL: Duration = Duration::from_millis(200);
-/// How long a write waits for that of another process.
+/// The time that a write waits for that of another process.
 const BUSY: Duration = Duration::from_secs(5);
 /// The connections that read.
 const READERS: u32 = 4;
