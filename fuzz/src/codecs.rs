@@ -41,7 +41,7 @@ pub fn sse(data: &[u8]) {
     }
 }
 
-/// What a reply says: text, names and arguments of calls, the end, and whether it failed.
+/// The contents of a reply: text, names and arguments of calls, the end, and whether it failed.
 type Said = (String, Vec<(String, String)>, Option<String>, bool);
 
 fn said(replay: &Replay) -> Said {
@@ -63,7 +63,7 @@ fn reply(codec: &dyn Codec, content_type: &'static str, data: &[u8]) {
     };
     let whole = read(vec![data.clone()]);
     let cut = read(chunked(&data, data.len() as u64));
-    // What came before an error may be more or less of it.
+    // The part before an error may be longer or shorter.
     if !whole.3 && !cut.3 {
         assert_eq!(whole, cut, "a reply depends on how it was cut");
     } else {

@@ -1,4 +1,4 @@
-//! What takes input from anybody, fed by libFuzzer. The environment names the target; `cargo xtask fuzz` runs it.
+//! The readers of input from anybody, fed by libFuzzer. The environment names the target; `cargo xtask fuzz` runs it.
 //!
 //! A target panics where a promise is broken: that nothing that comes from outside panics is promised of all.
 

@@ -1,4 +1,4 @@
-//! What is stored and read again, perhaps by another version, perhaps damaged.
+//! Data that is stored and read again, perhaps by another version, perhaps damaged.
 
 use attache_agent::{Entry, Run};
 use attache_core::Conversation;

@@ -1,4 +1,4 @@
-//! What fuzzing starts from: recordings of real providers and documents that are committed.
+//! The seeds of fuzzing: recordings of real providers and documents that are committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What models and tools write: arguments against schemas, trees with documents, documents themselves.
+//! The writings of models and tools: arguments against schemas, trees with documents, documents themselves.
 
 use attache_core::{ContentTree, Document, DocumentId};
 use attache_schema::{Schema, Subset, strict};
@@ -22,7 +22,7 @@ pub fn schema(data: &[u8]) {
     }
     for subset in [Subset::OpenAi, Subset::Anthropic] {
         if let Ok(strict) = strict(&schema, subset) {
-            // What comes back need not be of the schema; it must be read or refused.
+            // The value that comes back need not be of the schema; it must be read or refused.
             let _ = strict.restore(value.clone());
         }
     }

@@ -139,7 +139,7 @@ fn append(messages: &[Arc<Message>]) -> usize {
                     serde_json::to_writer(&mut buffer, &result.tree.model_text()).unwrap();
                     buffer.extend_from_slice(b"},");
                 }
-                // What is sent at this step is what is there; nobody copies it.
+                // The request of this step is the history as it is; nobody copies it.
                 sent += black_box(buffer.len());
             }
             _ => buffer.extend_from_slice(br#"{"role":"user","content":"Go on."},"#),

@@ -30,6 +30,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/streaming.md")]
     struct Streaming;
 
+    #[doc = include_str!("../../docs/guide/a2a.md")]
+    struct A2a;
+
     #[doc = include_str!("../../docs/guide/structured.md")]
     struct Structured;
 
@@ -63,8 +66,19 @@ mod pages {
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
 
+    #[doc = include_str!("../../docs/guide/local-tools.md")]
+    struct LocalTools;
+    #[doc = include_str!("../../docs/guide/configuration.md")]
+    struct Configuration;
+
+    #[doc = include_str!("../../docs/guide/mcp-server.md")]
+    struct McpService;
+
     #[doc = include_str!("../../docs/guide/sessions.md")]
     struct Sessions;
+
+    #[doc = include_str!("../../docs/guide/server.md")]
+    struct AServer;
 
     #[doc = include_str!("../../docs/guide/stores.md")]
     struct Stores;

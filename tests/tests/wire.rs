@@ -135,7 +135,7 @@ fn every_document_arrives() {
                     Outcome::Text => {
                         let text = String::from_utf8(bytes.to_vec()).unwrap();
                         let holds = |text: &str| body.contains(json!(text).to_string().trim_matches('"'));
-                        // What is to be cited comes in paragraphs.
+                        // A text that is to be cited comes in paragraphs.
                         let is_cited =
                             scenario.routing.citations && text.split("\n\n").all(|one| holds(one.trim()));
                         assert!(is_cited || holds(text.trim_end()), "{context}: {decision:?}");

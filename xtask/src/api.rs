@@ -18,7 +18,9 @@ const FOLDER: &str = "docs/api";
 /// writes new lists.
 pub(crate) fn run(accept: bool, only: &[&str]) -> Result<(), Failure> {
     let packages = workspace::libraries(only)?;
-    document(&packages)?;
+    // Nobody else documents those that are not published.
+    let inner = if only.is_empty() { workspace::inner_libraries()? } else { Vec::new() };
+    document(packages.iter().chain(&inner))?;
     let mut problems = Vec::new();
     let mut exceptions = lint::Exceptions::read(&root().join(FOLDER).join("exceptions.txt"))?;
     for package in &packages {
@@ -49,13 +51,12 @@ pub(crate) fn run(accept: bool, only: &[&str]) -> Result<(), Failure> {
     Err(format!("{shown}\n{} problems; `cargo xtask api --accept` takes changes of lists", problems.len()))
 }
 
-/// Lets rustdoc write what it knows of these packages.
-fn document(packages: &[Package]) -> Result<(), Failure> {
+/// Lets rustdoc write what it knows of these packages. It refuses broken links, as it does where it writes pages.
+fn document<'p>(packages: impl IntoIterator<Item = &'p Package>) -> Result<(), Failure> {
     let mut arguments = vec!["doc", "--no-deps", "--lib", "--all-features"];
-    arguments.extend(packages.iter().flat_map(|package| ["-p", package.name.as_str()]));
+    arguments.extend(packages.into_iter().flat_map(|package| ["-p", package.name.as_str()]));
     let mut variables = Role::Rustdoc.variables()?;
-    // Broken links are for the stage `docs`.
-    let flags = "-Z unstable-options --output-format json --cap-lints allow";
+    let flags = "-Z unstable-options --output-format json -D warnings";
     variables.push(("RUSTDOCFLAGS".to_owned(), flags.to_owned()));
     run_with("cargo", &arguments, &variables)
 }

@@ -1,10 +1,15 @@
 //! Everything that CI runs, in the order in which it fails soonest.
 
+use std::env;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::docs as pages;
-use crate::shell::{Failure, report, root, run as command, run_with};
-use crate::{api, environment, gate, suite, tidy};
+use crate::shell::{Failure, report, root, run as command, run_with, target};
+use crate::{api, counterparts, environment, gate, suite, tidy};
 
 /// The crates that a team may pick alone.
 const ALONE: &[&str] = &[
@@ -26,7 +31,10 @@ const ALONE: &[&str] = &[
     "attache-tools",
     "attache-mcp",
     "attache-http-tools",
+    "attache-a2a",
+    "attache-config",
     "attache-otel",
+    "attache-server",
     "attache-testkit",
 ];
 
@@ -46,10 +54,18 @@ const FEATURES: &[&str] = &[
     "object",
     "s3",
     "tools",
+    "files",
+    "calculator",
+    "time",
     "http-tools",
     "yaml",
     "mcp",
+    "a2a",
+    "a2a-server",
+    "config",
+    "mcp-server",
     "otel",
+    "server",
     "macros",
     "openai",
     "anthropic",
@@ -60,33 +76,100 @@ const FEATURES: &[&str] = &[
     "convert",
 ];
 
-/// A stage's name, and what it does.
-type Stage = (&'static str, fn() -> Result<(), Failure>);
+/// A stage: its name, the seconds of processor time that it may take on an empty target folder, and its work.
+type Stage = (&'static str, u64, fn() -> Result<(), Failure>);
 
-const STAGES: [Stage; 8] = [
-    ("tidy", || tidy::run(&root())),
-    ("fmt", fmt),
-    ("lint", lint),
-    ("crates", crates),
-    ("docs", docs),
-    ("api", || api::run(false, &[])),
-    ("gate", || gate::gate(None)),
-    ("test", test),
+/// The checks, which build no test. They run beside the build of the tests.
+const CHECKS: [Stage; 7] = [
+    ("tidy", 30, || tidy::run(&root())),
+    ("fmt", 10, fmt),
+    ("lint", 550, lint),
+    ("crates", 600, crates),
+    ("docs", 20, pages::check),
+    ("api", 150, || api::run(false, &[])),
+    ("gate", 510, || gate::gate(None)),
 ];
 
-/// Runs these stages in their order, or all of them.
+const TEST: Stage = ("test", 2_200, test);
+
+/// The checks that find little and take long.
+const NIGHTLY: Stage = ("nightly", 900, nightly);
+
+/// Runs these stages in their order, or all but the nightly one.
 pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {
-    if let Some(unknown) = only.iter().find(|name| !STAGES.iter().any(|(known, _)| known == *name)) {
+    let stages: Vec<Stage> = CHECKS.into_iter().chain([TEST, NIGHTLY]).collect();
+    if let Some(unknown) = only.iter().find(|name| !stages.iter().any(|(known, ..)| known == *name)) {
         return Err(format!("there is no stage {unknown}"));
     }
     // The crates that a later stage needs, so that the last one can do without a network. The gate installs its tools.
     command("cargo", &["fetch", "--locked"])?;
-    for (name, stage) in STAGES.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
-        let started = Instant::now();
-        stage()?;
-        report(&format!("stage {name}: {} s", started.elapsed().as_secs()));
+    if only.is_empty() {
+        return all();
     }
+    stages.into_iter().filter(|(name, ..)| only.contains(name)).try_for_each(timed)
+}
+
+/// The checks and the build of the tests side by side, each in a target folder of its own, since two programs of cargo
+/// wait for one another in one. One of them alone leaves processors idle: crates wait for crates. Then the tests.
+fn all() -> Result<(), Failure> {
+    let build = Ahead::start()?;
+    let names = CHECKS.map(|(name, ..)| name);
+    let program = env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let folder = ("CARGO_TARGET_DIR".to_owned(), target().join("checks").display().to_string());
+    let checked = run_with(&program.display().to_string(), &[&["ci"], &names[..]].concat(), &[folder]);
+    build.end(checked)?;
+    timed(TEST)
+}
+
+/// Runs a stage, and says how long it took.
+fn timed((name, budget, stage): Stage) -> Result<(), Failure> {
+    let (started, before) = (Instant::now(), processor_seconds());
+    stage()?;
+    let (seconds, used) = (started.elapsed().as_secs(), processor_seconds().saturating_sub(before));
+    let over = if used > budget { ", which is too much" } else { "" };
+    report(&format!("stage {name}: {seconds} s, {used} of {budget} s on processors{over}"));
     Ok(())
+}
+
+/// The seconds on processors of all programs that this one has waited for, where the system tells.
+fn processor_seconds() -> u64 {
+    let told = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program stands in brackets and may have blanks.
+    let fields = told.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() / 100
+}
+
+/// Work that goes on beside the checks: the tests are built, and the programs of others that they need are installed.
+struct Ahead {
+    cargo: Child,
+    counterparts: JoinHandle<Result<(), Failure>>,
+    log: PathBuf,
+}
+
+impl Ahead {
+    fn start() -> Result<Self, Failure> {
+        let log = target().join("build.log");
+        let opened = fs::create_dir_all(target()).and_then(|()| File::create(&log));
+        let file = opened.map_err(|error| format!("{} cannot be written: {error}", log.display()))?;
+        report(&format!("the tests are built beside the checks: {}", log.display()));
+        let cargo = suite::build().stdin(Stdio::null()).stderr(file).spawn();
+        let cargo = cargo.map_err(|error| format!("cargo cannot be started: {error}"))?;
+        Ok(Self { cargo, counterparts: thread::spawn(counterparts::install), log })
+    }
+
+    /// Waits for both, unless the checks have failed.
+    fn end(mut self, checked: Result<(), Failure>) -> Result<(), Failure> {
+        if checked.is_err() {
+            let _ = self.cargo.kill();
+            return checked;
+        }
+        let status = self.cargo.wait().map_err(|error| format!("cargo: {error}"))?;
+        if !status.success() {
+            return Err(fs::read_to_string(&self.log).unwrap_or_default() + "the tests cannot be built");
+        }
+        // A panic of it is its failure.
+        self.counterparts.join().unwrap_or_else(|_| Err("the counterparts cannot be installed".to_owned()))
+    }
 }
 
 /// The crate of fuzzing is a workspace of its own.
@@ -99,11 +182,10 @@ fn lint() -> Result<(), Failure> {
     command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// Each crate and each feature builds without the others, and each crate's tests do without the workspace's.
+/// Each crate and each feature builds without the others.
 fn crates() -> Result<(), Failure> {
     for package in ALONE {
         command("cargo", &["check", "-p", package])?;
-        command("cargo", &["check", "-p", package, "--tests"])?;
     }
     for provider in PROVIDERS {
         command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
@@ -118,7 +200,7 @@ fn crates() -> Result<(), Failure> {
         )?;
     }
     // Tools that register themselves do so as well in a program that is optimised as a whole.
-    command("cargo", &["test", "-p", "attache-macros", "--test", "discovery", "--profile", "whole"])?;
+    command("cargo", &["test", "-p", "attache-linked-stock", "--test", "discovery", "--profile", "whole"])?;
     command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
     for feature in FEATURES {
         command("cargo", &["check", "-p", "attache", "--no-default-features", "--features", feature])?;
@@ -126,8 +208,12 @@ fn crates() -> Result<(), Failure> {
     Ok(())
 }
 
-fn docs() -> Result<(), Failure> {
-    pages::check()?;
+/// Each crate's tests build without the workspace's, whose features may hide that one is missing; and the documentation of
+/// programs, which nobody but us reads.
+fn nightly() -> Result<(), Failure> {
+    for package in ALONE {
+        command("cargo", &["check", "-p", package, "--tests"])?;
+    }
     let strict = [("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned())];
     run_with("cargo", &["doc", "--workspace", "--no-deps"], &strict)
 }

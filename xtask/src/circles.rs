@@ -50,7 +50,7 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>, Failure> {
 /// The `src` folders of the workspace.
 fn sources(root: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = vec![root.join("xtask/src"), root.join("tests/src")];
-    for folder in ["crates", "crates/providers", "tests"] {
+    for folder in ["crates", "crates/gateways", "crates/providers", "tests"] {
         for entry in entries(&root.join(folder))? {
             if entry.join("Cargo.toml").is_file() && entry.join("src").is_dir() {
                 found.push(entry.join("src"));

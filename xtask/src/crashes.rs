@@ -3,7 +3,8 @@
 use crate::shell::{Failure, run_with};
 
 /// The stores, each with a part of the name of its test.
-const STORES: [(&str, &str); 1] = [("file", "over_files")];
+const STORES: [(&str, &str); 3] =
+    [("file", "over_files"), ("sqlite", "over_sqlite"), ("postgres", "over_postgres")];
 
 /// The kills where no number is given, as many as the test suite has over all stores.
 const KILLS: u64 = 300;

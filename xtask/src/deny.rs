@@ -1,4 +1,4 @@
-//! What we depend on, held to `deny.toml` by cargo-deny: known vulnerabilities, licences, duplicates, sources.
+//! Our dependencies, held to `deny.toml` by cargo-deny: known vulnerabilities, licences, duplicates, sources.
 
 use crate::shell::{Failure, report, root, run};
 use crate::tools;

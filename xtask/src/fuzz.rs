@@ -11,7 +11,7 @@ use crate::shell::{Failure, output, root, run_with, target};
 /// How long each target is fuzzed unless it is said, in seconds.
 const SECONDS: &str = "60";
 
-/// What the compiler adds, so that libFuzzer sees which code ran and what was compared with what.
+/// The flags of the compiler, so that libFuzzer sees which code ran and what was compared with what.
 const FLAGS: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     run_with(&program, &[], &variable)?;
     let mut failures = Vec::new();
     for target in targets {
-        // What fuzzing finds is kept for the next time; what it starts from is made anew.
+        // Findings of fuzzing are kept for the next time; its seeds are made anew.
         let corpus = folder.join("corpus").join(target);
         let found = folder.join("found").join(target);
         for folder in [&corpus, &found] {

@@ -15,9 +15,11 @@ mod fuzz;
 mod gate;
 mod house;
 mod mutants;
+mod programs;
 mod release;
 mod scaffold;
 mod semver;
+mod sentences;
 mod shell;
 mod snapshots;
 mod stand_in;
@@ -71,12 +73,12 @@ cargo xtask TASK
   new-provider --try    one in a workspace of its own, and its tests (minutes, nightly)
   release --dry-run     what must be so before the crates are published, and the order in which they are
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
-                        test
+                        test; and nightly, which is in none but itself: each crate's tests built alone
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    if let Some(done) = stand_in::run(&arguments) {
+    if let Some(done) = programs::write_down(&arguments).or_else(|| stand_in::run(&arguments)) {
         return done;
     }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What must be so before the crates are published, and the order in which they are.
+//! The conditions that hold before the crates are published, and the order in which they are.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ pub(crate) fn dry_run() -> Result<(), Failure> {
 /// A field of a manifest, and how it is read.
 type Field = (&'static str, fn(&Package) -> Option<&String>);
 
-/// What a registry, or its reader, asks of a package.
+/// The demands of a registry, or its reader, on a package.
 const FIELDS: [Field; 4] = [
     ("description", |package| package.description.as_ref()),
     ("license", |package| package.license.as_ref()),

@@ -1,5 +1,5 @@
 //! A new provider crate: a copy of the worked example of the guide under another name, with a recording of its own.
-//! What is copied is built and tested with every change, so a scaffold is never older than the code around it.
+//! The code that is copied is built and tested with every change, so a scaffold is never older than the code around it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

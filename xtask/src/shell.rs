@@ -59,7 +59,7 @@ pub(crate) fn run_with(
     if status.success() { Ok(()) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
 }
 
-/// What a program writes; what it says of itself goes to the terminal.
+/// The output of a program; its errors go to the terminal.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String, Failure> {
     let mut command = command(program, arguments);
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();

@@ -4,11 +4,19 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::shell::{Failure, output, report, run_with};
-use crate::{counterparts, snapshots};
+use crate::shell::{Failure, command, output, report, run_with};
+use crate::{counterparts, programs, snapshots};
+
+/// The arguments by which cargo runs the tests, doc tests apart. The whole workspace, so that nothing is built with other features later.
+const PROGRAMS: [&str; 5] = ["test", "--workspace", "--lib", "--bins", "--tests"];
+
+/// Builds them, and the examples, which tests start. Where examples are named, cargo makes tests of them.
+pub(crate) fn build() -> Command {
+    command("cargo", &["test", "--workspace", "--no-run"])
+}
 
 /// Tests against what is not ours: servers and SDKs in Python and JavaScript. They are ignored unless they are asked for.
-const COUNTERPARTS: [&str; 4] = ["llamacpp", "mcp", "official_types", "s3"];
+const COUNTERPARTS: [&str; 5] = ["a2a", "llamacpp", "mcp", "official_types", "s3"];
 
 /// Every test of the workspace, with `variables` set. Snapshots are compared, and each is one that a test compares.
 pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {
@@ -18,8 +26,10 @@ pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {
     let mut variables = variables.to_vec();
     let settings = [("INSTA_UPDATE", "no"), ("INSTA_SNAPSHOT_REFERENCES_FILE", referenced.as_str())];
     variables.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    run_with("cargo", &["test", "--workspace"], &variables)?;
-    // The whole workspace again, so that nothing is built with other features.
+    run_with("cargo", &["test", "--workspace", "--no-run"], &variables)?;
+    programs::run(&PROGRAMS, &variables)?;
+    run_with("cargo", &["test", "--workspace", "--doc"], &variables)?;
+    // The whole workspace again, as above.
     let mut real = vec!["test", "--workspace"];
     real.extend(COUNTERPARTS.iter().flat_map(|name| ["--test", name]));
     real.extend(["--", "--ignored"]);

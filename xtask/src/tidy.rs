@@ -1,10 +1,10 @@
-//! What no compiler checks.
+//! Checks that no compiler makes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Failure;
-use crate::{circles, citations, house};
+use crate::{circles, citations, house, sentences};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
@@ -32,10 +32,18 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
                 problems.push(format!("{shown} holds {word}"));
             }
         }
+        problems.extend(told(&shown, sentences::of_source(&text)));
         if file.parent().is_some_and(|folder| folder.ends_with("tests")) {
             problems.extend(by_feature(&text).map(|line| {
                 format!("{shown} is empty where a feature is off, and passes: {line} (turn it on for tests)")
             }));
+        }
+    }
+    for folder in ["docs/guide", "docs/adr"] {
+        for page in pages(&root.join(folder))? {
+            let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+            let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
+            problems.extend(told(&shown, sentences::of_page(&text)));
         }
     }
     let facade = root.join("crates/attache/src/lib.rs");
@@ -45,6 +53,19 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     problems.extend(circles::problems(root)?);
     problems.extend(house::problems()?);
     if problems.is_empty() { Ok(()) } else { Err(format!("tidy found:\n  {}", problems.join("\n  "))) }
+}
+
+fn told(shown: &str, sentences: Vec<(usize, String)>) -> impl Iterator<Item = String> {
+    sentences.into_iter().map(move |(line, sentence)| {
+        format!("{shown}:{line}: a sentence begins with a bare question word: {sentence}")
+    })
+}
+
+/// The pages in a folder.
+fn pages(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect())
 }
 
 /// Lines that define something, in a file that should gather what others define.

@@ -10,7 +10,7 @@ use crate::shell::{Failure, run, run_with, target};
 pub(crate) fn installed(package: &str, version: &str) -> Result<PathBuf, Failure> {
     let folder = target().join("tools");
     let program = folder.join("bin").join(package);
-    // What cargo writes down of what it installed.
+    // Cargo's own list of the programs that it installed.
     let known = fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default();
     if !program.exists() || !known.contains(&format!("\"{package} {version} (")) {
         let folder = folder.display().to_string();

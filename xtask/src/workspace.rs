@@ -41,6 +41,13 @@ pub(crate) fn libraries(only: &[&str]) -> Result<Vec<Package>, Failure> {
     Ok(packages)
 }
 
+/// Libraries that only the workspace itself uses.
+pub(crate) fn inner_libraries() -> Result<Vec<Package>, Failure> {
+    let mut packages = packages()?;
+    packages.retain(|package| !package.is_published && package.has_library);
+    Ok(packages)
+}
+
 fn package(value: &Value) -> Package {
     let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let kinds = list(value, "targets").flat_map(|target| list(target, "kind"));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, Tool, ToolChoice, ToolError,
-    ToolHandler, ToolOutput, ToolSpec,
+    ConversationDocuments, Converter, DocumentStore, Extensions, Fetcher, Message, ModelHandle,
+    ModelSettings, Tool, ToolChoice, ToolError, ToolHandler, ToolOutput, ToolSpec,
 };
 use attache_documents::RouteOptions;
 
@@ -18,6 +18,7 @@ use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::manual::ToolManager;
 use crate::memory::look::Memory;
+use crate::nobody::nobody;
 use crate::observe::Observer;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
@@ -103,13 +104,24 @@ impl Agent {
         }
     }
 
+    /// Starts building an agent that is never asked: its [tools](Self::tool_manager), and the policy that stands before
+    /// them. Its runs fail.
+    pub fn without_model() -> AgentBuilder {
+        Self::builder(nobody())
+    }
+
+    /// The documents of messages of its runs, of which those that are not in memory are read from its store.
+    pub fn documents_of(&self, messages: &[Arc<Message>]) -> ConversationDocuments {
+        ConversationDocuments::of(messages).with_store(self.store())
+    }
+
     /// The model.
     pub fn model(&self) -> &ModelHandle {
         &self.0.model
     }
 
-    /// What is known of the tools that need not be asked for: what the model's dialect cannot say of their schemas, and
-    /// what becomes of the documents that they declare.
+    /// The facts about the tools that need not be asked for: the parts of their schemas that the model's dialect cannot
+    /// say, and the fate of the documents that they declare.
     pub fn preflight(&self) -> &Preflight {
         &self.0.known.preflight
     }
@@ -117,7 +129,7 @@ impl Agent {
     /// The same for all tools, those of families included, which are listed now.
     ///
     /// # Errors
-    /// [`ToolsError`] if the tools cannot be offered. What a family alone cannot offer is said in the report.
+    /// [`ToolsError`] if the tools cannot be offered. Tools that a family alone cannot offer are said in the report.
     pub async fn preflight_all(&self) -> Result<Preflight, ToolsError> {
         Ok(self.0.toolbox().await?.0.preflight.clone())
     }
@@ -134,11 +146,6 @@ impl Agent {
     /// The parts that it is made of.
     pub(crate) fn setup(&self) -> &Arc<Setup> {
         &self.0
-    }
-
-    /// The store that keeps its documents.
-    pub(crate) fn store(&self) -> Arc<dyn DocumentStore> {
-        Arc::clone(&self.0.store)
     }
 
     /// A run over an input. It is lazy: nothing happens until it is polled. It cannot be resumed; see
@@ -517,7 +524,7 @@ impl AgentBuilder {
     /// Sets who fetches documents from their addresses. Nobody by default: then the model reads that they are not
     /// fetched. Tools return addresses too, so use one with guards, such as `GuardedFetcher` of `attache-transport`.
     ///
-    /// What was fetched is put into the store, so that a run fetches it once, and so does whoever resumes the run.
+    /// A fetched document is put into the store, so that a run fetches it once, and so does whoever resumes the run.
     pub fn fetcher(mut self, fetcher: impl Fetcher + 'static) -> Self {
         self.inner.fetcher = Some(Arc::new(GuardedFetcher(fetcher)));
         self
@@ -547,7 +554,7 @@ impl AgentBuilder {
     ///
     /// A model that cites documents itself (`citations` in the table of models: Claude at Anthropic and Bedrock) is told to,
     /// unless the run asks for a typed answer; [`ModelSettings::with_citations(false)`](ModelSettings::with_citations)
-    /// leaves it to matching. What it cites is told while the reply comes.
+    /// leaves it to matching. Its citations are told while the reply comes.
     ///
     /// The check is done once, when the run ends, and recorded with the end. Documents that the model is shown as they are, such
     /// as a PDF, are read by the [converters](Self::converter); without one for them, figures are left unchecked.
@@ -561,8 +568,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// [`BuildError`] if two tools have one name, if the model cannot be offered one of them, or if a limit is zero.
-    /// Families of tools are listed, and checked, when a run first needs them. What is known of the others stands in
-    /// [`Agent::preflight`], and is told once as a warning of `tracing`.
+    /// Families of tools are listed, and checked, when a run first needs them. The facts about the others stand in
+    /// [`Agent::preflight`], and are told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
         inner.cite_natively();

@@ -18,7 +18,7 @@ use crate::outcome::{EndReason, RunError};
 use crate::tools::Tools;
 use crate::window::MessageWindow;
 
-/// What comes out of a chat loop.
+/// An event of a chat loop.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LoopEvent {
@@ -40,12 +40,12 @@ pub enum LoopEvent {
         /// The calls of the reply that wait for the caller, in order. A call of a tool that was not offered is answered
         /// by the loop.
         calls: Vec<ToolCall>,
-        /// What the model said beside them.
+        /// The model's text beside them.
         content: String,
     },
     /// All calls were answered; the model is asked again.
     ToolResultsReceived {
-        /// How many results there were.
+        /// The number of results.
         count: usize,
     },
     /// The end.
@@ -62,7 +62,7 @@ pub struct LoopEnd {
     pub finish_reason: FinishReason,
     /// Why the loop ended.
     pub reason: EndReason,
-    /// What all replies cost.
+    /// The usage of all replies.
     pub usage: Usage,
     /// All calls made, in order.
     pub calls: Vec<ToolCall>,

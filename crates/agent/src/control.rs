@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// True if a message interrupts the calls under way.
     is_interrupting: AtomicBool,
-    /// Whether `state.cancelled` is set, for a look at each delta.
+    /// True if `state.cancelled` is set, for a look at each delta.
     is_cancelled: AtomicBool,
     cancelled: Notify,
     place: Place,
@@ -376,8 +376,8 @@ impl Control {
     }
 
     /// Puts a message into the inbox: the model reads it at its next call, after the results of calls under way. An
-    /// answer does not end the run while one waits, unless it was the last call that the limits allow. What the run
-    /// does not read any more, however it ends, stands in [`Outcome::unread`](crate::Outcome::unread).
+    /// answer does not end the run while one waits, unless it was the last call that the limits allow. Messages that
+    /// the run does not read any more, however it ends, stand in [`Outcome::unread`](crate::Outcome::unread).
     ///
     /// # Errors
     /// [`SubmitError::ChatLoopClosed`] after the end or a cancellation, [`SubmitError::InboxFull`] when nobody takes what is there.

@@ -80,7 +80,11 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
     }
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
     let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));
-    let stands = in_time(journal.deliver(entry.clone())).await.map_err(SubmitError::Journal)?;
+    let stands = in_time(journal.deliver(entry.clone())).await.map_err(|error| match error {
+        // Another run of the session is about to close this one.
+        JournalError::Fenced => SubmitError::NotYet { id: id.clone() },
+        error => SubmitError::Journal(error),
+    })?;
     match stands.kind == entry.kind {
         true => Ok(()),
         false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),

@@ -1,4 +1,4 @@
-//! What happens during a run, as it happens.
+//! The events of a run, as they happen.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Event {
     pub seq: u64,
     /// The step of the run that it belongs to; 0 before the first.
     pub step: u32,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
@@ -37,7 +37,7 @@ pub enum EventKind {
     HistoryRepaired(Vec<Repair>),
     /// The window left messages out of what the model sees.
     WindowMoved {
-        /// How many messages left now.
+        /// The number of messages that left now.
         evicted: usize,
     },
     /// The memory put a summary in the place of what is old, or cleared old results.
@@ -94,7 +94,7 @@ pub enum EventKind {
     ToolCallsRequested {
         /// The calls, in call order.
         calls: Vec<ToolCall>,
-        /// What it said beside them.
+        /// Its text beside them.
         content: String,
     },
     /// A tool starts to run.
@@ -122,14 +122,14 @@ pub enum EventKind {
     },
     /// All calls of the step have results.
     ToolResultsReceived {
-        /// How many.
+        /// The number.
         count: usize,
     },
     /// A reply came to its end.
     StepFinished {
-        /// Why the model stopped.
+        /// The reason for which the model stopped.
         finish_reason: FinishReason,
-        /// What the step cost.
+        /// The usage of the step.
         usage: Usage,
         /// The head of the provider's answer: the id of the request, and what is left of the rate limits. `None` where
         /// the model is not behind HTTP.
@@ -149,8 +149,8 @@ pub enum EventKind {
         /// A line for people.
         message: String,
     },
-    /// The answer rests on this passage, where the agent checks its answers. What the provider cites is told with its
-    /// reply, as the provider says it; what is found by matching comes before the end.
+    /// The answer rests on this passage, where the agent checks its answers. Citations of the provider are told with
+    /// its reply, as the provider says them; those that are found by matching come before the end.
     Source(Box<Citation>),
     /// The run ended.
     Finished(Result<Box<Outcome>, RunError>),

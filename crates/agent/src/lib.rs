@@ -28,11 +28,13 @@ mod log;
 mod manual;
 mod memory;
 mod nested;
+mod nobody;
 mod observe;
 mod options;
 mod outcome;
 mod output;
 mod pace;
+mod parts;
 mod preflight;
 mod price;
 mod run;
@@ -63,7 +65,7 @@ pub use log::{
     Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
     SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
-pub use manual::{Round, ToolManager};
+pub use manual::{Judgement, Round, ToolManager};
 pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
     TokenCounter, TokenWindow,
@@ -80,8 +82,9 @@ pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run};
 pub use session::{
-    Append, Beginning, Busy, Cleared, Idle, MemorySessions, OpenSession, Opened, RunInfo, Session,
-    SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions, StoredRun, Take,
+    Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened, RunInfo,
+    Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions, StoredRun, Take,
+    words_of_entry, words_of_message,
 };
 pub use store::MemoryDocumentStore;
 pub use summary::{RunSummary, ToolSummary};

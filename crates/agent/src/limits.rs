@@ -1,4 +1,4 @@
-//! What bounds a run.
+//! The bounds of a run.
 
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ pub enum HistoryPolicy {
 pub(crate) struct Timing {
     /// How long a tool may take that sets no timeout of its own. 60 s by default.
     pub(crate) tool_timeout: Duration,
-    /// How many calls of one reply run at once. 8 by default.
+    /// The most calls of one reply that run at once. 8 by default.
     pub(crate) parallel_calls: usize,
     /// How long the whole run may take; unlimited by default.
     pub(crate) deadline: Option<Duration>,

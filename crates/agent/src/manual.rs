@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
+    AssistantMessage, AssistantPart, Deferred, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
     ToolResultsMessage, ToolSet, ToolSpec,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 
-use crate::approval::{Verdict, judged};
+use crate::approval::{Ask, Verdict, judged};
 use crate::pace::{LONGEST, Pace};
 use crate::setup::Setup;
-use crate::tools::{Invocation, Ready, RefusalReason, Resolved, Toolbox, ToolsError, Work, invoke};
+use crate::tools::{Executor, Invocation, Ready, RefusalReason, Resolved, Toolbox, ToolsError, Work, invoke};
 
 /// The tools of an agent, for a program that asks the model itself and has calls answered by hand. The history of its
 /// loop is that of the agent's.
@@ -64,6 +64,20 @@ pub struct Round {
     pub pending: Vec<ToolCall>,
     /// The answer, if all tools of the round return it directly and none failed.
     pub answer: Option<String>,
+}
+
+/// The fate of a call, before anything runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Judgement {
+    /// It may run.
+    Run,
+    /// Somebody has to approve it.
+    Ask(Ask),
+    /// It does not run, and this is its result.
+    Refused(Box<ToolResult>),
+    /// The caller answers it.
+    External,
 }
 
 impl Round {
@@ -124,41 +138,26 @@ impl ToolManager {
         let calls: Vec<ToolCall> = reply.tool_calls().cloned().collect();
         let mut round =
             Round { reply, results: Vec::with_capacity(calls.len()), pending: Vec::new(), answer: None };
-        let mut under_way = FuturesOrdered::new();
+        let mut under_way = FuturesOrdered::<Running>::new();
         for call in calls {
-            let entry = match self.toolbox.resolve(&call.name) {
-                Resolved::Tool(entry) | Resolved::External(entry) => entry,
-                Resolved::Waiting(text) | Resolved::Unknown(text) => {
-                    under_way.push_back(self.refused(&call, None, RefusalReason::UnknownTool, &text));
+            let (ready, ask) = match self.looked_at(&call, &base).await {
+                Ok(looked_at) => looked_at,
+                Err(refused) => {
+                    under_way.push_back(Box::pin(std::future::ready(*refused)));
                     continue;
                 }
             };
-            let tool = Some(&*entry.spec);
-            let ready = match entry.ready(&call.arguments) {
-                Ok(ready) => ready,
-                Err(text) => {
-                    under_way.push_back(self.refused(&call, tool, RefusalReason::Arguments, &text));
-                    continue;
-                }
-            };
-            let principal = base.principal.as_deref();
-            let run_id = base.run_id.as_deref().unwrap_or_default();
-            let text =
-                match judged(self.setup.approval.as_deref(), &call, &ready, run_id, principal, None).await {
-                    Verdict::Run => None,
-                    Verdict::Deny(text) => Some(text),
-                    Verdict::Ask(_) => Some("it needs an approval, and nobody can give it here".to_owned()),
-                };
-            if let Some(text) = text {
-                let text = format!("not executed: {text}");
-                under_way.push_back(self.refused(&call, tool, RefusalReason::Denied, &text));
+            if ask.is_some() {
+                let text = "not executed: it needs an approval, and nobody can give it here";
+                let refused = self.refused(&call, Some(&ready.spec), RefusalReason::Denied, text);
+                under_way.push_back(Box::pin(std::future::ready(*refused)));
                 continue;
             }
             if let Work::External = ready.work {
                 round.pending.push(call);
                 continue;
             }
-            let is_sequential = entry.spec.metadata.sequential;
+            let is_sequential = ready.spec.metadata.sequential;
             while under_way.len() >= self.setup.timing.parallel_calls
                 || (is_sequential && !under_way.is_empty())
             {
@@ -183,20 +182,96 @@ impl ToolManager {
         round
     }
 
+    /// The tools of the set with their metadata, in its order, without those that the caller answers.
+    pub fn specs(&self) -> impl Iterator<Item = (&str, &ToolSpec)> {
+        self.toolbox.set.iter().filter_map(|(wire, definition)| {
+            let entry = self.toolbox.entries.get(definition.name())?;
+            (!matches!(entry.executor, Executor::External)).then_some((wire, &*entry.spec))
+        })
+    }
+
+    /// The same tools as they are now: families whose lists have changed are listed again, and nobody is asked for the
+    /// others.
+    ///
+    /// # Errors
+    /// [`ToolsError`] if the tools cannot be offered any more.
+    pub async fn refreshed(&self) -> Result<Self, ToolsError> {
+        Self::new(Arc::clone(&self.setup)).await
+    }
+
+    /// True if both offer the same tools, listed at the same time.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.toolbox, &other.toolbox)
+    }
+
+    /// Says what becomes of a call: whether its tool is there, its arguments fit, and the policy lets it run. Nothing is
+    /// run.
+    pub async fn judge(&self, call: &ToolCall, context: ToolContext) -> Judgement {
+        let call = self.canonical(call);
+        match self.looked_at(&call, &self.context(context)).await {
+            Err(refused) => Judgement::Refused(refused),
+            Ok((Ready { work: Work::External, .. }, None)) => Judgement::External,
+            Ok((_, None)) => Judgement::Run,
+            Ok((_, Some(ask))) => Judgement::Ask(ask),
+        }
+    }
+
     /// Runs one call, whoever has to approve it: for a caller who has that word, and [submits](Round::submit) the
     /// result.
     pub async fn run(&self, call: &ToolCall, context: ToolContext) -> ToolResult {
+        self.attempt(call, context).await.unwrap_or_else(|_| later(call))
+    }
+
+    /// The same for a caller who can wait for a result that comes later.
+    ///
+    /// # Errors
+    /// There is no result yet: a person is asked, or somebody works on it.
+    pub async fn attempt(&self, call: &ToolCall, context: ToolContext) -> Result<ToolResult, Box<Deferred>> {
         let base = self.context(context);
-        let mut call = call.clone();
-        call.name = self.toolbox.canonical(&call.name).to_owned();
+        let call = self.canonical(call);
         let ready = match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments),
             Resolved::External(_) => Err("the caller answers this tool".to_owned()),
             Resolved::Waiting(text) | Resolved::Unknown(text) => Err(text),
         };
         match ready {
-            Ok(ready) => self.started(ready, call, &base).await,
-            Err(text) => ToolResult::error(&call, &text),
+            Ok(ready) => self.begun(ready, call, &base).await,
+            Err(text) => Ok(ToolResult::error(&call, &text)),
+        }
+    }
+
+    /// The call by the name of the tool that it means.
+    fn canonical(&self, call: &ToolCall) -> ToolCall {
+        let mut call = call.clone();
+        call.name = self.toolbox.canonical(&call.name).to_owned();
+        call
+    }
+
+    /// The tool of a call with its arguments, and the question to a person if there is one; or the result of a call that
+    /// does not run.
+    async fn looked_at(
+        &self,
+        call: &ToolCall,
+        base: &ToolContext,
+    ) -> Result<(Ready, Option<Ask>), Box<ToolResult>> {
+        let entry = match self.toolbox.resolve(&call.name) {
+            Resolved::Tool(entry) | Resolved::External(entry) => entry,
+            Resolved::Waiting(text) | Resolved::Unknown(text) => {
+                return Err(self.refused(call, None, RefusalReason::UnknownTool, &text));
+            }
+        };
+        let tool = Some(&*entry.spec);
+        let ready = entry
+            .ready(&call.arguments)
+            .map_err(|text| self.refused(call, tool, RefusalReason::Arguments, &text))?;
+        let (run_id, principal) = (base.run_id.as_deref().unwrap_or_default(), base.principal.as_deref());
+        match judged(self.setup.approval.as_deref(), call, &ready, run_id, principal, None).await {
+            Verdict::Run => Ok((ready, None)),
+            Verdict::Ask(ask) => Ok((ready, Some(ask))),
+            Verdict::Deny(text) => {
+                let text = format!("not executed: {text}");
+                Err(self.refused(call, tool, RefusalReason::Denied, &text))
+            }
         }
     }
 
@@ -207,10 +282,9 @@ impl ToolManager {
         tool: Option<&ToolSpec>,
         reason: RefusalReason,
         text: &str,
-    ) -> Running {
+    ) -> Box<ToolResult> {
         let result = ToolResult::error(call, text);
-        let (result, _) = self.setup.handling.refused(call, tool, reason, result);
-        Box::pin(std::future::ready(result))
+        Box::new(self.setup.handling.refused(call, tool, reason, result).0)
     }
 
     fn context(&self, mut given: ToolContext) -> ToolContext {
@@ -224,16 +298,30 @@ impl ToolManager {
     }
 
     fn started(&self, entry: Ready, call: ToolCall, base: &ToolContext) -> Running {
+        let unanswered = later(&call);
+        let begun = self.begun(entry, call, base);
+        Box::pin(async move { begun.await.unwrap_or(unanswered) })
+    }
+
+    fn begun(
+        &self,
+        entry: Ready,
+        call: ToolCall,
+        base: &ToolContext,
+    ) -> attache_core::BoxFuture<'static, Result<ToolResult, Box<Deferred>>> {
         let mut context = base.clone();
         context.call_id = Some(call.id.clone());
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);
         let (pace, handling) = (Pace::default(), Arc::clone(&self.setup.handling));
         let mut invocation =
             Invocation { entry, call, context, limit, pace, scope: None, watched: None, handling };
-        let deferred =
-            ToolResult::error(&invocation.call, "the result comes later, and nobody waits for it here");
-        Box::pin(async move { invoke(&mut invocation).await.map_or(deferred, |outcome| outcome.result) })
+        Box::pin(async move { invoke(&mut invocation).await.map(|outcome| outcome.result) })
     }
+}
+
+/// The result of a call for which nobody waits.
+fn later(call: &ToolCall) -> ToolResult {
+    ToolResult::error(call, "the result comes later, and nobody waits for it here")
 }
 
 type Running = attache_core::BoxFuture<'static, ToolResult>;

@@ -240,7 +240,7 @@ impl RunError {
         Self { inner: Arc::new(Inner { outcome, message, source }) }
     }
 
-    /// What was done until then.
+    /// The outcome until then.
     pub fn partial(&self) -> &Outcome {
         &self.inner.outcome
     }

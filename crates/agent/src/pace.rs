@@ -19,7 +19,7 @@ pub(crate) struct Pace(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// How many rounds of tools are under way: outside of them nothing is measured.
+    /// The number of rounds of tools that are under way: outside of them nothing is measured.
     watching: AtomicUsize,
     stalled: Mutex<Stalled>,
     waker: AtomicWaker,

@@ -111,7 +111,7 @@ impl Setup {
         setup.store = Arc::clone(&run.store);
         setup.keeps = run.keeps;
         setup.fetcher = setup.fetcher.or_else(|| run.fetcher.clone());
-        // What one of them could read is read still.
+        // A document that one of them could read is read still.
         setup.converters.extend(run.converters.iter().cloned());
         setup.extensions.extend(&run.extensions);
         setup.principal.clone_from(&run.principal);

@@ -16,7 +16,7 @@ use crate::memory::standing::Standing;
 /// synthetic messages. Once the limit is passed, turns leave until the low mark is reached, and the start stays there
 /// until the limit is passed again: a cut at each turn would break the providers' prefix caches each time. The
 /// newest turn always stays; only when it alone is over a limit of messages, its oldest rounds leave, with a marker in
-/// their place. What authors say during a turn stays with it.
+/// their place. Messages of authors during a turn stay with it.
 ///
 /// The window is a function of the history alone: it stands where it would stand if each assistant message in the
 /// history had been asked for through it. A run that is resumed, and the next run of a conversation, see what one long

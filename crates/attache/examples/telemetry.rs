@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder(model).tool(price_tool()).observer(telemetry.agent("reception")).build()?;
     println!("{}", agent.run("What does room 104 cost?").outcome().await?.text);
 
-    // What is not exported yet is exported now.
+    // Spans that are not exported yet are exported now.
     tracers.shutdown()?;
     meters.shutdown()?;
     Ok(())

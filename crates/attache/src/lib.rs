@@ -36,23 +36,32 @@
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
 //! | `citations` | `citations` | answers held against what the model was shown |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
-//! | `sqlite` | `stores` | sessions in SQLite, which is compiled in |
-//! | `postgres` | `stores` | sessions in PostgreSQL |
+//! | `sqlite` | `stores` | sessions and facts in SQLite, which is compiled in |
+//! | `postgres` | `stores` | sessions and facts in PostgreSQL |
 //! | `object` | `stores` | documents in object storage, once for each content |
 //! | `s3` | `stores` | documents in S3 and what speaks its protocol |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |
 //! | `mcp` | `mcp` | MCP servers as tools, over stdio and HTTP, with their documents |
+//! | `a2a` | `a2a` | A2A agents as tools, with their documents |
+//! | `a2a-server` | `a2a` | agents served over A2A, as a router of axum |
+//! | `config` | `config` | `attache.toml`: models, servers, tools, approvals and limits, of the features that are on |
+//! | `mcp-server` | `mcp` | tools and agents as an MCP server, over stdio and HTTP |
+//! | `server` | `server` | agents over HTTP |
 //! | `otel` | `otel` | spans, metrics and events by the conventions of OpenTelemetry |
 //! | `command` | `tools` | a tool that runs allowed commands, on Unix |
+//! | `sandbox` | `tools` | a sandbox around these commands, on Linux |
+//! | `files` | `tools` | tools that list, read, search and change files under given folders |
+//! | `calculator` | `tools` | a tool that calculates exactly |
+//! | `time` | `tools` | tools that tell the time in any zone |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |
 //! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
 //! | `gemini` | `gemini` | the Gemini API and Vertex AI |
 //! | `bedrock` | `bedrock` | Amazon Bedrock Converse |
-//! | any of these four, `http-tools`, `mcp` or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
+//! | any of these four, `a2a`, `http-tools`, `mcp` or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
 //! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
@@ -67,6 +76,9 @@ pub use attache_core::{
     UserMessage, UserPart, schemars,
 };
 
+#[cfg(feature = "a2a")]
+#[doc(inline)]
+pub use attache_a2a as a2a;
 #[cfg(feature = "agent")]
 #[doc(inline)]
 pub use attache_agent::{
@@ -93,6 +105,9 @@ pub use attache_bedrock as bedrock;
 #[cfg(feature = "citations")]
 #[doc(inline)]
 pub use attache_citations as citations;
+#[cfg(feature = "config")]
+#[doc(inline)]
+pub use attache_config as config;
 #[cfg(feature = "convert")]
 #[doc(inline)]
 pub use attache_convert as convert;
@@ -117,6 +132,9 @@ pub use attache_openai as openai;
 #[cfg(feature = "otel")]
 #[doc(inline)]
 pub use attache_otel as otel;
+#[cfg(feature = "server")]
+#[doc(inline)]
+pub use attache_server as server;
 #[cfg(feature = "stores")]
 #[doc(inline)]
 pub use attache_stores as stores;
@@ -124,6 +142,7 @@ pub use attache_stores as stores;
 #[doc(inline)]
 pub use attache_tools as tools;
 #[cfg(any(
+    feature = "a2a",
     feature = "anthropic",
     feature = "bedrock",
     feature = "gemini",

@@ -51,7 +51,7 @@ struct Found {
     ambiguous: bool,
 }
 
-/// What `answer` rests on: the passages that it quotes, those that its provider cites, and its figures.
+/// The grounds of `answer`: the passages that it quotes, those that its provider cites, and its figures.
 ///
 /// `native` are the citations of the provider, with spans of `answer`; each that has a quote is looked for in the text
 /// of its source, and gets its place there. `shown` are the texts in the order in which the model read them: where a

@@ -1,54 +1,117 @@
-//! The user's configuration, and the folders of the platform.
+//! The configuration: the user's, the project's that they trust, or the file that they name; and the folders of the
+//! platform.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use attache_agent::Prices;
-use toml::Table;
+use attache_config::{ConfigFile, FILE_NAME, Problems, Trusted, project_file};
 
 use crate::args::Args;
+use crate::output::harmless;
 
-/// The configuration as far as it is the command's; the rest is the registry's.
+/// The configuration, as far as a run needs it.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    /// The text for the registry.
-    pub(crate) registry: Option<String>,
+    /// All that it says.
+    pub(crate) said: Arc<attache_config::Config>,
     /// The prices of models.
     pub(crate) prices: Option<Prices>,
+    /// The project's file, if the user does not trust it.
+    pub(crate) untrusted: Option<PathBuf>,
 }
 
 impl Config {
-    /// Reads the file that the user names, else `config.toml` in their folder, if there is one.
+    /// Reads the files that count.
     pub(crate) fn load(args: &Args) -> Result<Self, String> {
-        let home = std::env::var_os("ATTACHE_HOME").filter(|home| !home.is_empty());
-        if home.is_some_and(|home| Path::new(&home).is_relative()) {
-            return Err("ATTACHE_HOME is a relative path; set it to an absolute one".to_owned());
-        }
-        let file = match &args.config {
-            Some(file) => file.clone(),
-            None => match folder(Folder::Config).map(|folder| folder.join("config.toml")) {
-                Some(file) if file.is_file() => file,
-                _ => return Ok(Self::default()),
-            },
-        };
-        let wrong = |error: String| format!("{}: {error}", file.display());
-        let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
-        Self::parse(&text).map_err(wrong)
+        home_is_absolute()?;
+        let Files { read, untrusted } = Files::read(args).map_err(|problems| told(&problems))?;
+        let said = attache_config::Config::usable(read, &|name| std::env::var(name).ok());
+        let said = said.map_err(|problems| told(&problems))?;
+        let prices = said.prices();
+        Ok(Self { said: Arc::new(said), prices, untrusted })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let mut table: Table = toml::from_str(text).map_err(|error: toml::de::Error| {
-            format!("the configuration is not valid: {}", error.message())
-        })?;
-        let prices = match table.remove("prices") {
-            Some(prices) => Some(
-                prices
-                    .try_into()
-                    .map_err(|error: toml::de::Error| format!("[prices]: {}", error.message()))?,
-            ),
-            None => None,
-        };
-        let registry = toml::to_string(&table).map_err(|error| error.to_string())?;
-        Ok(Self { registry: Some(registry), prices })
+    /// A line about a file of the project that does not count.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let Some(file) = &self.untrusted else { return renamed() };
+        Some(format!(
+            "! {} is left alone, since you do not trust it yet: read it, then `attache config trust`",
+            harmless(&file.display().to_string())
+        ))
+    }
+}
+
+/// The files that count, and the one of the project that does not.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) read: Vec<ConfigFile>,
+    pub(crate) untrusted: Option<PathBuf>,
+}
+
+impl Files {
+    /// Reads the file that the user names; else their own, and the project's on top, if they trust it.
+    pub(crate) fn read(args: &Args) -> Result<Self, Problems> {
+        if let Some(file) = &args.config {
+            return Ok(Self { read: vec![ConfigFile::read(file)?], untrusted: None });
+        }
+        let mut files = Self::default();
+        if let Some(own) = own_file().filter(|file| file.is_file()) {
+            files.read.push(ConfigFile::read(own)?);
+        }
+        if let Some(path) = of_project() {
+            // Nobody is told of mistakes in a file that nobody trusts.
+            match ConfigFile::read(&path) {
+                Ok(file) if trusted().is_some_and(|trusted| trusted.has(&file)) => files.read.push(file),
+                _ => files.untrusted = Some(path),
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Mistakes, a line each.
+pub(crate) fn told(problems: &Problems) -> String {
+    match problems.iter().count() {
+        0 | 1 => problems.to_string(),
+        count => format!("the configuration has {count} mistakes\n{problems}"),
+    }
+}
+
+/// The user's own file, also where it is not there yet.
+pub(crate) fn own_file() -> Option<PathBuf> {
+    folder(Folder::Config).map(|folder| folder.join(FILE_NAME))
+}
+
+/// The file of the project that the user stands in. Their own is none.
+pub(crate) fn of_project() -> Option<PathBuf> {
+    let folder = std::env::current_dir().ok()?;
+    let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
+    let same = |one: &Path, other: &Path| match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    };
+    let found = project_file(&folder, home.as_deref());
+    found.filter(|found| own_file().is_none_or(|own| !same(found, &own)))
+}
+
+/// A line about the user's own file, where it still has its first name.
+fn renamed() -> Option<String> {
+    let own = own_file().filter(|own| !own.is_file())?;
+    let first = own.with_file_name("config.toml");
+    first.is_file().then(|| format!("! {} is not read: rename it to {FILE_NAME}", first.display()))
+}
+
+/// The files that the user trusts.
+pub(crate) fn trusted() -> Option<Trusted> {
+    folder(Folder::Data).map(|folder| Trusted::in_folder(folder.join("trusted")))
+}
+
+fn home_is_absolute() -> Result<(), String> {
+    let home = std::env::var_os("ATTACHE_HOME").filter(|home| !home.is_empty());
+    match home.is_some_and(|home| Path::new(&home).is_relative()) {
+        true => Err("ATTACHE_HOME is a relative path; set it to an absolute one".to_owned()),
+        false => Ok(()),
     }
 }
 
@@ -58,7 +121,6 @@ pub(crate) enum Folder {
     /// The settings that the user writes.
     Config,
     /// The data that the command keeps.
-    #[cfg(feature = "chat")]
     Data,
 }
 
@@ -80,7 +142,6 @@ fn folder_of(kind: Folder, variable: impl Fn(&str) -> Option<PathBuf>) -> Option
         Folder::Config => {
             variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or_else(|| of_home(".config"))
         }
-        #[cfg(feature = "chat")]
         Folder::Data => {
             variable("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(|| of_home(".local/share"))
         }
@@ -92,21 +153,8 @@ fn folder_of(kind: Folder, variable: impl Fn(&str) -> Option<PathBuf>) -> Option
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_commands_sections_are_taken_out() {
-        let config = Config::parse(
-            "[models]\nfast = 'groq/a'\n[prices]\ncurrency = 'USD'\n[prices.models.'groq/a']\ninput = 1.5\noutput = 2\n",
-        )
-        .unwrap();
-        assert_eq!(config.prices.unwrap().currency(), "USD");
-        let rest = config.registry.unwrap();
-        assert!(rest.contains("groq/a") && !rest.contains("prices"), "{rest}");
-        assert!(Config::parse("[prices]\ncurrency = 3\n").unwrap_err().contains("[prices]"));
-        assert!(Config::parse("[[").is_err());
-    }
-
     // https://specifications.freedesktop.org/basedir-spec/latest/
-    #[cfg(all(target_os = "linux", feature = "chat"))]
+    #[cfg(target_os = "linux")]
     #[test]
     fn folders_are_where_the_platform_has_them() {
         let set = |pairs: &'static [(&str, &str)]| {

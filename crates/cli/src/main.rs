@@ -6,26 +6,31 @@ mod ask;
 mod chat;
 mod complete;
 mod config;
+mod configure;
 mod doctor;
 mod exit;
 mod explain;
-mod files;
 mod json;
 #[cfg(feature = "chat")]
 mod kept;
+mod mcp;
 mod model;
 mod models;
 mod output;
+mod outside;
 mod overlay;
+#[cfg(feature = "chat")]
+mod prompt;
 mod replay;
 mod show;
+mod tools;
 mod wire;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Mcp};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
     match &args.command {
         Command::Completions(completions) => return complete::completions(completions.shell).into(),
         Command::Man => return complete::man().into(),
+        Command::Config(configuration) => return configure::run(configuration, &args).into(),
         _ => {}
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -50,6 +56,9 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
+    if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
+        return runtime.block_on(mcp::run(command, &args)).into();
+    }
     let known = config::Config::load(&args)
         .map_err(model::SetupError::new)
         .and_then(|config| Ok((model::registry(&args, &config)?, config)));
@@ -68,16 +77,21 @@ fn main() -> ExitCode {
             #[cfg(feature = "chat")]
             Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color).await,
             #[cfg(feature = "chat")]
-            Command::Sessions(sessions) => kept::run(sessions, &registry, args.color).await,
+            Command::Sessions(sessions) => kept::run(sessions, &registry, &config, args.color).await,
+            Command::Tools(tools) => tools::run(tools, &registry, &config).await,
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
             Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
             Command::Explain(explain) => explain::run(&explain, &registry).await,
-            Command::Completions(_) | Command::Man => Exit::Done,
+            #[cfg(feature = "mcp")]
+            Command::Mcp(mcp) => mcp::serve(&mcp.served, &registry, &config).await,
+            #[cfg(not(feature = "mcp"))]
+            Command::Mcp(_) => Exit::Usage,
+            Command::Completions(_) | Command::Man | Command::Config(_) => Exit::Done,
         }
     });
-    // A tool that blocks its thread must not hold the process.
+    // A tool that blocks its thread, or a read of stdin, must not hold the process.
     runtime.shutdown_background();
     exit.into()
 }

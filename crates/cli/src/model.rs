@@ -37,14 +37,16 @@ impl From<RegistryError> for SetupError {
     }
 }
 
+/// The bundled providers.
+pub(crate) fn bundled() -> Registry {
+    // A provider crate that the registry does not know is added like one of a stranger's.
+    Registry::bundled().with_codec("cohere", "cohere", CohereCodec::new)
+}
+
 /// The bundled providers, with what the user's files say on top.
 pub(crate) fn registry(args: &Args, config: &Config) -> Result<Registry, SetupError> {
-    // A provider crate that the registry does not know is added like one of a stranger's.
-    let mut registry = Registry::bundled().with_codec("cohere", "cohere", CohereCodec::new);
-    if let Some(text) = config.registry.as_deref() {
-        let added = registry.with_config(text);
-        registry = added.map_err(|error| SetupError(format!("the configuration: {error}")))?;
-    }
+    let registry = config.said.registry(bundled());
+    let mut registry = registry.map_err(|problems| SetupError(crate::config::told(&problems)))?;
     if let Some(file) = args.capabilities.as_deref() {
         let matrix = registry.matrix().merged_with(&read(file)?);
         let matrix = matrix.map_err(|error| SetupError(format!("{}: {error}", file.display())))?;

@@ -23,7 +23,7 @@ pub struct Converted {
     pub notes: Vec<Note>,
     /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file or
     /// attached to a PDF.
-    /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). What is inside of them is
+    /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). Documents inside of them are
     /// found when they are converted themselves.
     pub attachments: Vec<Attachment>,
 }
@@ -152,7 +152,7 @@ pub enum Note {
     },
     /// Characters whose font does not say what they are; each stands as `U+FFFD` in the text.
     UnreadableCharacters {
-        /// How many.
+        /// The number.
         count: usize,
     },
     /// The file ends before its end marker; what could be recovered is shown.
@@ -168,7 +168,7 @@ pub enum Note {
     NotShown {
         /// The kind of one, such as `image`.
         what: &'static str,
-        /// How many.
+        /// The number.
         count: usize,
     },
     /// Rows of a table are left out.
@@ -180,7 +180,7 @@ pub enum Note {
     },
     /// Formulas whose values the document does not hold; they are shown themselves.
     FormulasWithoutValues {
-        /// How many.
+        /// The number.
         count: usize,
     },
     /// Numbers of pages are those of when the document was last laid out.

@@ -157,7 +157,8 @@ fn names_columns(row: &StringRecord) -> bool {
     named > 0 && named * 2 >= row.len() && !row.iter().any(figure)
 }
 
-/// True if no row has too many cells. What looks quoted may be none for the reader, so it counts too, but may be more.
+/// True if no row has too many cells. Text that looks quoted may be none for the reader, so it counts too, but may be
+/// more.
 fn is_table(text: &str, separator: u8) -> bool {
     let (mut cells, mut quoted_cells, mut quoted) = (1, 0, false);
     for byte in text.bytes() {

@@ -202,7 +202,7 @@ fn best(parts: &[Entity], depth: usize) -> Option<usize> {
     }
 }
 
-/// True if a part of alternatives is one more form of the text. What holds attachments is not.
+/// True if a part of alternatives is one more form of the text. A part that holds attachments is not.
 fn says_text(part: &Entity, depth: usize) -> bool {
     let media = part.media();
     if part.is_attachment() || depth > MAX_DEPTH {

@@ -50,7 +50,7 @@
 //!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
 //!   leaves the thread behind: it goes on using a core and its memory until the call ends, at worst until the
 //!   process does. At most four threads are left behind like this; after that, conversions are refused with
-//!   [`ConvertError::Busy`] until one of them ends. Who converts documents of strangers for many users puts
+//!   [`ConvertError::Busy`] until one of them ends. A service that converts documents of strangers for many users puts
 //!   the conversion into a process of its own.
 //! - **Nor can a page that is being drawn be stopped.** What drawing it will take is counted before it begins, and a page
 //!   that asks for too much is refused; what is not foreseen ends as a thread left behind.

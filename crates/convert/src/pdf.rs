@@ -1,7 +1,7 @@
 //! PDF to text.
 //!
-//! The file is read with the `hayro` family of crates: its syntax, decryption and fonts. What a page says and
-//! where is worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
+//! The file is read with the `hayro` family of crates: its syntax, decryption and fonts. The text of a page and its
+//! places are worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
 
 mod annotations;
 mod attachments;

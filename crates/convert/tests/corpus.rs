@@ -16,10 +16,10 @@ use attache_conformance::hostile;
 use attache_convert::{DocumentConverter, Limits};
 use attache_core::{Converter, Document, Matrix, MediaLimits, RenderedPages};
 
-/// What the process may take at most, the document and what is made of it included.
+/// The most bytes that the process may take, the document and its text included.
 const MEMORY: u64 = 300_000_000;
 
-/// What a conversion may take beyond its time limit until it is noticed.
+/// The time that a conversion may take beyond its limit until it is noticed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 // documents.md 9.2 D18: a hostile corpus of at least 60 files leaves memory under 300 MB
@@ -35,7 +35,7 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
         forget_peak();
         let bytes = file.bytes();
         let document = Document::from_bytes(bytes.clone(), file.media_type);
-        // What it is, if its bytes say something else than its name.
+        // Its format, if its bytes say something else than its name.
         let media = document.media_type().clone();
         let mut outcomes = Vec::new();
         let start = Instant::now();

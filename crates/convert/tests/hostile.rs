@@ -209,7 +209,7 @@ fn lzw_bomb(codes: usize) -> Vec<u8> {
         };
         push(code as u64, width);
     }
-    // What comes after the last code is one entry longer.
+    // The table behind the last code is one entry longer.
     push(257, width);
     push(0, 7);
     bytes

@@ -24,7 +24,7 @@ use common::{
 /// How large the inputs are: as large as is taken, where that is not too slow.
 const SIZE: usize = if cfg!(debug_assertions) { 1 << 20 } else { 31 << 20 };
 
-/// What a conversion may take at its peak, its input included.
+/// The bytes that a conversion may take at its peak, its input included.
 #[cfg(target_os = "linux")]
 const MEMORY: usize = 200 << 20;
 
@@ -35,7 +35,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the process takes at present or has taken at most, in bytes.
+/// The memory that the process takes at present or has taken at most, in bytes.
 #[cfg(target_os = "linux")]
 fn memory(field: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

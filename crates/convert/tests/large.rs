@@ -18,7 +18,7 @@ use image::ExtendedColorType;
 use image::codecs::jpeg::JpegEncoder;
 use tiff::encoder::{TiffEncoder, colortype};
 
-/// What the process may take at most, the image and what is made of it included.
+/// The most bytes that the process may take, the image and its results included.
 const MEMORY: u64 = 300_000_000;
 
 /// The colours of an image: a slope both ways.

@@ -12,7 +12,7 @@ use crate::message::AssistantMessage;
 use crate::response::ResponseInfo;
 use crate::usage::Usage;
 
-/// One piece of a reply while it is made. Whether the wire streams or answers whole, the chunks are the same: any
+/// One piece of a reply while it is made. The chunks are the same for a streamed and a whole answer: any
 /// number of deltas, then exactly one [`Done`](Self::Done).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -85,7 +85,7 @@ impl Completion {
     }
 }
 
-/// Why the model stopped. Whether tools run is decided by the calls in the message, not by this.
+/// The reason for which the model stopped. The calls in the message decide whether tools run, not this.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]

@@ -110,8 +110,8 @@ impl OutputSchema {
         self.0.1.strict(self.value(), subset)
     }
 
-    /// The value that an answer's text holds, held against the schema. What is only written differently is mended; see
-    /// [`Schema::coerce`].
+    /// The value that an answer's text holds, held against the schema. A value that is only written differently is
+    /// mended; see [`Schema::coerce`].
     ///
     /// # Errors
     /// See [`StructuredError`].

@@ -547,7 +547,7 @@ mod tests {
         assert_eq!(named(b"The lease ends in 2031.", "text/plain", "lease.pdf"), "text/plain");
         assert_eq!(named(b"M\xfcller", "text/plain; charset=latin1", "x.zip"), "text/plain; charset=latin1");
         assert_eq!(named(b"PK\x03\x04\0", "application/zip", "export.csv"), "application/zip");
-        // What the bytes say is no guess where a format has a signature, and these have none.
+        // The bytes are no guess where a format has a signature, and these have none.
         assert_eq!(named(b"The lease ends in 2031.", "", "lease.pdf"), "text/plain");
         // Agreement: the name is only more exact.
         assert_eq!(named(b"a,b", "text/plain", "x.csv"), "text/csv");

@@ -2,8 +2,12 @@
 
 use std::time::SystemTime;
 
-use crate::document::StoreError;
+use crate::document::{StoreError, StoreErrorKind};
 use crate::future::BoxFuture;
+use crate::hash::StableHash;
+
+/// The most characters of a fact.
+const MAX_CHARS: usize = 4_000;
 
 /// Something that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +25,20 @@ impl Fact {
     /// A fact.
     pub fn new(id: impl Into<String>, text: impl Into<String>, at: SystemTime) -> Self {
         Self { id: id.into(), text: text.into(), at }
+    }
+
+    /// The fact that a text of a principal is: without blanks around it and NUL characters, which not every store takes.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::TooLarge`] if the text has more than 4,000 characters.
+    pub fn of(principal: &str, text: &str, at: SystemTime) -> Result<Self, StoreError> {
+        let text = text.trim().replace('\0', "");
+        if text.chars().count() > MAX_CHARS {
+            let message = format!("a fact has at most {MAX_CHARS} characters");
+            return Err(StoreError::new(StoreErrorKind::TooLarge, message));
+        }
+        let id = StableHash::new().text(principal).text(&text).finish();
+        Ok(Self::new(format!("{id:016x}"), text, at))
     }
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn compact(json: &str) -> (String, usize) {
     let bytes = json.as_bytes();
     let mut out = String::with_capacity(json.len());
     let (mut depth, mut deepest) = (0_usize, 0_usize);
-    // What is kept is copied in runs.
+    // The kept bytes are copied in runs.
     let (mut at, mut run) = (0, 0);
     while let Some(byte) = bytes.get(at) {
         match byte {

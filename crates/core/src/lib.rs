@@ -67,12 +67,13 @@ mod tool;
 mod transcript;
 mod tree;
 mod usage;
+mod words;
 
 pub use assembler::{AssembledCall, ToolCallAssembler, ToolCallFragment};
 pub use blocking::on_thread;
 pub use capability::{
     Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningExcludes,
-    ReasoningReplay, StructuredOutput,
+    ReasoningReplay, StructuredOutput, Tokenizer,
 };
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
@@ -106,14 +107,15 @@ pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
 };
 pub use tool::{
-    Approval, ConversationDocuments, Deferred, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions,
-    RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec,
-    WithOutcome, WithSpec, wire_name,
+    Approval, Asking, ConversationDocuments, Deferred, DocumentRef, DocumentView, DynToolHandler, Effect,
+    Extensions, People, RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet,
+    ToolSetError, ToolSpec, Unanswered, WithOutcome, WithSpec, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};
 pub use usage::{RawUsage, Usage};
+pub use words::{WordQuery, words};
 
 /// The JSON Schema checker that reads the arguments of tools.
 #[doc(no_inline)]
@@ -123,7 +125,7 @@ pub use attache_schema as schema;
 #[doc(no_inline)]
 pub use schemars;
 
-/// What the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
+/// The functions that the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "discovery")]

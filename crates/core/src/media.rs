@@ -556,7 +556,7 @@ mod tests {
         assert_eq!(sniff(&["mimetypeapplication/epub+zip"]), Some("epub"));
         assert_eq!(sniff(&["folder/word/document.xml", "a.txt"]), Some("zip"));
         assert_eq!(MediaType::sniff(b"PK\x03\x04").unwrap().extension(), Some("zip"));
-        // What is inside does not overrule what the sender says of it.
+        // The contents do not overrule the sender's word on them.
         let docx = zip(&["word/document.xml"]);
         assert_eq!(MediaType::resolve(None, Some(&docx), Some("x.docm")).extension(), Some("docm"));
         assert_eq!(MediaType::resolve(Some("application/zip"), Some(&docx), None).extension(), Some("zip"));

@@ -27,8 +27,8 @@ pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderErr
 
 /// One model at one provider.
 ///
-/// Authors implement it; users hold a [`ModelHandle`]. There is one way to call: [`stream`](Self::stream). Whether
-/// the wire streams is an option of the request.
+/// Authors implement it; users hold a [`ModelHandle`]. There is one way to call: [`stream`](Self::stream). Streaming on
+/// the wire is an option of the request.
 pub trait LlmProvider: Send + Sync + 'static {
     /// The registry name of the provider and the model's id there, `provider/model`.
     fn model_id(&self) -> &str;

@@ -1,4 +1,4 @@
-//! What an answer of a provider says besides the reply: its headers, read when somebody asks.
+//! The headers of a provider's answer, read when somebody asks.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -29,16 +29,16 @@ pub struct ResponseInfo {
     received: SystemTime,
 }
 
-/// What is left of one of a provider's rate limits.
+/// The remainder of one of a provider's rate limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateLimitStatus {
     /// The things that are counted, in the provider's word: `requests`, `tokens`, `input-tokens`, `output-tokens` and
     /// others.
     pub of: String,
-    /// How many there may be in a period.
+    /// The most of them in a period.
     pub limit: Option<u64>,
-    /// How many are left of them.
+    /// The number of them that are left.
     pub remaining: Option<u64>,
     /// When all are back.
     pub reset: Option<SystemTime>,
@@ -70,7 +70,7 @@ impl ResponseInfo {
         self.received
     }
 
-    /// What the provider says of its rate limits, in the order of their names: `x-ratelimit-…` of OpenAI and most
+    /// The provider's rate limits, in the order of their names: `x-ratelimit-…` of OpenAI and most
     /// compatible servers, `anthropic-ratelimit-…` and `anthropic-priority-…` of Anthropic. Google and Amazon send none.
     pub fn rate_limits(&self) -> Vec<RateLimitStatus> {
         let mut limits = std::collections::BTreeMap::<&str, RateLimitStatus>::new();

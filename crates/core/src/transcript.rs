@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// Whoever runs a conversation makes one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A
 /// provider takes what it rendered before, extends it and puts it back; a second request at the same time finds
-/// nothing and renders anew. What is inside is a memo: losing it costs time, never correctness.
+/// nothing and renders anew. Its content is a memo: losing it costs time, never correctness.
 #[derive(Clone, Default)]
 pub struct Transcript(Arc<Mutex<HashMap<String, Box<dyn Any + Send>>>>);
 

@@ -128,7 +128,7 @@ impl Usage {
         self
     }
 
-    /// Adds another call's counts. What neither reported stays `None`; `raw` is dropped.
+    /// Adds another call's counts. A number that neither reported stays `None`; `raw` is dropped.
     pub fn add(&mut self, other: &Usage) {
         fn sum(a: &mut Option<u64>, b: Option<u64>) {
             if let Some(b) = b {

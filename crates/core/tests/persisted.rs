@@ -168,7 +168,7 @@ fn refusal(json: &str) -> String {
     }
 }
 
-// What is not understood is not left out in silence: a conversation of another program may say it elsewhere.
+// A part that is not understood is not left out in silence: a conversation of another program may say it elsewhere.
 #[test]
 fn unknown_members_are_refused_by_name() {
     let result = r#"{"role":"toolResults","results":[{"callId":"c","content":"x"}]"#;
@@ -213,7 +213,7 @@ fn unknown_members_are_refused_by_name() {
         let refusal = refusal(&json);
         assert!(refusal.contains(&format!("`{member}`")), "{json}: {refusal}");
     }
-    // What a newer version added is no riddle.
+    // A member that a newer version added is no riddle.
     let newer = r#"{"schemaVersion":2,"messages":[{"role":"user","hologram":1}],"index":{}}"#;
     assert!(matches!(Conversation::from_json(newer), Err(ConversationError::TooNew { found: 2 })));
 }

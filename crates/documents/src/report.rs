@@ -18,12 +18,12 @@ pub struct RoutingReport {
     pub decisions: Vec<Decision>,
     /// References without a document in what is new: the messages after the model's last reply.
     pub unresolved: Vec<UnresolvedReference>,
-    /// How much was looked at.
+    /// The amounts that were looked at.
     pub extraction: Extraction,
 }
 
 impl RoutingReport {
-    /// How many documents had this outcome.
+    /// The number of documents with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
     }

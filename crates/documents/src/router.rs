@@ -14,8 +14,8 @@ use crate::materials::gather::gather;
 use crate::options::RouteOptions;
 use crate::render::{Routing, route};
 
-/// [`gather`] and [`route`] in one, for one model. What was brought for one request is there for the next, as long as
-/// its messages hold the document; what could not be had is asked for again.
+/// [`gather`] and [`route`] in one, for one model. Material that was brought for one request is there for the next, as
+/// long as its messages hold the document; material that could not be had is asked for again.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -30,7 +30,7 @@ use attache_documents::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// How much longer tenfold the input may take.
+/// The most times longer that tenfold the input may take.
 const MOST: f64 = 20.0;
 
 /// How long this thread had the processor so far.
@@ -59,7 +59,7 @@ fn least(runs: usize, mut work: impl FnMut()) -> Duration {
 /// Measures `work` on inputs of `size` and of ten times `size`.
 fn grows<I, T>(name: &str, size: usize, make: impl Fn(usize) -> I, work: impl Fn(&I) -> T) {
     let (small, large) = (make(size), make(size * 10));
-    // What is computed once and kept is not what is asked about.
+    // Values that are computed once and kept are not the question.
     drop(black_box((work(&small), work(&large))));
     let mut best = f64::INFINITY;
     for _ in 0..4 {
@@ -177,7 +177,7 @@ fn messages_and_documents() {
     });
 }
 
-// What is left out is found by looking at what comes after it alone.
+// The documents that are left out are found by looking at those after them alone.
 #[test]
 fn repeats_that_are_left_out() {
     let tight = |repeats| RouteOptions::new().with_repeats(repeats).with_budget(DocumentBudget::Tokens(60));

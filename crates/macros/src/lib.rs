@@ -49,10 +49,10 @@ use syn::{Path, parse_quote};
 /// # The function
 /// It is sync or async. Each parameter is one property of the input schema; its type is owned and implements
 /// `serde::Deserialize` and `schemars::JsonSchema`, in which doc comments describe the fields. (Whoever does not depend
-/// on schemars derives it with `#[schemars(crate = "attache_core::schemars")]`.) What serde makes of nothing, an `Option`, need not be given. A `ToolContext` or
-/// `&ToolContext` is passed the call's context and is not in the schema. It returns anything that serde can
-/// serialise, with documents anywhere in it, or a `Result` of that, by whatever name, with an error that converts into
-/// `ToolError`.
+/// on schemars derives it with `#[schemars(crate = "attache_core::schemars")]`.) A parameter that serde makes of
+/// nothing, an `Option`, need not be given. A `ToolContext` or `&ToolContext` is passed the call's context and is not
+/// in the schema. It returns anything that serde can serialise, with documents anywhere in it, or a `Result` of that,
+/// by whatever name, with an error that converts into `ToolError`.
 ///
 /// An application can change what the attribute states: `find_tool().with_metadata(…)`, `with_spec`, `with_outcome`.
 /// With the feature `discovery` of `attache-core` it finds the tool without being given it: `Discovery`.

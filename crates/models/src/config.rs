@@ -15,7 +15,7 @@ pub enum ConfigError {
     /// It is not TOML, or has a section that is unknown.
     #[error("the configuration is not valid: {0}")]
     Syntax(String),
-    /// What it says of models is wrong.
+    /// Its part about models is wrong.
     #[error("{0}")]
     Capabilities(#[from] MatrixError),
     /// A profile of its providers is wrong.
@@ -25,7 +25,7 @@ pub enum ConfigError {
     /// It describes providers, and the feature that speaks to them is not enabled.
     #[error("[providers] describes servers with an API of OpenAI's, which this program was built without")]
     NoProfiles,
-    /// What it says of uploads is wrong.
+    /// Its part about uploads is wrong.
     #[error("{0}")]
     Uploads(String),
     /// A name for a model holds a slash, so that it could not be told from a provider's model.

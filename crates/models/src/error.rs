@@ -10,17 +10,18 @@ use attache_core::ProviderError;
 pub struct RegistryError {
     /// The name as given.
     pub name: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: Unresolved,
     /// The names of all providers, in order.
     pub providers: Vec<String>,
 }
 
-/// What is wrong with a name.
+/// The problem of a name.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unresolved {
-    /// It is not `provider/model`, and no name of the configuration either. What was perhaps meant, the best first.
+    /// It is not `provider/model`, and no name of the configuration either. The names that were perhaps meant, the best
+    /// first.
     NotAModel(Vec<String>),
     /// It names no model of this provider.
     NoModel,

@@ -2,8 +2,8 @@
 
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 
-/// How models reach their servers: the client, time limits, retries, credentials. What is not set is as it would be
-/// without: the client of the process, the defaults, and credentials from the environment.
+/// How models reach their servers: the client, time limits, retries, credentials. An option that is not set is as it
+/// would be without: the client of the process, the defaults, and credentials from the environment.
 ///
 /// ```
 /// use std::time::Duration;

@@ -10,9 +10,9 @@ use attache_transport::{Codec, Environment, HttpClient, HttpModel, ListedModel, 
 use crate::error::{RegistryError, Unresolved};
 use crate::http::HttpSettings;
 
-/// How alike a name must be to be offered for another, of 1.
+/// The likeness, of 1, from which on a name is offered for another.
 const LIKENESS: f64 = 0.75;
-/// How many such names are offered.
+/// The most such names that are offered.
 const OFFERED: usize = 3;
 /// The longest chain of names that stand for each other.
 const MAX_NAMES: usize = 8;
@@ -39,17 +39,17 @@ pub struct Registry {
     pub(crate) profiles: Arc<attache_openai::Profiles>,
 }
 
-/// What a provider is made with.
+/// The parts that a provider is made with.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What is known of models.
+    /// The capabilities of models.
     pub matrix: Arc<Matrix>,
     /// Where keys and addresses are read from.
     pub environment: Environment,
     /// Where the API is, instead of its usual address.
     pub base_url: Option<String>,
-    /// What uploads large documents, if that is wanted.
+    /// The uploader of large documents, if that is wanted.
     pub uploads: Option<Uploads>,
     /// How its servers are reached. A provider of one's own may leave it alone.
     pub http: HttpSettings,
@@ -224,7 +224,7 @@ impl Registry {
         self
     }
 
-    /// Sets that for the models of one provider, by its name. What is not set here is as for all.
+    /// Sets that for the models of one provider, by its name. An option that is not set here is as for all.
     #[must_use]
     pub fn with_http_of(mut self, provider: impl Into<String>, http: HttpSettings) -> Self {
         self.http_of.insert(provider.into(), http);
@@ -243,12 +243,12 @@ impl Registry {
         http
     }
 
-    /// What uploads large documents, if that is wanted.
+    /// The uploader of large documents, if that is wanted.
     pub fn uploads(&self) -> Option<&Uploads> {
         self.uploads.as_ref()
     }
 
-    /// What is known of models.
+    /// The capabilities of models.
     pub fn matrix(&self) -> &Matrix {
         &self.matrix
     }
@@ -328,7 +328,7 @@ impl Registry {
         network.list_models(api, codec.error_reader()).await.map(Some).map_err(setup)
     }
 
-    /// What is known of that model. No key is needed.
+    /// The capabilities of that model. No key is needed.
     ///
     /// # Errors
     /// As for [`model`](Self::model), but nothing needs to be set up.

@@ -16,7 +16,7 @@ const UNITS: [(&str, f64); 8] = [
     ("GiB", 1_073_741_824.0),
 ];
 
-/// What `uploads` says: a switch, the size in bytes from which on, or a table of both that size and a time.
+/// The value of `uploads`: a switch, the size in bytes from which on, or a table of both that size and a time.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -60,7 +60,7 @@ fn bytes(value: &Value) -> Result<u64, String> {
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit.trim()).ok_or_else(wrong)?;
     let bytes = number * factor;
-    // What a file can be long is exact in a float.
+    // The length of any file is exact in a float.
     if bytes.is_finite() && bytes < 1e15 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 

@@ -128,7 +128,7 @@ async fn a_fallback_switches_before_the_first_chunk_alone() {
     assert_eq!(layered(handle, stubborn).complete(ask()).await.unwrap().message.text(), "never");
 }
 
-// What a chain of models makes of tools is what each of them makes of them, through all layers
+// The report of a chain of models about tools is that of each of them, through all layers
 #[test]
 fn tools_are_checked_for_all_models() {
     let schema =
@@ -282,7 +282,7 @@ async fn addresses_are_fetched_for_a_model_that_takes_none() {
     assert_eq!(archive.0.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
-/// What `tracing` was told.
+/// The events that `tracing` was told.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 

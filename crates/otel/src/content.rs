@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// The content that is exported, once [`Telemetry::with_content`](crate::Telemetry::with_content) says that some is:
 /// messages, instructions, definitions of tools, arguments and results. Of documents there are name, media type and id,
-/// never their bytes. What tools are given beside their arguments is never exported.
+/// never their bytes. The context that tools are given beside their arguments is never exported.
 ///
 /// ```
 /// use attache_otel::{Content, ContentField, Telemetry};

@@ -29,6 +29,7 @@ mod content;
 mod events;
 #[cfg(feature = "http")]
 mod http;
+mod mcp;
 mod metrics;
 mod model;
 mod names;

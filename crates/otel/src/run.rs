@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use attache_agent::{
     Event, EventKind, ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun, Outcome, RunError,
-    RunObserver, ToolCallObserver, ToolCallStart,
+    RunObserver, SessionId, ToolCallObserver, ToolCallStart,
 };
 use attache_core::{ProviderError, StreamChunk, ToolCallId, ToolSet};
 use attache_documents::RoutingReport;
@@ -90,13 +90,14 @@ impl RunTrace {
             KeyValue::new(attribute::PROVIDER, provider),
             KeyValue::new(attribute::REQUEST_MODEL, model),
         ];
-        let conversation = run.value::<ConversationId>();
+        let session = || run.value::<SessionId>().map(SessionId::as_str);
+        let conversation = run.value::<ConversationId>().map(ConversationId::as_str).or_else(session);
         Self {
             telemetry,
             parent: Context::current(),
             is_resumed: run.is_resumed,
             conversation: conversation
-                .map(|conversation| KeyValue::new(attribute::CONVERSATION, conversation.as_str().to_owned())),
+                .map(|conversation| KeyValue::new(attribute::CONVERSATION, conversation.to_owned())),
             identity,
             context: OnceLock::new(),
             state: Mutex::default(),

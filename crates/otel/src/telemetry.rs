@@ -28,7 +28,8 @@ pub struct Telemetry {
 }
 
 /// The conversation that a run belongs to, such as a session. It is given to a run as a value of its own,
-/// `RunInput::with_context(ConversationId::new("…"))`, and stands in its spans as `gen_ai.conversation.id`.
+/// `RunInput::with_context(ConversationId::new("…"))`, and stands in its spans as `gen_ai.conversation.id`. A run of a
+/// [session](attache_agent::Session) has the session's id there without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationId(Arc<str>);
 

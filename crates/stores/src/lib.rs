@@ -3,7 +3,8 @@
 //! - [`FileJournal`] keeps the log of a run in a file, [`FileJournals`] the logs of many runs in a folder.
 //! - [`FileDocumentStore`] keeps the bytes of documents in a folder.
 //!
-//! - `SqliteStore` keeps sessions in a file, `PostgresStore` in a database that many machines share.
+//! - `SqliteStore` keeps sessions in a file, `PostgresStore` in a database that many machines share; `SqliteFacts` and
+//!   `PostgresFacts` are long-term memory beside them.
 //!
 //! All hold through a crash at any moment: what a call has answered is on the disk, and what a crash cut off is
 //! understood when the file is opened again.
@@ -11,8 +12,8 @@
 //! | feature | what it adds |
 //! | --- | --- |
 //! | `file` (default) | journals and documents in files |
-//! | `sqlite` | sessions in SQLite, which is compiled in |
-//! | `postgres` | sessions in PostgreSQL |
+//! | `sqlite` | sessions and facts in SQLite, which is compiled in |
+//! | `postgres` | sessions and facts in PostgreSQL |
 //! | `object` | documents in object storage: [`ObjectDocumentStore`] |
 //! | `s3` | the same in S3 and what speaks its protocol |
 
@@ -36,8 +37,8 @@ pub use object::{Collected, ObjectDocumentStore};
 #[cfg(feature = "object")]
 pub use object_store;
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::{PostgresFacts, PostgresStore};
 #[cfg(feature = "object")]
 pub use references::References;
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteFacts, SqliteStore};

@@ -9,9 +9,8 @@ use serde_json::Value;
 /// A store of runs or sessions that can say which documents its logs mention.
 ///
 /// [`ObjectDocumentStore::collect`](crate::ObjectDocumentStore::collect) removes what none of them mentions, so a store
-/// without an implementation loses its documents there. For one of your own, or one that has none here, implement it over
-/// what you know of its logs: in an entry as JSON, a document is an object with the member `attache.document`, and its
-/// `documentId` is the id.
+/// without an implementation loses its documents there. For one of your own implement it over what you know of its logs: in
+/// an entry as JSON, a document is an object with the member `attache.document`, and its `documentId` is the id.
 pub trait References: Send + Sync {
     /// The ids of all documents that any log mentions, those of runs under way included.
     ///

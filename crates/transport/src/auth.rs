@@ -111,7 +111,7 @@ pub trait Authorizer: fmt::Debug + Send + Sync + 'static {
     /// Dropping the future must leave the credentials usable.
     fn authorize<'a>(&'a self, request: &'a mut RequestParts) -> BoxFuture<'a, Result<(), ProviderError>>;
 
-    /// Told what the server said to a request that was authorized. Whether fresh credentials are worth one more
+    /// Told what the server said to a request that was authorized. True if fresh credentials are worth one more
     /// attempt; the next [`authorize`](Self::authorize) then fetches them.
     fn refused(&self, error: &ProviderError) -> bool {
         let _ = error;

@@ -73,7 +73,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     }
 
     /// The HTTP request for `request`, whose messages routing has looked at, with `settings` as the options: the
-    /// provider's, overruled by the request's. What a conversation's messages render to is kept in the request's
+    /// provider's, overruled by the request's. The rendered form of a conversation's messages is kept in the request's
     /// transcript, so that each is rendered once.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ impl ModelPage {
     }
 }
 
-/// A model that a server has, and what it says of it. What it does not say is absent.
+/// A model that a server has, and what it says of it. A fact that it does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ListedModel {

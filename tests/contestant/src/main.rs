@@ -22,7 +22,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct Lookup {
-    /// What to look up
+    /// The text to look up
     query: String,
 }
 

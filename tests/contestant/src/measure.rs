@@ -100,7 +100,7 @@ pub(crate) fn pdf(bytes: usize, seed: u64) -> Vec<u8> {
     b"%PDF-1.7\n".iter().copied().chain(noise).take(bytes).collect()
 }
 
-/// What one section of the process cost.
+/// The cost of one section of the process.
 pub(crate) struct Section {
     begun: Instant,
     cpu: f64,

@@ -31,7 +31,8 @@ enum Receiver {
     Exclusive,
 }
 
-/// The deliberate exceptions: a rule, an item and the reason in each line.
+/// The deliberate exceptions: a rule, an item and the reason in each line. An item that ends with `*` stands for all
+/// whose path begins so.
 pub(super) struct Exceptions {
     lines: Vec<(String, String)>,
     met: BTreeSet<usize>,
@@ -59,7 +60,11 @@ impl Exceptions {
     }
 
     fn has(&mut self, rule: &str, item: &str) -> bool {
-        let found = self.lines.iter().position(|(known, name)| known == rule && name == item);
+        let names = |name: &str| match name.strip_suffix('*') {
+            Some(beginning) => item.starts_with(beginning),
+            None => name == item,
+        };
+        let found = self.lines.iter().position(|(known, name)| known == rule && names(name));
         self.met.extend(found);
         found.is_some()
     }
@@ -131,7 +136,7 @@ impl<'j> Found<'j> {
         }
     }
 
-    /// What a type has itself, and which traits of others it has.
+    /// The items of a type itself, and the traits of others that it implements.
     fn implementation(&mut self, path: &str, item: &'j Value, is_copy: bool) {
         let Some(inner) = item.pointer("/inner/impl") else { return };
         if inner.get("is_synthetic") == Some(&Value::Bool(true))

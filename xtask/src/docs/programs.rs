@@ -1,4 +1,4 @@
-//! What a page repeats from elsewhere: programs of the examples, and counts of crates.
+//! The parts of a page that repeat others: programs of the examples, and counts of crates.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -17,7 +17,7 @@ pub(super) fn build(root: &Path, pages: &[Page]) -> Result<(), Failure> {
     let mdbook = install()?;
     let packages = published()?;
     let book = target().join("docs");
-    // What an earlier build left would be found again.
+    // Files of an earlier build would be found again.
     if book.exists() {
         fs::remove_dir_all(&book).map_err(|error| format!("{} stays: {error}", book.display()))?;
     }

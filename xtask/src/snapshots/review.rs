@@ -40,7 +40,7 @@ pub(crate) fn run(filter: &str, packages: &[&str]) -> Result<(), Failure> {
     tested
 }
 
-/// How many were answered how.
+/// The number of each answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     accepted: usize,
@@ -119,7 +119,7 @@ fn diff(old: &Path, new: &Path) -> Result<String, Failure> {
     Ok(lines.join("\n"))
 }
 
-/// What insta wrote beside snapshots and tests: new forms, and those of inline snapshots.
+/// The files that insta wrote beside snapshots and tests: new forms, and those of inline snapshots.
 fn pending() -> Result<Vec<PathBuf>, Failure> {
     let mut files = std::collections::BTreeSet::new();
     for folder in ["crates", "tests"] {

@@ -44,7 +44,7 @@ pub(super) fn answer<'a>(
             calls
         };
         let round = driver.run.round_len();
-        // What the calls of this round return is no part of it: the model made them side by side.
+        // Results of the calls of this round are no part of it: the model made them side by side.
         driver.library.catch_up(&driver.run);
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
         let mut recording = Recording::default();

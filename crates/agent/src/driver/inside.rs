@@ -24,7 +24,7 @@ impl Driver {
     }
 
     /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool
-    /// says that it does.
+    /// says that it does. `nests` is also true of tools that ask people.
     pub(super) fn scope_of(
         &mut self,
         call: &ToolCall,
@@ -40,6 +40,7 @@ impl Driver {
             let outer = self.scope.as_ref().map(|scope| Arc::clone(scope.shared()));
             let (prices, control) = (self.prices.clone(), self.control.clone());
             let mut around = Around::new(account, prices, control, self.run.limits().max_depth, outer);
+            around.patience = self.setup.timing.patience;
             around.observers = self.control.watched().map(|watched| Arc::clone(watched.agents()));
             self.around = Some(Arc::new(around));
         }

@@ -175,7 +175,8 @@ async fn leave_receipt(place: &Place, entry: &Entry) {
         Ok(stands) if matches!(outcome.disposition, Disposition::TimedOut | Disposition::Panicked) => {
             Ok(stands)
         }
-        Ok(_) => {
+        // Or another run of the session is about to close this one.
+        Ok(_) | Err(JournalError::Fenced) => {
             let receipt = EntryKind::Receipt(outcome.clone());
             place.deliver(Entry::new(Key::receipt(&outcome.call_id), receipt)).await
         }

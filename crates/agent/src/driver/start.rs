@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
+use attache_core::{Asking, Effect, ToolCall, ToolContext, ToolResult};
 
 use crate::driver::Driver;
 use crate::driver::answer::finished_event;
@@ -16,10 +16,12 @@ use crate::driver::wait::{Answer, Answered, Started};
 use crate::event::EventKind;
 use crate::hooks::Hooks;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::nested::PEOPLE;
 use crate::observe::{ToolCallEnd, Watching};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
 use crate::run::{PendingCall, told_of_change, unknown_outcome};
+use crate::session::SessionId;
 use crate::tools::{Invocation, Ready, Resolved, Work, invoke, is_ours};
 
 /// The things that are done with the result of a call whose agent has hooks, or whose arguments somebody changed.
@@ -167,8 +169,9 @@ impl Driver {
         let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
         events.reserve_exact(running.len());
         for (PendingCall { key, call, .. }, entry) in running {
-            let (nests, effect) = (entry.spec.metadata.nests, entry.spec.metadata.effect);
-            let usual = if nests { LONGEST } else { self.setup.timing.tool_timeout };
+            let metadata = &entry.spec.metadata;
+            let (nests, effect) = (metadata.nests || metadata.asks, metadata.effect);
+            let usual = if metadata.nests { LONGEST } else { self.setup.timing.tool_timeout };
             let own = entry.spec.metadata.timeout.unwrap_or(usual);
             // There is time left for a last answer behind the tools.
             let left = interrupt.left().map(|left| left.saturating_sub(self.landing_room()));
@@ -212,7 +215,8 @@ impl Driver {
         // It was begun before an interruption. Only a call that may be repeated is.
         let is_repeated =
             |effect| matches!(effect, Effect::Read | Effect::Idempotent) || self.nests(&call.name);
-        if pending.begun.is_some_and(|effect| !is_repeated(effect)) {
+        // One that stopped at a question goes on from there, and repeats nothing.
+        if pending.begun.is_some_and(|effect| !is_repeated(effect) && !self.recorder.left_off(&call.id)) {
             return Err(Box::new(unknown_outcome(call)));
         }
         let refused = |text: &str| {
@@ -269,10 +273,12 @@ impl Driver {
         context.step = self.run.steps();
         context.principal.clone_from(&self.setup.principal);
         context.idempotency_key = Some([self.run.base(), "/", key.as_str()].concat());
+        context.session = self.extensions.get::<SessionId>().map(SessionId::to_string);
         context.store_id = Some(self.setup.store.id().to_owned());
         context.documents = self.library.documents();
         context.extensions = self.extensions.clone();
         context.run_values = self.run_values.clone();
+        context.asking = Asking::of(PEOPLE);
         context
     }
 }

@@ -32,6 +32,25 @@ impl Nested {
     }
 }
 
+impl Nested {
+    /// The handle of the question at which the tool stopped that answers `call`.
+    pub(super) fn left_off(&self, call: &ToolCallId) -> Option<&str> {
+        self.0.get(&Key::scopes(call))?.values().find_map(|log| open_question(log))
+    }
+}
+
+/// The handle of the question that a run inside asks, if it has one and nobody has read the answer.
+fn open_question(log: &[Entry]) -> Option<&str> {
+    let has_ended = log.iter().any(|entry| matches!(entry.kind, EntryKind::Ended(_)));
+    match has_ended {
+        true => None,
+        false => log.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Deferred(deferred) if deferred.prompt.is_some() => deferred.handle.as_deref(),
+            _ => None,
+        }),
+    }
+}
+
 /// The logs of the runs that a tool started for one call.
 #[derive(Default)]
 pub(super) struct Logs {
@@ -63,6 +82,11 @@ impl Logs {
         let at_stake = left.values().filter(|log| is_at_stake(log)).count();
         let known = left.values().filter_map(|log| begin(log)).flat_map(|started| &started.beside).copied();
         Self { known: known.collect(), left, by_question, next, at_stake, asked: Vec::new(), told: 0 }
+    }
+
+    /// The handle of the question at which an earlier attempt stopped.
+    pub(super) fn left_off(&self) -> Option<&str> {
+        self.left.values().find_map(|log| open_question(log))
     }
 
     /// The number and the log of a run: the first that began with its question, or a new one. `None` if it may be one

@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     fence: Fence,
     /// The logs of runs inside tools that the log held when it was loaded.
     nested: Arc<Mutex<Nested>>,
-    /// Whether another driver has taken the run over.
+    /// True if another driver has taken the run over.
     superseded: Arc<AtomicBool>,
     /// True if the drive of the run was broken off, so that its tool has no result yet.
     broken: Arc<AtomicBool>,
@@ -75,6 +75,11 @@ impl Recorder {
 
     pub(crate) fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// True if the tool that answers `call` stopped at a question, from which it can go on.
+    pub(crate) fn left_off(&self, call: &ToolCallId) -> bool {
+        self.nested.lock().unwrap_or_else(PoisonError::into_inner).left_off(call).is_some()
     }
 
     /// Appends entries and yields those that stand under their keys.
@@ -182,7 +187,7 @@ pub(crate) struct Scope {
     call: ToolCallId,
     /// The logs that its runs wrote before.
     logs: Mutex<Logs>,
-    /// Whether another driver has taken one of these runs over.
+    /// True if another driver has taken one of these runs over.
     superseded: Arc<AtomicBool>,
     /// True if the drive of one of these runs was broken off.
     broken: Arc<AtomicBool>,
@@ -225,6 +230,20 @@ impl Scope {
     /// The time of the call, where it is limited.
     pub(crate) fn time(&self) -> Option<&Arc<CallTime>> {
         self.time.as_ref()
+    }
+
+    /// True if nothing of the run is kept.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.recorder.place.is_volatile()
+    }
+
+    pub(crate) fn call(&self) -> &ToolCallId {
+        &self.call
+    }
+
+    /// The handle of the question at which an earlier attempt at the call stopped.
+    pub(crate) fn left_off(&self) -> Option<String> {
+        self.logs().left_off().map(str::to_owned)
     }
 
     /// Notes that a run inside waits for somebody: the call has no result yet.

@@ -173,7 +173,7 @@ pub struct Started {
 pub struct Reply {
     /// The message.
     pub message: Arc<Message>,
-    /// Why the model stopped.
+    /// The reason for which the model stopped.
     pub finish_reason: FinishReason,
     /// Why the model stopped, in the provider's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -118,6 +118,8 @@ pub(crate) struct ListedTool {
     finish: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     nests: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    asks: bool,
 }
 
 fn is_never(approval: &Approval) -> bool {
@@ -156,6 +158,7 @@ impl From<&ToolSpec> for ListedTool {
             poll: metadata.poll,
             finish: metadata.finish,
             nests: metadata.nests,
+            asks: metadata.asks,
         }
     }
 }
@@ -184,6 +187,7 @@ impl From<&ListedTool> for ToolSpec {
         spec.metadata.max_calls = tool.max_calls;
         spec.metadata.max_retries = tool.max_retries;
         spec.metadata.nests = tool.nests;
+        spec.metadata.asks = tool.asks;
         match tool.timeout_ms {
             Some(millis) => spec.with_timeout(Duration::from_millis(millis)),
             None => spec,

@@ -196,8 +196,16 @@ impl Compaction {
             timeout: self.timeout,
             model: self.model.clone(),
             instructions: self.instructions.clone(),
-            counter: Arc::clone(&self.counter),
+            counter: self.counter_for(past),
         })))
+    }
+}
+
+impl Compaction {
+    /// The counter for texts of the run's model.
+    fn counter_for(&self, past: &Past<'_>) -> Arc<dyn TokenCounter> {
+        let (counter, model) = (Arc::clone(&self.counter), past.capabilities.clone());
+        Arc::new(move |text: &str| counter.count_for(text, &model))
     }
 }
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ContentTree, Document, MediaKind, Message, ToolResult, ToolResultsMessage, ToolSet,
-    UserPart,
+    AssistantPart, ContentTree, Document, MediaKind, Message, ToolResult, ToolResultsMessage, UserPart,
 };
 
 use crate::memory::past::Past;
@@ -32,7 +31,7 @@ pub(super) struct Tokens {
 /// Counts a message as the model is shown it.
 pub(super) fn tokens(message: &Message, counter: &dyn TokenCounter, past: &Past<'_>) -> Tokens {
     let both = |tokens: u64| Tokens { full: tokens + PER_MESSAGE, slim: tokens + PER_MESSAGE };
-    let text = |text: &str| counter.count(text);
+    let text = |text: &str| counter.count_for(text, past.capabilities);
     match message {
         Message::System(system) => both(system.parts.iter().map(|part| text(part.text())).sum()),
         Message::User(_) if message.is_tool_call_documents() => Tokens::default(),
@@ -73,23 +72,20 @@ pub(super) fn tokens(message: &Message, counter: &dyn TokenCounter, past: &Past<
 }
 
 /// Counts the definitions of tools.
-pub(super) fn of_tools(tools: &ToolSet, counter: &dyn TokenCounter) -> u64 {
-    let definitions = tools.iter();
-    definitions.fold(0, |sum, (_, tool)| {
+pub(super) fn of_tools(past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
+    let text = |text: &str| counter.count_for(text, past.capabilities);
+    past.tools.iter().fold(0, |sum, (_, tool)| {
         let schema = tool.input_schema().to_string();
-        sum + counter.count(tool.name())
-            + counter.count(tool.description())
-            + counter.count(&schema)
-            + PER_CALL
+        sum + text(tool.name()) + text(tool.description()) + text(&schema) + PER_CALL
     })
 }
 
 fn of_part(part: &UserPart, counter: &dyn TokenCounter, past: &Past<'_>) -> u64 {
     match part {
-        UserPart::Text(text) => counter.count(text.text()),
+        UserPart::Text(text) => counter.count_for(text.text(), past.capabilities),
         UserPart::Object(tree) => {
             let documents: u64 = tree.documents().iter().map(|document| of_document(document, past)).sum();
-            counter.count(tree.json()) + documents
+            counter.count_for(tree.json(), past.capabilities) + documents
         }
         UserPart::Document(document) => of_document(document, past),
         _ => 0,

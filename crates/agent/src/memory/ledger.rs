@@ -86,7 +86,7 @@ impl Ledger {
         }
         let tools = Arc::as_ptr(past.tools).addr();
         if self.tools.0 != tools {
-            self.tools = (tools, count::of_tools(past.tools, counter));
+            self.tools = (tools, count::of_tools(past, counter));
         }
         while let Some(message) = past.history.get(self.seen) {
             self.note(message, past, counter);

@@ -1,5 +1,7 @@
 //! The number of tokens that a text has.
 
+use attache_core::{ModelCapabilities, Tokenizer};
+
 /// Counts the tokens of texts.
 ///
 /// A function does it, such as one over a tokeniser:
@@ -12,6 +14,13 @@
 pub trait TokenCounter: Send + Sync + 'static {
     /// The tokens of a text. The same text has the same number each time.
     fn count(&self, text: &str) -> u64;
+
+    /// The tokens of a text for a model with these abilities. It is the same number for each model, unless the counter
+    /// knows their [tokenisers](attache_core::Tokenizer).
+    fn count_for(&self, text: &str, model: &ModelCapabilities) -> u64 {
+        let _ = model;
+        self.count(text)
+    }
 }
 
 impl<F: Fn(&str) -> u64 + Send + Sync + 'static> TokenCounter for F {
@@ -20,13 +29,39 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> TokenCounter for F {
     }
 }
 
-/// Estimates tokens by script, without a tokeniser: within a quarter of what tokenisers of models count in English,
-/// German and French prose, Chinese, Japanese, code, JSON and schemas of tools.
+/// Estimates tokens by script, without a tokeniser.
 ///
-/// Russian and Korean are within a quarter of newer tokenisers (`o200k_base`, Llama 3). Older ones count up to 1.7 times
-/// as many tokens in Russian, and 1.4 times as many in Korean.
+/// For a model whose [tokeniser](attache_core::Tokenizer) is known, it is within a quarter of that one's count in prose
+/// of Latin, Cyrillic, Greek, Arabic and Devanagari letters, Chinese, Japanese, Korean, code, JSON and schemas of tools.
+///
+/// For other models Russian and Korean are within a quarter of newer tokenisers (`o200k_base`, Llama 3). Older ones count
+/// up to 1.7 times as many tokens in Russian, and 1.4 times as many in Korean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EstimatedTokens;
+
+/// The thousandths of a token that characters have, by script, where tokenisers differ.
+#[derive(Clone, Copy)]
+struct Weights {
+    /// A letter of a long word in a language with marks, behind the sixth.
+    letter: u64,
+    ideograph: u64,
+    hangul: u64,
+    cyrillic: u64,
+    other: u64,
+}
+
+impl Weights {
+    const fn of(tokenizer: Tokenizer) -> Self {
+        let [letter, ideograph, hangul, cyrillic, other] = match tokenizer {
+            Tokenizer::O200kBase => [280, 800, 800, 280, 410],
+            Tokenizer::Cl100kBase => [450, 1_100, 1_330, 530, 1_000],
+            Tokenizer::Llama3 => [450, 780, 800, 330, 530],
+            Tokenizer::Claude2 => [560, 1_060, 1_430, 600, 1_200],
+            _ => [360, 900, 1_000, 350, 500],
+        };
+        Self { letter, ideograph, hangul, cyrillic, other }
+    }
+}
 
 /// A thousandth of a token.
 const MILLI: u64 = 1_000;
@@ -73,13 +108,23 @@ impl Kind {
 
 impl TokenCounter for EstimatedTokens {
     fn count(&self, text: &str) -> u64 {
+        Weights::of(Tokenizer::Unknown).tokens(text)
+    }
+
+    fn count_for(&self, text: &str, model: &ModelCapabilities) -> u64 {
+        Weights::of(model.tokenizer).tokens(text)
+    }
+}
+
+impl Weights {
+    fn tokens(self, text: &str) -> u64 {
         let (letters, marked) = text.chars().fold((0_u64, 0_u64), |(letters, marked), c| match Kind::of(c) {
             Kind::Letter => (letters + 1, marked),
             Kind::Marked => (letters, marked + 1),
             _ => (letters, marked),
         });
         // Tokenisers know fewer words of languages with marks, and split the longer ones.
-        let per_letter = if marked * 100 > letters { 360 } else { 80 };
+        let per_letter = if marked * 100 > letters { self.letter } else { 80 };
         let mut milli = 0_u64;
         let mut chars = text.chars().peekable();
         while let Some(first) = chars.next() {
@@ -96,7 +141,7 @@ impl TokenCounter for EstimatedTokens {
             }
             let before_word =
                 chars.peek().is_some_and(|next| matches!(Kind::of(*next), Kind::Letter | Kind::Marked));
-            milli += run.milli_tokens(kind, per_letter, before_word);
+            milli += run.milli_tokens(kind, per_letter, before_word, self);
         }
         milli.div_ceil(MILLI)
     }
@@ -113,7 +158,7 @@ struct Run {
 }
 
 impl Run {
-    fn milli_tokens(&self, kind: Kind, per_letter: u64, before_word: bool) -> u64 {
+    fn milli_tokens(&self, kind: Kind, per_letter: u64, before_word: bool, weights: Weights) -> u64 {
         match kind {
             Kind::Letter | Kind::Marked => {
                 MILLI + self.length.saturating_sub(6) * per_letter + self.marked * 950 + self.capitals * 400
@@ -124,10 +169,10 @@ impl Run {
             // So does a sign, often.
             Kind::Sign if before_word && self.length == 1 => 400,
             Kind::Sign => MILLI + (self.length - 1) * 150,
-            Kind::Ideograph => self.length * 900,
-            Kind::Hangul => self.length * MILLI,
-            Kind::Cyrillic => self.length * 350,
-            Kind::Other => self.length * 500,
+            Kind::Ideograph => self.length * weights.ideograph,
+            Kind::Hangul => self.length * weights.hangul,
+            Kind::Cyrillic => self.length * weights.cyrillic,
+            Kind::Other => self.length * weights.other,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The things of a run that the runs inside its tools share.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use attache_core::ToolCallId;
 use tokio::sync::mpsc;
@@ -25,6 +26,8 @@ pub(crate) struct Around {
     pub(crate) max_depth: u32,
     /// The observers, for agents inside that nobody else looks on at.
     pub(crate) observers: Option<Arc<[Arc<dyn Observer>]>>,
+    /// The time for which the run waits for people.
+    pub(crate) patience: Duration,
     /// The run around this one shares its own.
     outer: Option<Arc<Around>>,
     events: OnceLock<mpsc::Sender<Inside>>,
@@ -61,6 +64,7 @@ impl Around {
             depth,
             max_depth,
             observers: None,
+            patience: Duration::ZERO,
             outer,
             events: OnceLock::new(),
             state: Mutex::default(),

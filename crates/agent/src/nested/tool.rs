@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use attache_core::schemars::{self, JsonSchema, schema_for};
 use attache_core::{
-    BoxFuture, Capture, ConversationDocuments, Document, DocumentRef, DocumentSource, Effect, Message, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec, UserMessage, UserPart,
+    BoxFuture, Capture, Document, DocumentRef, DocumentSource, Effect, Message, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec, UserMessage, UserPart,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -167,7 +167,7 @@ impl AgentTool {
     /// The documents that the agent's tools returned, with their bytes.
     async fn documents(&self, outcome: &Outcome) -> Vec<Document> {
         let mut documents: Vec<Document> = Vec::new();
-        let all = ConversationDocuments::of(&outcome.messages).with_store(self.agent.store());
+        let all = self.agent.documents_of(&outcome.messages);
         for message in &outcome.messages {
             let Message::ToolResults(results) = &**message else { continue };
             for document in results.results.iter().flat_map(|result| &result.documents) {

@@ -1,4 +1,4 @@
-//! What becomes of the media types that tools declare.
+//! The fate of the media types that tools declare.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ pub struct DeclaredMedia {
     pub tool: String,
     /// The media type as it is declared, such as `application/pdf` or `image/*`.
     pub media: String,
-    /// What becomes of such documents.
+    /// The fate of such documents.
     pub fate: MediaFate,
 }
 
-/// What becomes of documents of a media type that a tool returns. Each document is decided upon when it is there; this
+/// The fate of documents of a media type that a tool returns. Each document is decided upon when it is there; this
 /// is what its type alone tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,7 +65,7 @@ impl DeclaredMedia {
     }
 }
 
-/// What becomes of documents of the declared type.
+/// The fate of documents of the declared type.
 pub(super) fn fate(
     declared: &str,
     capabilities: &ModelCapabilities,

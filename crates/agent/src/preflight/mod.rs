@@ -1,5 +1,5 @@
-//! What is known of an agent's tools before a run: what the model's dialect cannot say of their schemas, and what
-//! becomes of the documents that they declare.
+//! The facts about an agent's tools before a run: the parts of their schemas that the model's dialect cannot say, and
+//! the fate of the documents that they declare.
 
 mod media;
 
@@ -16,7 +16,7 @@ use attache_core::{
 use crate::tools::Disclosure;
 pub use media::{DeclaredMedia, MediaFate};
 
-/// What is known of tools before they are offered to a model; see [`Agent::preflight`](crate::Agent::preflight).
+/// The facts about tools before they are offered to a model; see [`Agent::preflight`](crate::Agent::preflight).
 ///
 /// Its `Display` is a line for each finding, and nothing where all is well.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,8 +62,9 @@ impl Preflight {
         self.loosened.is_empty() && self.warnings().next().is_none()
     }
 
-    /// What the model will not see, what is not checked, and what is not offered: a line each. What is only loosened
-    /// is not among it, since calls are held to it all the same.
+    /// The documents that the model will not see, the arguments that are not checked, and the tools that are not
+    /// offered: a line each. Schemas that are only loosened are not among them, since calls are held to it all the
+    /// same.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let media = self.media.iter().filter(|media| media.fate == MediaFate::Note);
         let left_out = self.left_out.iter().map(|refused| format!("{refused}; it is not offered"));
@@ -79,7 +80,7 @@ impl Preflight {
         self.media.extend(other.media);
     }
 
-    /// What a run tells of some tools: a line for each warning, and one for all that is loosened.
+    /// The warnings of a run about some tools: a line for each warning, and one for all that is loosened.
     pub(crate) fn told_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut about = self.clone();
         // Told as what cannot be offered.
@@ -115,7 +116,7 @@ impl fmt::Display for Preflight {
     }
 }
 
-/// What tools are held against.
+/// The model and options that tools are held against.
 #[derive(Clone, Copy)]
 pub(crate) struct Screen<'a> {
     pub(crate) model: &'a ModelHandle,

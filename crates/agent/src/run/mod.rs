@@ -515,7 +515,7 @@ impl Run {
         self.synthetic.get(anchor)
     }
 
-    /// How many synthetic messages were recorded.
+    /// The number of synthetic messages that were recorded.
     pub(crate) fn synthetic_count(&self) -> u32 {
         self.synthetic_count
     }

@@ -161,7 +161,7 @@ impl Run {
         unknown
     }
 
-    /// Whether nobody knows if the effect of a call happened.
+    /// True if nobody knows whether the effect of a call happened.
     pub(super) fn is_unknown(&self, outcome: &ToolOutcome) -> bool {
         match outcome.disposition {
             Disposition::Unknown => true,

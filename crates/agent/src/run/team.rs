@@ -18,7 +18,7 @@ pub(super) struct Team {
     pub(super) next: Option<Transfer>,
     /// The names on the way to the agent which has the conversation.
     pub(super) path: Vec<String>,
-    /// How many hand-offs there were.
+    /// The number of hand-offs.
     pub(super) count: u32,
     /// The steps that came before that agent had the conversation.
     pub(super) since: u32,

@@ -94,6 +94,13 @@ impl Lease {
         }
     }
 
+    /// Gives it up, unless it was let go.
+    pub(super) fn give_up(&self) {
+        if !self.is_released.swap(true, Ordering::AcqRel) {
+            self.store.abandon(&self.session, &self.holder);
+        }
+    }
+
     pub(super) fn is_released(&self) -> bool {
         self.is_released.load(Ordering::Acquire)
     }
@@ -110,8 +117,6 @@ impl fmt::Debug for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.is_released() {
-            self.store.abandon(&self.session, &self.holder);
-        }
+        self.give_up();
     }
 }

@@ -8,9 +8,11 @@ use std::time::SystemTime;
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult, UserPart};
 
+use super::clock::Clock;
 use super::guard::Lease;
 use super::id::SessionId;
-use super::store::{Append, Beginning, SessionStore, StoredRun};
+use super::settings::Settings;
+use super::store::{Append, Beginning, Delivery, SessionStore, StoredRun};
 use super::weave::{Woven, unweave};
 use crate::journal::{Fence, Journal, JournalError};
 use crate::log::{Entry, EntryKind, Hooked, Key};
@@ -26,6 +28,7 @@ pub(super) struct SessionJournal {
     store: Arc<dyn SessionStore>,
     session: SessionId,
     principal: Arc<str>,
+    clock: Clock,
     run: OnceLock<Arc<str>>,
     /// The right to write, which a run under way has.
     turn: OnceLock<Turn>,
@@ -49,13 +52,16 @@ pub(super) struct Turn {
 }
 
 impl SessionJournal {
-    pub(super) fn new(
-        store: Arc<dyn SessionStore>,
-        session: SessionId,
-        principal: Arc<str>,
-        notes_documents: bool,
-    ) -> Self {
-        Self { store, session, principal, run: OnceLock::new(), turn: OnceLock::new(), notes_documents }
+    pub(super) fn new(settings: &Settings, session: SessionId, principal: Arc<str>) -> Self {
+        Self {
+            store: Arc::clone(&settings.store),
+            session,
+            principal,
+            clock: settings.clock.clone(),
+            run: OnceLock::new(),
+            turn: OnceLock::new(),
+            notes_documents: settings.documents.is_some(),
+        }
     }
 
     /// The journal of that run, for whoever decides about its calls or delivers their results.
@@ -128,36 +134,44 @@ impl SessionJournal {
             kept_until,
         };
         let mut tries = 0;
-        let mut stand = loop {
+        let stand = loop {
             tries += 1;
             let number = turn.appends.fetch_add(1, Ordering::Relaxed) + 1;
             (append.number, append.now) = (number, turn.lease.now());
             append.until = if ends { 0 } else { turn.lease.until() };
-            // Calls that run side by side append side by side, so that one may overtake another. Nothing comes before the
-            // beginning of a run.
-            let again = (tries < TRIES).then(|| append.again()).flatten();
-            match (self.store.append(append).await, again) {
-                (Err(JournalError::Fenced), Some(again))
-                    if number < turn.appends.load(Ordering::Relaxed) && !turn.lease.is_released() =>
+            match self.store.append(&append).await {
+                // Calls that run side by side append side by side, so that one may overtake another. Nothing comes before
+                // the beginning of a run.
+                Err(JournalError::Fenced)
+                    if append.begins.is_none()
+                        && tries < TRIES
+                        && number < turn.appends.load(Ordering::Relaxed)
+                        && !turn.lease.is_released() =>
                 {
-                    append = again;
                     // The one that came first may keep the session for longer.
                     append.kept_until = append.kept_until.map(|until| until.max(turn.kept_until()));
                 }
-                (stand, _) => break stand?,
+                stand => break stand?,
             }
         };
         if ends {
             turn.lease.released();
         }
+        let mut entries = append.entries;
+        entries.iter_mut().for_each(|entry| entry.at = append.now);
+        for (at, stands) in stand {
+            entries.get_mut(at).map(|entry| *entry = stands).ok_or_else(|| JournalError::Unreadable {
+                problem: "an entry stands in the place of none".to_owned(),
+            })?;
+        }
         if let Some(messages) = given {
-            for entry in stand.iter_mut().filter(|entry| entry.key == Key::start()) {
+            for entry in entries.iter_mut().filter(|entry| entry.key == Key::start()) {
                 if let EntryKind::Started(started) = &mut entry.kind {
                     started.messages.clone_from(&messages);
                 }
             }
         }
-        Ok(stand)
+        Ok(entries)
     }
 }
 
@@ -186,20 +200,6 @@ impl Turn {
     }
 }
 
-impl Append {
-    /// The same append once more, unless a run begins with it.
-    fn again(&self) -> Option<Self> {
-        self.begins.is_none().then(|| Self {
-            session: self.session.clone(),
-            run: Arc::clone(&self.run),
-            entries: self.entries.clone(),
-            begins: None,
-            documents: self.documents.clone(),
-            ..*self
-        })
-    }
-}
-
 /// The log of a run with the messages that it began with, and all messages of the session.
 pub(super) fn whole(stored: StoredRun) -> Result<(Vec<Entry>, Vec<Arc<Message>>), JournalError> {
     let StoredRun { id, ranges, mut entries, messages } = stored;
@@ -218,7 +218,7 @@ fn read_only() -> JournalError {
     StoreError::new(StoreErrorKind::Conflict, text).into()
 }
 
-/// The first words of a question, without control characters, which not every store takes.
+/// The first words of a question.
 fn title(question: &[Arc<Message>]) -> String {
     let texts = question.iter().filter_map(|message| match &**message {
         Message::User(user) => user.parts.iter().find_map(|part| match part {
@@ -227,6 +227,11 @@ fn title(question: &[Arc<Message>]) -> String {
         }),
         _ => None,
     });
+    short(texts)
+}
+
+/// The first words of texts, without control characters, which not every store takes.
+pub(super) fn short<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut words = texts.flat_map(str::split_whitespace);
     let mut title = String::new();
     for word in words.by_ref() {
@@ -295,7 +300,12 @@ impl Journal for SessionJournal {
             if self.notes_documents {
                 note_documents(&entry, &mut documents);
             }
-            self.store.deliver(&self.session, self.run()?, entry, documents).await
+            // Decisions keep another run out of the session; results do not.
+            let is_result = matches!(entry.kind, EntryKind::ToolOutcome(_));
+            let alone_at = is_result.then(|| self.clock.now());
+            let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
+            let delivery = Delivery { principal, session, run, entry, documents, alone_at };
+            self.store.deliver(delivery).await
         })
     }
 
@@ -304,6 +314,8 @@ impl Journal for SessionJournal {
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
-        Box::pin(async move { self.store.wait(&self.session, self.run()?, key, until).await })
+        Box::pin(
+            async move { self.store.wait(&self.principal, &self.session, self.run()?, key, until).await },
+        )
     }
 }

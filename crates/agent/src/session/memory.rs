@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, WordQuery, words};
 use tokio::sync::Notify;
 
 use super::error::SessionError;
 use super::id::SessionId;
+use super::said::{words_of_entry, words_of_message};
 use super::store::{
-    Append, Cleared, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState, SessionStore, StoredRun,
-    Take,
+    Append, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState,
+    SessionStore, StoredRun, Take,
 };
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
@@ -53,7 +54,7 @@ struct One {
     documents: HashSet<DocumentId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct OneRun {
     id: String,
     began: u64,
@@ -70,17 +71,19 @@ impl OneRun {
         appended.or_else(|| self.delivered.get(key))
     }
 
-    fn append(&mut self, mut entry: Entry, now: u64) -> Entry {
+    /// Appends an entry, and yields the one that stands in its place.
+    fn append(&mut self, entry: &Entry, now: u64) -> Option<Entry> {
         if let Some(first) = self.places.get(&entry.key).and_then(|at| self.entries.get(*at)) {
-            return first.clone();
+            return Some(first.clone());
         }
-        if let Some(delivered) = self.delivered.remove(&entry.key) {
-            entry = delivered;
-        }
+        let delivered = self.delivered.remove(&entry.key);
+        let mut stands = delivered.clone();
+        let mut entry = delivered.unwrap_or_else(|| entry.clone());
         entry.at = now;
+        stands.iter_mut().for_each(|stands| stands.at = now);
         self.places.insert(entry.key.clone(), self.entries.len());
-        self.entries.push(entry.clone());
-        entry
+        self.entries.push(entry);
+        stands
     }
 }
 
@@ -95,6 +98,14 @@ impl One {
 
     fn run(&self, id: &str) -> Option<&OneRun> {
         self.runs.iter().rev().find(|run| run.id == id)
+    }
+
+    /// True if all words were said in it.
+    fn holds(&self, query: &WordQuery) -> bool {
+        let mut said = words(&self.title);
+        said.extend(self.messages.iter().flat_map(|message| words_of_message(message)));
+        said.extend(self.runs.iter().flat_map(|run| &run.entries).flat_map(words_of_entry));
+        query.words().iter().all(|word| said.iter().any(|known| known.starts_with(word.as_str())))
     }
 
     fn info(&self, id: &SessionId) -> SessionInfo {
@@ -132,6 +143,17 @@ impl MemorySessions {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The sessions of a principal that are meant, the one that was used last first.
+    fn infos(&self, principal: &str, is_meant: impl Fn(&One) -> bool, limit: usize) -> Vec<SessionInfo> {
+        let kept = self.lock();
+        let own = kept.sessions.iter().filter(|(_, one)| one.principal == principal && is_meant(one));
+        let mut infos: Vec<_> = own.map(|(id, one)| one.info(id)).collect();
+        drop(kept);
+        infos.sort_unstable_by(|one, other| (other.accessed, &one.id).cmp(&(one.accessed, &other.id)));
+        infos.truncate(limit);
+        infos
+    }
+
     fn open_now(&self, open: OpenSession<'_>) -> Result<Opened, SessionError> {
         let mut kept = self.lock();
         let (mut state, mut documents) = (SessionState::Continued, Vec::new());
@@ -164,6 +186,31 @@ impl MemorySessions {
         Ok(Opened { state, documents })
     }
 
+    fn fork_now(&self, fork: Fork<'_>) -> Result<(), SessionError> {
+        let mut kept = self.lock();
+        let one = kept.of(fork.principal, fork.session).ok_or(SessionError::NotFound)?;
+        let run = one.run(fork.run).ok_or(SessionError::NotFound)?;
+        if run.ended.is_none() {
+            return Err(SessionError::Busy { run: fork.run.to_owned() });
+        }
+        let messages = run.ranges.iter().filter_map(|range| usize::try_from(range.end).ok()).max();
+        let forked = One {
+            principal: one.principal.clone(),
+            title: one.title.clone(),
+            created: fork.now,
+            accessed: fork.now,
+            messages: one.messages.iter().take(messages.unwrap_or_default()).cloned().collect(),
+            runs: vec![OneRun { delivered: HashMap::new(), ..run.clone() }],
+            documents: one.documents.clone(),
+            ..One::default()
+        };
+        if kept.sessions.len() >= self.max_sessions {
+            kept.make_room(fork.now)?;
+        }
+        kept.sessions.insert(fork.id.clone(), forked);
+        Ok(())
+    }
+
     fn take_now(&self, take: Take<'_>) -> Result<u64, SessionError> {
         let mut kept = self.lock();
         let fence = kept.fence + 1;
@@ -184,7 +231,7 @@ impl MemorySessions {
         Ok(fence)
     }
 
-    fn append_now(&self, append: Append) -> Result<Vec<Entry>, JournalError> {
+    fn append_now(&self, append: &Append) -> Result<Vec<(usize, Entry)>, JournalError> {
         let mut kept = self.lock();
         let one = kept.sessions.get_mut(&append.session).ok_or(JournalError::Fenced)?;
         if one.fence != append.fence || one.appends >= append.number {
@@ -194,33 +241,49 @@ impl MemorySessions {
         if let Some(kept_until) = append.kept_until {
             one.kept_until = kept_until;
         }
-        one.documents.extend(append.documents);
-        if let Some(begins) = append.begins.filter(|_| one.run(&append.run).is_none()) {
+        one.documents.extend(append.documents.iter().cloned());
+        if let Some(begins) = append.begins.as_deref().filter(|_| one.run(&append.run).is_none()) {
             if usize::try_from(begins.first) != Ok(one.messages.len()) {
                 return Err(JournalError::Moved { entries: one.messages.len() });
             }
-            one.messages.extend(begins.messages);
+            one.messages.extend(begins.messages.iter().cloned());
             if one.title.is_empty() {
-                one.title = begins.title;
+                one.title.clone_from(&begins.title);
             }
-            if let Some((run, entries)) = begins.closes
-                && let Some(run) = one.runs.iter_mut().rev().find(|known| known.id == run)
+            if let Some((run, entries)) = &begins.closes
+                && let Some(run) = one.runs.iter_mut().rev().find(|known| known.id == *run)
             {
                 run.ended.get_or_insert(append.now);
-                entries.into_iter().for_each(|entry| drop(run.append(entry, append.now)));
+                entries.iter().for_each(|entry| drop(run.append(entry, append.now)));
             }
-            let id = append.run.to_string();
-            one.runs.push(OneRun { id, began: append.now, ranges: begins.ranges, ..OneRun::default() });
+            let (id, ranges) = (append.run.to_string(), begins.ranges.clone());
+            one.runs.push(OneRun { id, began: append.now, ranges, ..OneRun::default() });
         }
         let run = one.runs.iter_mut().rev().find(|run| run.id == *append.run).ok_or(JournalError::Empty)?;
         if append.ends {
             run.ended = Some(append.now);
         }
-        Ok(append.entries.into_iter().map(|entry| run.append(entry, append.now)).collect())
+        let stand = append.entries.iter().map(|entry| run.append(entry, append.now)).enumerate();
+        Ok(stand.filter_map(|(at, stands)| Some((at, stands?))).collect())
     }
 
-    fn find(&self, session: &SessionId, run: &str, key: &Key) -> Option<Entry> {
-        self.lock().sessions.get(session)?.run(run)?.get(key).cloned()
+    fn deliver_now(&self, delivery: Delivery<'_>) -> Result<Entry, JournalError> {
+        let mut kept = self.lock();
+        let one = kept.sessions.get_mut(delivery.session).filter(|one| one.principal == delivery.principal);
+        let one = one.ok_or_else(no_session)?;
+        let is_taken = delivery.alone_at.is_some_and(|now| one.leased_until > now);
+        let is_others = is_taken && one.leased_by != delivery.run;
+        let run = one.runs.iter_mut().rev().find(|known| known.id == delivery.run);
+        let run = run.ok_or(JournalError::Empty)?;
+        if let Some(first) = run.get(&delivery.entry.key) {
+            return Ok(first.clone());
+        }
+        if is_others {
+            return Err(JournalError::Fenced);
+        }
+        one.documents.extend(delivery.documents);
+        run.delivered.insert(delivery.entry.key.clone(), delivery.entry.clone());
+        Ok(delivery.entry)
     }
 }
 
@@ -250,6 +313,10 @@ impl Kept {
     }
 }
 
+fn no_session() -> StoreError {
+    StoreError::new(StoreErrorKind::NotFound, "there is no such session")
+}
+
 /// A future that has its value.
 fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
@@ -261,16 +328,36 @@ impl SessionStore for MemorySessions {
     }
 
     fn list<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>> {
-        let kept = self.lock();
-        let own = kept.sessions.iter().filter(|(_, one)| one.principal == principal);
-        let mut list: Vec<_> = own.map(|(id, one)| one.info(id)).collect();
-        drop(kept);
-        list.sort_unstable_by(|one, other| (other.accessed, &one.id).cmp(&(one.accessed, &other.id)));
-        ready(Ok(list))
+        ready(Ok(self.infos(principal, |_| true, usize::MAX)))
+    }
+
+    fn search<'a>(
+        &'a self,
+        principal: &'a str,
+        query: &'a WordQuery,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>> {
+        ready(Ok(self.infos(principal, |one| one.holds(query), limit)))
     }
 
     fn count<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<usize, StoreError>> {
         ready(Ok(self.lock().sessions.values().filter(|one| one.principal == principal).count()))
+    }
+
+    fn rename<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        title: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let mut kept = self.lock();
+        let one = kept.sessions.get_mut(session).filter(|one| one.principal == principal);
+        let renamed = one.map(|one| one.title = title.to_owned());
+        ready(Ok(renamed.is_some()))
+    }
+
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+        ready(self.fork_now(fork))
     }
 
     fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
@@ -342,43 +429,31 @@ impl SessionStore for MemorySessions {
         ready(Ok(runs.unwrap_or_default()))
     }
 
-    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
         let stand = self.append_now(append);
         self.changed.notify_waiters();
         ready(stand)
     }
 
-    fn deliver<'a>(
-        &'a self,
-        session: &'a SessionId,
-        run: &'a str,
-        entry: Entry,
-        documents: Vec<DocumentId>,
-    ) -> BoxFuture<'a, Result<Entry, JournalError>> {
-        let mut kept = self.lock();
-        let one = kept.sessions.get_mut(session);
-        let stands = one.ok_or(JournalError::Empty).and_then(|one| {
-            let run = one.runs.iter_mut().rev().find(|known| known.id == run).ok_or(JournalError::Empty)?;
-            if let Some(first) = run.get(&entry.key) {
-                return Ok(first.clone());
-            }
-            one.documents.extend(documents);
-            run.delivered.insert(entry.key.clone(), entry.clone());
-            Ok(entry)
-        });
-        drop(kept);
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>> {
+        let stands = self.deliver_now(delivery);
         self.changed.notify_waiters();
         ready(stands)
     }
 
     fn wait<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: &'a str,
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
-        Box::pin(async move { Ok(wait_until(until, &self.changed, || self.find(session, run, key)).await) })
+        let find = move || match self.lock().of(principal, session) {
+            Some(one) => one.run(run).and_then(|run| run.get(key)).cloned().map(Ok),
+            None => Some(Err(no_session().into())),
+        };
+        Box::pin(async move { wait_until(until, &self.changed, find).await.transpose() })
     }
 
     fn clear<'a>(

@@ -8,6 +8,7 @@ mod journal;
 mod live;
 mod memory;
 mod one;
+mod said;
 mod sessions;
 mod settings;
 mod store;
@@ -18,9 +19,10 @@ pub use error::SessionError;
 pub use id::SessionId;
 pub use memory::MemorySessions;
 pub use one::Session;
+pub use said::{words_of_entry, words_of_message};
 pub use sessions::Sessions;
 pub use settings::Busy;
 pub use store::{
-    Append, Beginning, Cleared, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState, SessionStore,
-    StoredRun, Take,
+    Append, Beginning, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo,
+    SessionState, SessionStore, StoredRun, Take,
 };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use attache_core::Message;
 
-use super::error::SessionError;
+use super::error::{SessionError, without_nul};
 use super::id::SessionId;
-use super::journal::{SessionJournal, whole};
+use super::journal::{SessionJournal, short, whole};
 use super::settings::Settings;
-use super::store::{RunInfo, SessionState};
+use super::store::{Fork, RunInfo, SessionState};
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
@@ -76,6 +76,8 @@ impl Session {
         let agent = self.settings.agent.setup();
         options.principal =
             (agent.principal.as_deref() != Some(&*self.principal)).then(|| self.principal.to_string());
+        // Tools and those who look on find it.
+        options.extensions.insert(self.id.clone());
     }
 
     fn driven(&self, task: Task) -> AgentRun {
@@ -96,13 +98,7 @@ impl Session {
     }
 
     fn log(&self) -> SessionJournal {
-        let documents = self.settings.documents.is_some();
-        SessionJournal::new(
-            Arc::clone(&self.settings.store),
-            self.id.clone(),
-            Arc::clone(&self.principal),
-            documents,
-        )
+        SessionJournal::new(&self.settings, self.id.clone(), Arc::clone(&self.principal))
     }
 
     /// The conversation so far, synthetic messages included: what a run that begins now goes on from.
@@ -133,6 +129,35 @@ impl Session {
     pub async fn runs(&self) -> Result<Vec<RunInfo>, SessionError> {
         self.touch().await?;
         Ok(self.settings.store.runs(&self.principal, &self.id).await?)
+    }
+
+    /// Gives the session another title, of which 80 characters are kept. Without one it gets the first words of its next
+    /// question.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn rename(&self, title: &str) -> Result<(), SessionError> {
+        self.touch().await?;
+        let title = short(std::iter::once(title));
+        match self.settings.store.rename(&self.principal, &self.id, &title).await? {
+            true => Ok(()),
+            false => Err(SessionError::NotFound),
+        }
+    }
+
+    /// A new session of the same principal that goes on from that run as if nothing had come behind it. It has the run's
+    /// log and the conversation up to its end, and shares the documents; what either session does from then on is its own.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if there is no such run, [`SessionError::Busy`] if it has not ended, and see
+    /// [`history`](Self::history).
+    pub async fn fork(&self, run: &str) -> Result<Self, SessionError> {
+        self.touch().await?;
+        let run = without_nul(run, "the id of a run")?;
+        let (id, now) = (SessionId::fresh(), self.settings.clock.now());
+        let fork = Fork { principal: &self.principal, session: &self.id, run, id: &id, now };
+        self.settings.store.fork(fork).await?;
+        Ok(Self { id, state: SessionState::New, ..self.clone() })
     }
 
     /// The journal of the last run, for whoever [decides](crate::decide) about its calls or [delivers](crate::deliver)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_core::DocumentStore;
+use attache_core::{DocumentStore, WordQuery};
 
 use super::clock::Clock;
 use super::error::SessionError;
@@ -67,6 +67,11 @@ impl Sessions {
     /// The same sessions for another agent: the conversations go on with its model, instructions and tools.
     pub fn with_agent(&self, agent: Agent) -> Self {
         Self(Settings { agent, ..self.0.clone() })
+    }
+
+    /// The agent that answers in them.
+    pub fn agent(&self) -> &Agent {
+        &self.0.agent
     }
 
     /// Sets how long a session lives that nobody uses: 60 minutes by default, for ever with `None`.
@@ -138,6 +143,48 @@ impl Sessions {
     /// [`SessionError::Journal`] if the store fails.
     pub async fn list(&self, principal: &str) -> Result<Vec<SessionInfo>, SessionError> {
         Ok(self.0.store.list(principal).await?)
+    }
+
+    /// The sessions of a principal in which all words of `query` were said, the one that was used last first, at most
+    /// `limit`. A query without words finds none.
+    ///
+    /// A word finds those that begin with it, in the title, the questions, the names of their documents and the answers;
+    /// capitals mean nothing, and neither do quotes and other signs. A store may bring its index up to date for the
+    /// principal when it is asked, so that no step of a run pays for it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use attache_agent::{Agent, MemorySessions, Sessions};
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let model = ScriptedModel::new([Turn::text("There is one at nine.")]);
+    /// # let agent = Agent::builder(model).build()?;
+    /// let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    /// let session = sessions.open("ann@example.org", None).await?;
+    /// session.run("Is there a train to Rome?").outcome().await?;
+    ///
+    /// let found = sessions.search("ann@example.org", "trains rome nine", 10).await?;
+    /// assert!(found.is_empty(), "nobody said trains");
+    /// let found = sessions.search("ann@example.org", "Rome, nine", 10).await?;
+    /// assert_eq!(found[0].id, *session.id());
+    /// assert!(sessions.search("bob@example.org", "rome", 10).await?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn search(
+        &self,
+        principal: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let query = WordQuery::new(query);
+        if query.words().is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(self.0.store.search(principal, &query, limit).await?)
     }
 
     /// The number of sessions of a principal.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, WordQuery};
 
 use super::error::SessionError;
 use super::id::SessionId;
@@ -33,11 +33,42 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError`] if the store fails.
     fn list<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>>;
 
+    /// The sessions of a principal that hold all words of `query`, the one that was used last first, at most `limit`. See
+    /// [`Sessions::search`](crate::Sessions::search).
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn search<'a>(
+        &'a self,
+        principal: &'a str,
+        query: &'a WordQuery,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>>;
+
     /// The number of sessions of a principal.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
     fn count<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<usize, StoreError>>;
+
+    /// Gives a session another title. False if the principal has no such session.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn rename<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        title: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Makes a session that goes on from a run of another one: with the messages that the session had when the run began,
+    /// the log of the run, the title, and the documents.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the principal has no such session or the session no such run,
+    /// [`SessionError::Busy`] if the run has not ended.
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>>;
 
     /// Takes the lease of a session, and yields its fencing number.
     ///
@@ -97,30 +128,29 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>>;
 
     /// Appends entries to the log of a run as [`Journal::append`](crate::Journal::append) does, and holds the lease on.
+    /// It yields the entries that stand in the place of given ones, each with the place of the one that was given.
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has taken the lease since, or the session is cleared.
-    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>>;
 
-    /// Leaves an entry for the driver of a run; see [`Journal::deliver`](crate::Journal::deliver). The session keeps
-    /// `documents`.
+    /// Leaves an entry for the driver of a run; see [`Journal::deliver`](crate::Journal::deliver). The session keeps its
+    /// documents.
     ///
     /// # Errors
-    /// [`JournalError::Empty`] if there is no such run.
-    fn deliver<'a>(
-        &'a self,
-        session: &'a SessionId,
-        run: &'a str,
-        entry: Entry,
-        documents: Vec<DocumentId>,
-    ) -> BoxFuture<'a, Result<Entry, JournalError>>;
+    /// [`StoreErrorKind::NotFound`](attache_core::StoreErrorKind::NotFound) if the principal has no such session,
+    /// [`JournalError::Empty`] if there is no such run, [`JournalError::Fenced`] if another run holds the lease and the
+    /// entry [does not go beside one](Delivery::alone_at).
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>>;
 
     /// Waits for an entry of a run; see [`Journal::wait`](crate::Journal::wait).
     ///
     /// # Errors
+    /// [`StoreErrorKind::NotFound`](attache_core::StoreErrorKind::NotFound) if the principal has no such session,
     /// [`JournalError`] if the store fails.
     fn wait<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: &'a str,
         key: &'a Key,
@@ -173,6 +203,22 @@ pub struct OpenSession<'a> {
     pub expired_before: Option<u64>,
 }
 
+/// A session to make from a run of another one.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Fork<'a> {
+    /// The principal whose both are.
+    pub principal: &'a str,
+    /// The session that there is.
+    pub session: &'a SessionId,
+    /// The run.
+    pub run: &'a str,
+    /// The id of the new session, which no other one has.
+    pub id: &'a SessionId,
+    /// The time.
+    pub now: u64,
+}
+
 /// The lease to take.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs)]
@@ -195,13 +241,13 @@ pub struct Take<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)]
 pub struct Opened {
-    /// Whether it was there.
+    /// The state of the session.
     pub state: SessionState,
     /// The documents of one that had expired, to which no other session refers.
     pub documents: Vec<DocumentId>,
 }
 
-/// Whether a session was there when it was opened.
+/// The state of a session when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionState {
@@ -219,7 +265,7 @@ pub enum SessionState {
 pub struct SessionInfo {
     /// Its id.
     pub id: SessionId,
-    /// The first words of its first question.
+    /// The first words of its first question, unless it was renamed.
     pub title: String,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
@@ -255,6 +301,25 @@ pub struct StoredRun {
     pub entries: Vec<Entry>,
     /// All messages of the session.
     pub messages: Vec<Arc<Message>>,
+}
+
+/// An entry for the driver of a run.
+#[derive(Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Delivery<'a> {
+    /// The principal whose the session is.
+    pub principal: &'a str,
+    /// The session.
+    pub session: &'a SessionId,
+    /// The run.
+    pub run: &'a str,
+    /// The entry.
+    pub entry: Entry,
+    /// Documents that it refers to.
+    pub documents: Vec<DocumentId>,
+    /// The time, if the entry must not go beside another run that holds the lease: that one has looked already at the
+    /// results that this one has, and closes it.
+    pub alone_at: Option<u64>,
 }
 
 /// Entries to append.

@@ -65,6 +65,8 @@ pub(super) fn turn(
                 return;
             }
         };
+        // Controls of the run outlive it, and the journal that they know has the lease.
+        let _held = Held(Arc::clone(&lease));
         let _known = settings.live.enter(&session, control.clone());
         let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
         let setup = Arc::clone(settings.agent.setup());
@@ -97,6 +99,15 @@ pub(super) fn turn(
             }
             yield event;
         }
+    }
+}
+
+/// Gives a lease up with the run that is dropped.
+struct Held(Arc<Lease>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.give_up();
     }
 }
 
@@ -142,7 +153,7 @@ async fn open(
     match begin(settings, session, principal, journal, task, run, &lease).await {
         Ok(()) => Ok(lease),
         Err(error) => {
-            // What the run did not use is free at once; where that fails, when its time is up.
+            // A session that no run uses is free at once; where that fails, when its lease is over.
             let _ = lease.release(None).await;
             Err(error)
         }
@@ -195,7 +206,8 @@ async fn begin(
                 for entry in closes.iter_mut().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)))
                 {
                     let now = Some(SystemTime::UNIX_EPOCH);
-                    if let Some(delivered) = settings.store.wait(session, &id, &entry.key, now).await? {
+                    let waited = settings.store.wait(principal, session, &id, &entry.key, now);
+                    if let Some(delivered) = waited.await? {
                         entry.kind = delivered.kind;
                     }
                 }

@@ -24,8 +24,9 @@ pub struct FunctionTool<F, M> {
 }
 
 /// A tool from a closure, sync or async. It takes its arguments as one struct, the [`ToolContext`], both in this
-/// order, or nothing, and returns a `Result`, in which `?` makes a [`ToolError`] of other errors. What a model only
-/// writes differently is mended, see [`ToolDefinition::coerce`]. A closure that returns `Ok(())` yields no result.
+/// order, or nothing, and returns a `Result`, in which `?` makes a [`ToolError`] of other errors. Arguments that a
+/// model only writes differently are mended, see [`ToolDefinition::coerce`]. A closure that returns `Ok(())` yields no
+/// result.
 ///
 /// ```
 /// use attache_agent::tool_fn;
@@ -67,12 +68,12 @@ where
             `ToolError` of other errors"
 )]
 pub trait ToolFunction<M>: Send + Sync + 'static {
-    /// What the model fills.
+    /// The type that the model fills.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// What it yields.
+    /// The type that it yields.
     type Output: Serialize + Send + Sync;
 
-    /// Calls it. What it does before its first await is done at once.
+    /// Calls it. Its work before its first await is done at once.
     ///
     /// # Errors
     /// The function failed.
@@ -83,7 +84,7 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
-/// What a closure returns: a result, or a future of one. `M` tells them apart.
+/// The return value of a closure: a result, or a future of one. `M` tells them apart.
 pub trait ToolReply<M>: Send {
     /// The value.
     type Output: Serialize + Send + Sync;
@@ -225,7 +226,7 @@ where
                 capture = capture.with_store_id(store.clone());
             }
             let call = || self.function.call(parsed, context);
-            // What the closure does before its first await belongs to the call as well.
+            // The work of the closure before its first await belongs to the call as well.
             let future = capture.run_blocking(call);
             let output = match capture.run(future).await {
                 Ok(output) => output,

@@ -17,9 +17,9 @@ use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
 pub(crate) struct Toolbox {
     pub(crate) set: Arc<ToolSet>,
     pub(crate) entries: Arc<HashMap<String, ToolEntry>>,
-    /// What is known of them.
+    /// The facts about them before a run.
     pub(crate) preflight: Preflight,
-    /// What the families listed.
+    /// The tools that the families listed.
     pub(crate) families: Vec<FamilyTools>,
     /// The tools that are not offered from the start.
     pub(crate) layers: Option<Arc<Layers>>,

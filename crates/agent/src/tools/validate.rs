@@ -25,8 +25,8 @@ pub(crate) enum Work {
 }
 
 impl ToolEntry {
-    /// What runs a call with these arguments; or what the model is told instead, if they do not fit: which paths, and
-    /// what was expected there.
+    /// The function that runs a call with these arguments; or the text that the model is told instead, if they do not
+    /// fit: which paths, and what was expected there.
     pub(crate) fn ready(&self, arguments: &Arguments) -> Result<Ready, String> {
         let work = match &self.executor {
             Executor::Tool(tool) => match catch_unwind(AssertUnwindSafe(|| tool.arguments(arguments))) {
@@ -46,7 +46,7 @@ impl ToolEntry {
         Ok(Ready { spec: Arc::clone(&self.spec), work })
     }
 
-    /// What the model is told instead of a call whose arguments, as they are written, do not fit.
+    /// The text that the model is told instead of a call whose arguments, as they are written, do not fit.
     pub(crate) fn unfit(&self, arguments: &Arguments) -> Option<String> {
         let definition = &self.spec.definition;
         let read = match &self.executor {

@@ -44,7 +44,7 @@ pub(crate) const FAULTS: [Fault; 8] = [
     Fault::Cancelled,
 ];
 
-/// What the harness hears of.
+/// The events that the harness hears of.
 #[derive(Default)]
 pub(crate) struct Signals {
     pub(crate) died: Notify,
@@ -85,10 +85,10 @@ impl Faulty {
         Arc::new(Self { log: Arc::clone(log), plan: Mutex::new(plan), signals: Arc::default() })
     }
 
-    async fn meet<T, F: Future<Output = Result<T, JournalError>>>(
+    pub(crate) async fn meet<T, E: From<StoreError>, F: Future<Output = Result<T, E>>>(
         &self,
         work: impl Fn() -> F,
-    ) -> Result<T, JournalError> {
+    ) -> Result<T, E> {
         if self.signals.is_dead.load(Ordering::SeqCst) {
             return std::future::pending().await;
         }

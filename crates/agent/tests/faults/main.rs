@@ -11,6 +11,7 @@
 )]
 
 mod journal;
+mod sessions;
 mod world;
 
 use std::collections::BTreeSet;
@@ -24,7 +25,8 @@ use attache_agent::{
 use attache_core::{DocumentSource, DocumentStore, Message, ToolCall, ToolResult};
 use serde_json::json;
 
-use journal::{FAULTS, Faulty, FaultyStore, Plan};
+use journal::{Faulty, FaultyStore, Plan};
+use sessions::Log;
 use world::{Random, Script, TOOLS, World, heard};
 
 /// The runs of one test in CI.
@@ -42,7 +44,7 @@ fn script(random: &mut Random) -> Script {
     script
 }
 
-/// What the harness did and heard beside the log.
+/// The harness's own acts and the events that it heard, beside the log.
 #[derive(Default)]
 struct Heard {
     injected: AtomicUsize,
@@ -145,7 +147,7 @@ async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) 
         }
     }
     drop(run);
-    // What the run did not read comes back, whatever ended the drive.
+    // Messages that the run did not read come back, whatever ended the drive.
     let unread = end.iter().flat_map(|outcome| outcome.unread.clone()).chain(control.unread());
     seen.unread.lock().unwrap().extend(unread.filter_map(|message| number_of(&message)));
     end
@@ -162,7 +164,7 @@ fn is_final(outcome: &Outcome) -> bool {
     )
 }
 
-async fn one_run(seed: u64) {
+async fn one_run(seed: u64, log: Log) {
     let mut random = Random(seed);
     let world = Arc::new(World {
         script: script(&mut random),
@@ -178,24 +180,25 @@ async fn one_run(seed: u64) {
         guarded: random.below(3) == 0,
         ..World::default()
     });
-    let log = Arc::new(MemoryJournal::new());
+    let unread_log = Arc::new(MemoryJournal::new());
+    let own = match &log {
+        Log::Journal(own) => own,
+        Log::Session { .. } => &unread_log,
+    };
     let seen = Heard::default();
     let chatty = random.below(2) == 0;
     let mut ended = None;
     for attempt in 0..200 {
         // A cancellation is a real end: it comes late.
-        let faults = if attempt > 1 { &FAULTS[..] } else { &FAULTS[..FAULTS.len() - 1] };
+        let faults = log.faults();
+        let faults = if attempt > 1 { faults } else { &faults[..faults.len() - 1] };
         let odds = if attempt < FAULTY_DRIVES { 4 + random.below(20) } else { 0 };
-        let journal = Faulty::new(&log, Plan { random: Random(random.0 ^ 0x5eed), odds, faults });
-        let begins = |journal: &Arc<Faulty>| match log.entries().is_empty() {
-            true => world.asked(world.agent().run_in(journal.clone(), RunInput::from("go").with_run_id("r"))),
-            false => world.agent().resume(journal.clone()),
-        };
-        let first = drive(begins(&journal), &journal, &seen, chatty);
+        let journal = Faulty::new(own, Plan { random: Random(random.0 ^ 0x5eed), odds, faults });
+        let first = async { drive(log.drive(&world, &journal).await, &journal, &seen, chatty).await };
         let second = async {
             journal.signals.second.notified().await;
-            let beside = Faulty::new(&log, Plan::none());
-            drive(begins(&beside), &beside, &seen, false).await
+            let beside = Faulty::new(own, Plan::none());
+            drive(log.drive(&world, &beside).await, &beside, &seen, false).await
         };
         let outcome = {
             let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
@@ -213,14 +216,14 @@ async fn one_run(seed: u64) {
             }
         };
         // A cancellation that the journal did not take ends the drive alone.
-        let has_ended = log.entries().iter().any(|entry| entry.key.as_str() == "end");
+        let has_ended = log.entries(&world).await.iter().any(|entry| entry.key.as_str() == "end");
         if has_ended && outcome.as_ref().is_some_and(is_final) {
             ended = outcome;
             break;
         }
     }
     let ended = ended.unwrap_or_else(|| panic!("seed {seed}: the run comes to no end"));
-    let entries = log.entries();
+    let entries = log.entries(&world).await;
     let run = Run::replay(&entries);
     let run = run.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     // A driver that was superseded may have been cancelled beside the one that went on.
@@ -324,7 +327,11 @@ fn random_faults_lose_and_repeat_nothing() {
         std::env::var("ATTACHE_FAULT_RUNS").map_or(RUNS, |runs| runs.parse().expect("a number of runs"));
     let first = std::env::var("ATTACHE_FAULT_SEED").map_or(0, |seed| seed.parse().expect("a seed"));
     for seed in first..first + runs {
-        runtime().block_on(one_run(seed));
+        runtime().block_on(one_run(seed, Log::Journal(Arc::default())));
+        // A session is one run in five: it shares the driver.
+        if seed % 5 == 0 {
+            runtime().block_on(one_run(seed, Log::session()));
+        }
     }
 }
 

@@ -73,7 +73,7 @@ const ANSWER: &str = "final_answer";
 /// Rounds of tools, by their place in [`TOOLS`]; behind the last the model answers.
 pub(crate) type Script = Vec<Vec<usize>>;
 
-/// What happened in the world, whoever drove the run.
+/// The effects in the world, whoever drove the run.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) script: Script,

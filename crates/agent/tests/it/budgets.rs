@@ -7,7 +7,7 @@ use attache_documents::{DocumentBudget, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
-// What the model saw before is left out in blocks, and each time an event names it.
+// Documents that the model saw before are left out in blocks, and each time an event names it.
 #[tokio::test]
 async fn what_is_left_out_is_announced() {
     let read = tool_fn("read", "Reads a page", |_: Number| async {

@@ -1,4 +1,4 @@
-//! What enters a run from outside: documents, results, messages, and when it is too late for them.
+//! Documents, results and messages that enter a run from outside, and when it is too late for them.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -359,7 +359,7 @@ impl Journal for Racing {
     }
 }
 
-// What the log holds, what the outcome says and what the caller is told are one, whichever of a result and the end
+// The log, the outcome and the answer to the caller agree, whichever of a result and the end
 // comes first.
 #[tokio::test]
 async fn a_result_that_meets_the_end() {

@@ -61,7 +61,7 @@ fn rest(journal: &MemoryJournal) -> Vec<Turn> {
     turns().split_off(asked)
 }
 
-/// What must hold of a run that went on after a fault.
+/// The conditions of a run that went on after a fault.
 fn assert_whole(way: &str, outcome: &Outcome, journal: &MemoryJournal, paid: &Counter) {
     assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::Answer, "done"), "{way}");
     let told = told(&outcome.messages);

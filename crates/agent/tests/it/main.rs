@@ -11,6 +11,7 @@ mod admitting;
 mod agents;
 mod agents_wait;
 mod approvals;
+mod asking;
 mod budgets;
 mod catalogs;
 mod chat_loop;

@@ -1,4 +1,4 @@
-//! What is held against what before anything runs: schemas, arguments, declared media, histories.
+//! Checks before anything runs: schemas, arguments, declared media, histories.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -316,7 +316,7 @@ async fn imported_histories_are_mended_or_refused() {
     let expected =
         [Role::System, Role::User, Role::Assistant, Role::Assistant, Role::ToolResults, Role::User];
     assert_eq!(roles, expected);
-    // What the run leaves behind is in order, so going on mends nothing.
+    // The history that the run leaves behind is in order, so going on mends nothing.
     let messages = outcome.unwrap().messages;
     assert!(attache_core::repair(&messages).repairs.is_empty());
 

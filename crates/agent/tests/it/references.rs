@@ -43,7 +43,7 @@ async fn measure(
     Ok(format!("{} of {} bytes", document.file_name().unwrap_or("unnamed"), bytes.len()))
 }
 
-/// What `measure` was told to have measured.
+/// The value that `measure` was told to have measured.
 const MEASURED: &str = "lease.pdf of 21 bytes";
 
 fn agent(turns: impl IntoIterator<Item = Turn>) -> AgentBuilder {
@@ -319,7 +319,7 @@ async fn nobody_copies_the_list() {
     let round = || Turn::call("hold", json!({})).and_call("hold", json!({}));
     told(agent([round(), round(), Turn::text("done")]).tool(hold), "go").await;
     let held = held.lock().unwrap();
-    // What a tool kept is as it was when it was called, also when the conversation went on.
+    // The history that a tool kept is as it was when it was called, also when the conversation went on.
     assert_eq!(held.iter().map(ConversationDocuments::len).collect::<Vec<_>>(), [0, 0, 2, 2]);
     assert!(std::ptr::eq(held[2].iter().next().unwrap(), held[3].iter().next().unwrap()));
 }

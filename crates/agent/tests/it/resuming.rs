@@ -54,7 +54,7 @@ async fn run(turns: Vec<Turn>, journal: &Arc<MemoryJournal>, executions: &Execut
     run.outcome().await.unwrap()
 }
 
-/// What the conversation says, without ids that are drawn anew.
+/// The texts of the conversation, without ids that are drawn anew.
 fn story(outcome: &Outcome) -> Vec<String> {
     let tell = |message: &Arc<Message>| match &**message {
         Message::Assistant(message) => message

@@ -61,3 +61,15 @@ async fn a_run_that_waits_for_its_turn_can_be_cancelled() {
     control.cancel();
     assert_eq!(second.await.unwrap().reason, EndReason::Cancelled);
 }
+
+#[tokio::test]
+async fn a_run_that_is_dropped_frees_its_session_while_somebody_holds_its_control() {
+    let sessions = sessions([Turn::text("Two.")], MemorySessions::new());
+    let session = sessions.open("ann", None).await.unwrap();
+    let mut first = session.run("one");
+    first.next().await.unwrap();
+    let control = first.control();
+    drop(first);
+    assert_eq!(session.run("two").outcome().await.unwrap().text, "Two.");
+    assert!(!control.is_active());
+}

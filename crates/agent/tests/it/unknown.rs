@@ -195,7 +195,8 @@ async fn a_receipt_before_the_end_makes_the_run_go_on() {
     assert_eq!(paid.get(), 1);
 }
 
-/// What the first driver has begun comes to its end, also behind the call with which it learnt that it is superseded.
+/// A call that the first driver has begun comes to its end, also behind the call with which it learnt that it is
+/// superseded.
 #[tokio::test(start_paused = true)]
 async fn a_superseded_driver_brings_all_its_effects_to_their_end() {
     let paid = Counter::default();

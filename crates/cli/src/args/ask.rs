@@ -19,8 +19,10 @@ pub(crate) struct Ask {
     pub(crate) model: Chosen,
     #[command(flatten)]
     pub(crate) shown: Shown,
-    /// A document to attach to the question: a file, the address of one, or - for stdin; give it several times. What is
-    /// piped into the command is attached without it
+    #[command(flatten)]
+    pub(crate) permitted: Permitted,
+    /// A document to attach to the question: a file, the address of one, or - for stdin; give it several times. Piped
+    /// input is attached without it
     #[arg(short, long, value_name = "FILE|URL|-")]
     pub(crate) attach: Vec<String>,
     /// Ask for a value of a JSON Schema, which a file or the text itself holds; stdout is the value as JSON
@@ -67,6 +69,19 @@ pub(crate) struct Opened {
     pub(crate) max_file_bytes: u64,
 }
 
+impl Default for Opened {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            files: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            no_ignore: false,
+            max_file_bytes: 32 << 20,
+        }
+    }
+}
+
 impl Opened {
     /// All that was named.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
@@ -75,7 +90,7 @@ impl Opened {
 }
 
 /// The model, and how it is asked.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Chosen {
     /// The model, as PROVIDER/MODEL; by default that of the configuration, else offline/extractive, which needs no key
     /// and no network
@@ -87,9 +102,20 @@ pub(crate) struct Chosen {
     /// Instructions for the model, instead of the usual ones
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// The most model calls of an answer
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_steps: u32,
+    /// The most model calls of an answer; by default that of the configuration, else 20
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_steps: Option<u32>,
+}
+
+/// The calls of tools that you are asked about.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Permitted {
+    /// Run calls of this tool without asking you; * in its name stands for anything; give it several times
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// Ask you before each call of a tool
+    #[arg(long)]
+    pub(crate) ask_first: bool,
 }
 
 /// The things that are told beside the answer.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ask::{Chosen, Opened, Shown};
+use super::ask::{Chosen, Opened, Permitted, Shown};
 use super::choice::Choice;
 use crate::exit::CODES;
 
+/// The options of a conversation.
 #[derive(Debug, Args)]
-#[command(after_help = CODES)]
-pub(crate) struct Chat {
+pub(crate) struct Talk {
     #[command(flatten)]
     pub(crate) opened: Opened,
     #[command(flatten)]
@@ -18,10 +18,16 @@ pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) shown: Shown,
     #[command(flatten)]
+    pub(crate) permitted: Permitted,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CODES)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
     pub(crate) kept: Choice,
-    /// Ask you before each call of a tool
-    #[arg(long)]
-    pub(crate) ask_first: bool,
 }
 
 #[derive(Debug, Args)]
@@ -30,14 +36,7 @@ pub(crate) struct Resume {
     /// The session, by its id or the beginning of it; the one that was used last without it
     pub(crate) id: Option<String>,
     #[command(flatten)]
-    pub(crate) opened: Opened,
-    #[command(flatten)]
-    pub(crate) model: Chosen,
-    #[command(flatten)]
-    pub(crate) shown: Shown,
-    /// Ask you before each call of a tool
-    #[arg(long)]
-    pub(crate) ask_first: bool,
+    pub(crate) talk: Talk,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,8 @@ mod ask;
 mod choice;
 #[cfg(feature = "chat")]
 mod kept;
+mod mcp;
+mod outside;
 mod value;
 
 use std::path::PathBuf;
@@ -14,18 +16,21 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use crate::exit::{CODES, DOCTOR_CODES};
 use crate::show::style::When;
 
-pub(crate) use ask::{Ask, Chosen, Opened, Shown};
+pub(crate) use ask::{Ask, Chosen, Opened, Permitted, Shown};
 #[cfg(feature = "chat")]
 pub(crate) use choice::Choice;
 #[cfg(feature = "chat")]
-pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand};
+pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand, Talk};
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::Served;
+pub(crate) use mcp::{Mcp, McpCommand};
+pub(crate) use outside::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
 
 /// Agents whose tools return documents.
 #[derive(Debug, Parser)]
 #[command(name = "attache", version, after_help = CODES)]
 pub(crate) struct Args {
-    /// A TOML file with servers, names for models, prices, and what is known of models, instead of the user's own
-    /// `config.toml`; see the guide
+    /// The configuration, in the place of your own `attache.toml` and the project's
     #[arg(long, global = true, value_name = "FILE", env = "ATTACHE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     /// A TOML file with what is known of models, on top of the bundled table; see the guide
@@ -51,6 +56,12 @@ pub(crate) enum Command {
     /// List, show, search, export and delete sessions
     #[cfg(feature = "chat")]
     Sessions(Sessions),
+    /// List the tools that a model would see, show one, call one
+    Tools(Tools),
+    /// Serve files and tools as an MCP server; add, list and remove MCP servers
+    Mcp(Mcp),
+    /// Check the configuration, print its schema, trust a project's
+    Config(Configuration),
     /// Print the exact HTTP request that a conversation would cause, without sending it
     Wire(Wire),
     /// Print what recorded replies of providers say, as our decoders understand them

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, Ask, Proposal, Verdict};
+use attache_agent::Agent;
 use attache_core::DocumentStore;
 use attache_documents::RouteOptions;
 use attache_models::Registry;
-use attache_tools::{AskUser, ReadDocument};
-use attache_transport::GuardedFetcher;
+use attache_tools::{
+    AskUser, FileError, FileFilter, Folders, Listing, ReadDocument, file_tools, write_tools,
+};
 
-use crate::args::{Chosen as ChosenModel, Opened};
+use crate::args::{Chosen as ChosenModel, Opened, Permitted};
 use crate::config::Config;
-use crate::files::{self, Chosen, Folders, Listing};
 use crate::model::SetupError;
+use crate::outside::{Outside, approving};
 
 /// Instructions where the user gives none.
 pub(super) const SYSTEM: &str = "You answer questions from the user's files. List them first, read those that matter, and \
@@ -33,8 +34,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) config: &'a Config,
     /// Where documents are kept, if they are.
     pub(crate) documents: Option<Arc<dyn DocumentStore>>,
-    /// True if the user is asked before each call of a tool.
-    pub(crate) asks_first: bool,
+    /// The tools from outside.
+    pub(crate) outside: Outside,
+    /// The calls that the user is asked about.
+    pub(crate) permitted: Permitted,
     /// True if the model may ask the user.
     pub(crate) asks_user: bool,
 }
@@ -42,7 +45,16 @@ pub(crate) struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// An agent that fetches nothing, keeps nothing and asks nobody.
     pub(crate) fn new(name: &'a str, ask: &'a ChosenModel, config: &'a Config) -> Self {
-        Self { name, ask, fetches: false, config, documents: None, asks_first: false, asks_user: false }
+        Self {
+            name,
+            ask,
+            fetches: false,
+            config,
+            documents: None,
+            outside: Outside::default(),
+            permitted: Permitted::default(),
+            asks_user: false,
+        }
     }
 
     /// The instructions.
@@ -66,19 +78,16 @@ pub(crate) fn build(
         .system(wanted.system(folders.is_some()))
         .routing(routing())
         .converter(attache_convert::DocumentConverter::default())
-        .tool(ReadDocument::new())
-        .max_steps(wanted.ask.max_steps);
-    if wanted.fetches {
-        agent = agent.fetcher(GuardedFetcher::new());
+        .tool(ReadDocument::new());
+    agent = wanted.outside.given(wanted.config.said.limited(agent), wanted.fetches);
+    if let Some(steps) = wanted.ask.max_steps {
+        agent = agent.max_steps(steps);
     }
     if let Some(documents) = &wanted.documents {
         agent = agent.store(Arc::clone(documents));
     }
-    if wanted.asks_first {
-        agent = agent.approval_policy(|_: &Proposal<'_>| {
-            Verdict::Ask(Ask::because("--ask-first asks before each call"))
-        });
-    }
+    let approvals = wanted.config.said.approvals().with_allowed(&wanted.permitted.allow);
+    agent = approving(agent, approvals, wanted.permitted.ask_first);
     if wanted.asks_user {
         agent = agent.tool(AskUser::new());
     }
@@ -86,15 +95,30 @@ pub(crate) fn build(
         agent = agent.prices(prices.clone());
     }
     if let Some(folders) = folders {
-        agent = agent.tool_set(files::tools(folders));
+        agent = agent.tools(file_tools(Arc::clone(folders)));
+        if wanted.config.said.writes_files() {
+            agent = agent.tools(write_tools(Arc::clone(folders)));
+        }
+    }
+    // Whoever read the configuration has found them right.
+    #[cfg(feature = "local-tools")]
+    {
+        agent = agent.tools(wanted.config.said.local_tools().unwrap_or_default());
     }
     agent.build().map_err(|error| SetupError::new(error.to_string()))
 }
 
 /// Opens the folders that the user names; the current one if they name none, and `alone` says that nothing else is
 /// there to look at. Folders that they name must hold something to read.
-pub(crate) async fn folders(opened: &Opened, alone: bool) -> Result<Option<Arc<Folders>>, SetupError> {
+pub(crate) async fn folders(
+    opened: &Opened,
+    config: &Config,
+    alone: bool,
+) -> Result<Option<Arc<Folders>>, SetupError> {
     let mut named = opened.named();
+    if named.is_empty() {
+        named = config.said.tool_folders();
+    }
     let is_named = !named.is_empty();
     if !is_named && !alone {
         return Ok(None);
@@ -105,11 +129,17 @@ pub(crate) async fn folders(opened: &Opened, alone: bool) -> Result<Option<Arc<F
     if named.iter().any(|path| path.as_os_str() == "-") {
         return Err(SetupError::new("stdin is no folder; -a - attaches it, and so does leaving it out"));
     }
-    let chosen = Chosen::new(&opened.include, &opened.exclude, !opened.no_ignore)
-        .map_err(|pattern| SetupError::new(format!("{pattern:?} is no pattern")))?;
+    let filter = || -> Result<FileFilter, FileError> {
+        FileFilter::new()
+            .with_ignore_files(!opened.no_ignore)
+            .including(&opened.include)?
+            .excluding(&opened.exclude)
+    };
+    let filter = filter().map_err(|error| SetupError::new(error.to_string()))?;
     let max = opened.max_file_bytes;
     let work = move || {
-        let folders = Folders::open(&named, max, chosen).map_err(|error| error.to_string())?;
+        let folders =
+            Folders::open(named, filter).map_err(|error| error.to_string())?.with_max_file_bytes(max);
         let listing = folders.list(None).map_err(|error| error.to_string())?;
         match nothing_to_read(&listing, max) {
             Some(problem) if is_named => Err(problem),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use attache_agent::{EstimatedTokens, TokenCounter};
 use attache_core::{Message, Usage, UserMessage};
 use attache_models::Registry;
+use attache_tools::Folders;
 
 use super::build::{Wanted, build, routing};
 use crate::args::Ask;
 use crate::config::Config;
-use crate::files::Folders;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::short;
 use crate::show::terminal::{counted, grouped};
@@ -63,9 +63,10 @@ pub(super) async fn told(
             text.push_str(&format!("A listing leaves {} more out.\n", grouped(listing.omitted as u64)));
         }
     }
-    let words: u64 = EstimatedTokens.count(system)
-        + EstimatedTokens.count(&ask.question)
-        + tools.iter().map(|(_, tool)| EstimatedTokens.count(&tool.input_schema().to_string())).sum::<u64>();
+    let count = |text: &str| EstimatedTokens.count_for(text, &row);
+    let words: u64 = count(system)
+        + count(&ask.question)
+        + tools.iter().map(|(_, tool)| count(&tool.input_schema().to_string())).sum::<u64>();
     let tokens = words + report.tokens();
     text.push_str(&format!("\nThe first request has about {} tokens", grouped(tokens)));
     if let Some(window) = row.context_window {

@@ -4,9 +4,14 @@ mod attached;
 mod build;
 mod dry_run;
 mod follow;
+mod open;
 mod save;
 
-use attache_agent::OutputSpec;
+use std::sync::Arc;
+
+#[cfg(not(feature = "chat"))]
+use attache_agent::Session;
+use attache_agent::{Journal, MemoryJournal, OutputSpec};
 use attache_core::{OutputSchema, UserMessage, UserPart};
 use attache_models::Registry;
 use attache_transport::cassette::Recorder;
@@ -19,6 +24,7 @@ use crate::exit::Exit;
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
 use crate::output::{answer, fail, line, written};
+use crate::outside::Outside;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 use crate::show::watch::Watch;
@@ -26,6 +32,7 @@ use crate::show::watch::Watch;
 pub(crate) use attached::{Attachments, file, piped_in};
 pub(crate) use build::{Wanted, build, folders};
 pub(crate) use follow::{Followed, follow};
+use open::Shows;
 #[cfg(feature = "chat")]
 pub(crate) use save::{exported, writable};
 
@@ -53,7 +60,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     let as_json = ask.json;
     let setup = |error: SetupError| (as_json, Exit::Setup, error.to_string());
     let usage = |problem: String| (as_json, Exit::Usage, problem);
-    let (watch, mut notices) = Watch::new();
+    let (watch, notices) = Watch::new();
     let name = model::chosen(registry, ask.model.name.as_deref());
     let recorder = ask.record.as_ref().map(|_| Recorder::new(name.split('/').next().unwrap_or_default()));
     let registry =
@@ -65,7 +72,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         }
     }
     let (question, attachments) = question(&ask).await.map_err(setup)?;
-    let folders = folders(&ask.opened, attachments.is_empty()).await.map_err(setup)?;
+    let folders = folders(&ask.opened, config, attachments.is_empty()).await.map_err(setup)?;
     if ask.dry_run {
         let told = dry_run::told(&ask, name, &question, &folders, &registry, config).await.map_err(setup)?;
         return Ok(written(answer(&told)));
@@ -74,7 +81,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     wanted.fetches = attachments.has_addresses();
     #[cfg(feature = "chat")]
     let kept = match ask.kept.is_chosen() {
-        true => Some(Kept::open().await.map_err(setup)?),
+        true => Some(Kept::open(config).await.map_err(setup)?),
         false => None,
     };
     #[cfg(feature = "chat")]
@@ -83,34 +90,52 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         // Documents of the session may be at addresses.
         wanted.fetches |= kept.is_some();
     }
+    let is_quiet = ask.shown.quiet || ask.json;
+    if let Some(notice) = config.notice().filter(|_| !is_quiet) {
+        line(&notice);
+    }
+    wanted.permitted = ask.permitted.clone();
+    wanted.outside = Outside::connected(config, is_quiet).await;
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
     if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
         line(&notice);
     }
     #[cfg(feature = "chat")]
-    let run = match &kept {
+    let session = match &kept {
         Some(kept) => {
             let session = kept::chosen(&kept.sessions(agent.clone()), &ask.kept).await.map_err(setup)?;
             if !ask.shown.quiet {
                 line(&format!("· in the session {}", session.id()));
             }
-            session.run(question)
+            Some(session)
         }
-        None => agent.run(question),
+        None => None,
     };
     #[cfg(not(feature = "chat"))]
-    let run = agent.run(question);
+    let session: Option<Session> = None;
+    // A run that asks the user something goes on from its journal.
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+    let run = match &session {
+        Some(session) => session.run(question),
+        None => agent.run_in(Arc::clone(&journal), question),
+    };
     let run = match spec {
         Some(spec) => run.with_output(spec),
         None => run,
     };
     // Programs that read events read no lines for people.
-    let shown = Shown { quiet: ask.shown.quiet || ask.json, ..ask.shown };
+    let shown = Shown { quiet: is_quiet, ..ask.shown };
     let mut terminal = Terminal::new(shown, color, config.prices.as_ref());
     if ask.json || ask.schema.is_some() {
         terminal = terminal.without_answer();
     }
-    let Followed { mut exit, result } = follow(run, &mut terminal, &mut notices, ask.json).await;
+    let again = || match &session {
+        Some(session) => session.resume(),
+        None => agent.resume(Arc::clone(&journal)),
+    };
+    let shows = Shows { terminal, notices, as_json: ask.json, color };
+    let Followed { mut exit, result } = open::followed(run, again, shows).await.map_err(setup)?;
+    wanted.outside.close().await;
     if let (None, Some(file)) = (&result, &ask.save) {
         fail(&format!("{} is not written: the run was left before its end", file.display()));
         exit = exit.and(false);

@@ -1,5 +1,8 @@
 //! The commands that begin with a slash.
 
+use super::dropped;
+use crate::show::table::filled;
+
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
@@ -36,7 +39,7 @@ const COMMANDS: [(&str, &str, &str); 11] = [
 ];
 
 /// The names, for completion.
-pub(super) const NAMES: [&str; 11] = [
+const NAMES: [&str; 11] = [
     "/help",
     "/attach ",
     "/model ",
@@ -87,13 +90,45 @@ impl Command {
     }
 }
 
-/// The text of `/help`.
-pub(super) fn help() -> String {
-    let lines =
-        COMMANDS.iter().map(|(name, takes, about)| format!("  {:<18} {about}\n", format!("{name} {takes}")));
-    lines.collect::<String>()
-        + "  A line that ends with \\ goes on in the next one, and so does text between \"\"\" and \"\"\".\n  \
-           Ctrl-C stops an answer, Ctrl-D leaves.\n"
+/// The commands and paths that a line may become, and the place from which on they stand.
+pub(super) fn completed(line: &str) -> Option<(usize, Vec<String>)> {
+    if let Some(path) = line.strip_prefix("/attach ") {
+        return Some((line.len() - path.len(), dropped::completions(path)));
+    }
+    let names = NAMES.iter().filter(|name| line.starts_with('/') && name.starts_with(line));
+    Some((0, names.map(|name| (*name).to_owned()).collect()))
+}
+
+/// The text of `/help`, in lines of at most `width`.
+pub(super) fn help(width: usize) -> String {
+    const NAMES_WIDTH: usize = 21;
+    /// Where fewer columns are left for the text, it stands below the name.
+    const LEAST: usize = 30;
+    let mut text = String::new();
+    let mut indented = |head: &str, about: &str, by: usize| {
+        let lines = filled(about, width.saturating_sub(by));
+        for (at, line) in lines.lines().enumerate() {
+            let head = if at == 0 { head } else { "" };
+            text.push_str(&format!("{head:<by$}{line}\n"));
+        }
+    };
+    for (name, takes, about) in COMMANDS {
+        let head = format!("  {name} {takes}");
+        match width.saturating_sub(NAMES_WIDTH) >= LEAST {
+            true => indented(&head, about, NAMES_WIDTH),
+            false => {
+                indented("", head.trim_end(), 0);
+                indented("", about, 4);
+            }
+        }
+    }
+    for about in [
+        "A line that ends with \\ goes on in the next one, and so does text between \"\"\" and \"\"\".",
+        "Ctrl-C stops an answer, Ctrl-D leaves.",
+    ] {
+        indented("", about, 2);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -111,7 +146,14 @@ mod tests {
         }
         for (name, about) in NAMES.iter().zip(COMMANDS) {
             assert_eq!(name.trim(), about.0);
-            assert!(help().contains(about.2));
+            assert!(help(200).contains(about.2));
+        }
+        for width in [44, 60, 90] {
+            let help = help(width);
+            assert!(help.lines().all(|line| line.chars().count() <= width), "{help}");
+            // Only at blanks: the words are those of the wide one.
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&help), words(&super::help(200)));
         }
     }
 }

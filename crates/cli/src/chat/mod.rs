@@ -1,9 +1,7 @@
 //! `attache chat`: a conversation that goes on.
 
-mod approve;
 mod command;
 mod dropped;
-mod reader;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,41 +10,36 @@ use std::sync::Arc;
 use attache_agent::{Agent, Outcome, RunInput, Session, Sessions};
 use attache_core::{Document, Message, Usage, UserMessage, UserOrigin, UserPart};
 use attache_models::Registry;
+use attache_tools::Folders;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{self, Choice};
 use crate::ask::{Attachments, Wanted, build, exported, folders, follow, writable};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::files::Folders;
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
+use crate::outside::Outside;
+use crate::prompt::approve::answered;
+use crate::prompt::reader::{Line, Reader};
 use crate::show::style::{Style, When};
 use crate::show::terminal::{Terminal, grouped};
 use crate::show::watch::{Notice, Watch};
 use command::Command;
-use reader::{Line, Reader};
 
 /// Runs the command.
 pub(crate) async fn run(chat: args::Chat, registry: &Registry, config: &Config, color: When) -> Exit {
-    done(begin(chat, registry, config, color).await).await
+    done(begin(chat.talk, &chat.kept, false, registry, config, color).await).await
 }
 
 /// Goes on with a session, and with its last run if that did not come to its end.
 pub(crate) async fn resume(resume: args::Resume, registry: &Registry, config: &Config, color: When) -> Exit {
-    let args::Resume { id, opened, model, shown, ask_first } = resume;
-    let kept = Choice { last: id.is_none(), session: id };
-    let known = kept.clone();
-    let chat = args::Chat { opened, model, shown, kept, ask_first };
-    let mut chat = match begin(chat, registry, config, color).await {
+    let kept = Choice { last: resume.id.is_none(), session: resume.id };
+    let mut chat = match begin(resume.talk, &kept, true, registry, config, color).await {
         Ok(chat) => chat,
         Err(error) => return done(Err(error)).await,
     };
-    if known.session.is_some() && chat.is_new() {
-        return done(Err(SetupError::new("there is no such session; `attache sessions list` names them")))
-            .await;
-    }
     if let Err(error) = chat.go_on().await {
         return done(Err(error)).await;
     }
@@ -65,9 +58,10 @@ async fn done(chat: Result<Chat<'_>, SetupError>) -> Exit {
 }
 
 struct Chat<'c> {
-    arguments: args::Chat,
+    arguments: args::Talk,
     registry: Registry,
     config: &'c Config,
+    outside: Outside,
     style: Style,
     color: When,
     folders: Option<Arc<Folders>>,
@@ -77,7 +71,7 @@ struct Chat<'c> {
     session: Session,
     /// Documents for the next question.
     attached: Vec<Document>,
-    /// What the next question follows, where it is not what the session holds.
+    /// The messages before the next question, where they are not those of the session.
     before: Vec<Arc<Message>>,
     spent: Usage,
     money: f64,
@@ -93,7 +87,9 @@ struct Chat<'c> {
 }
 
 async fn begin<'c>(
-    arguments: args::Chat,
+    arguments: args::Talk,
+    choice: &Choice,
+    must_exist: bool,
     registry: &Registry,
     config: &'c Config,
     color: When,
@@ -101,18 +97,27 @@ async fn begin<'c>(
     let (watch, notices) = Watch::new();
     let name = model::chosen(registry, arguments.model.name.as_deref()).to_owned();
     let registry = model::at(&model::watched(registry, watch, None), arguments.model.base_url.as_deref());
-    let kept = Kept::open().await?;
-    let folders = folders(&arguments.opened, true).await?;
-    let agent = agent(&name, &arguments, &folders, &registry, config, &kept)?;
+    let kept = Kept::open(config).await?;
+    let folders = folders(&arguments.opened, config, true).await?;
+    if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
+        line(&notice);
+    }
+    let outside = Outside::connected(config, arguments.shown.quiet).await;
+    let agent = agent(&name, &arguments, &folders, &registry, config, &kept, &outside)?;
     let sessions = kept.sessions(agent.clone());
-    let session = kept::chosen(&sessions, &arguments.kept).await?;
+    let session = match must_exist {
+        true => kept::existing(&sessions, choice).await?,
+        false => kept::chosen(&sessions, choice).await?,
+    };
     let terminal = Terminal::new(arguments.shown, color, config.prices.as_ref()).in_chat();
     let style = Style::of_stderr(color);
-    let reader = Reader::new(style, kept.folder().join("history.txt")).map_err(SetupError::new)?;
+    let reader = Reader::new(style).map_err(SetupError::new)?;
+    let reader = reader.with_history(kept.folder().join("history.txt"), command::completed);
     Ok(Chat {
         arguments,
         registry,
         config,
+        outside,
         style,
         color,
         folders,
@@ -135,16 +140,18 @@ async fn begin<'c>(
 
 fn agent(
     name: &str,
-    arguments: &args::Chat,
+    arguments: &args::Talk,
     folders: &Option<Arc<Folders>>,
     registry: &Registry,
     config: &Config,
     kept: &Kept,
+    outside: &Outside,
 ) -> Result<Agent, SetupError> {
     let mut wanted = Wanted::new(name, &arguments.model, config);
     (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
     // The offline model asks nobody anything.
-    (wanted.asks_first, wanted.asks_user) = (arguments.ask_first, name != model::OFFLINE);
+    (wanted.outside, wanted.permitted) = (outside.clone(), arguments.permitted.clone());
+    wanted.asks_user = name != model::OFFLINE;
     build(&wanted, folders, registry)
 }
 
@@ -281,26 +288,14 @@ impl Chat<'_> {
                 return followed.exit;
             }
             run = self.session.resume();
-            for request in &outcome.approvals {
-                let Some(decision) = approve::decision(request, &self.reader, self.style).await else {
-                    self.note(
-                        "· left open: you are asked again before the next question, and by `attache resume`",
-                    );
-                    self.may_be_open = true;
-                    return Exit::Incomplete;
-                };
-                run = run.decide(&request.id, "the user", decision);
-            }
-            for request in &outcome.deferred {
-                let Some(reply) = approve::reply(request, &self.reader, self.style).await else {
-                    self.note(
-                        "· left open: you are asked again before the next question, and by `attache resume`",
-                    );
-                    self.may_be_open = true;
-                    return Exit::Incomplete;
-                };
-                run = run.reply(&request.call.id, reply);
-            }
+            let Some(next) = answered(outcome, run, &self.reader, self.style).await else {
+                self.note(
+                    "· left open: you are asked again before the next question, and by `attache resume`",
+                );
+                self.may_be_open = true;
+                return Exit::Incomplete;
+            };
+            run = next;
         }
     }
 
@@ -325,7 +320,7 @@ impl Chat<'_> {
 
     async fn obey(&mut self, command: Command) -> Result<(), SetupError> {
         match command {
-            Command::Help => print(&command::help()),
+            Command::Help => print(&command::help(crate::show::width::terminal_width())),
             Command::Attach(name) => self.attach(&name).await,
             Command::Model(None) => print(&format!("{}\n", self.agent.model().id())),
             Command::Model(Some(name)) => self.change_model(&name).await?,
@@ -379,7 +374,8 @@ impl Chat<'_> {
     }
 
     async fn change_model(&mut self, name: &str) -> Result<(), SetupError> {
-        let agent = agent(name, &self.arguments, &self.folders, &self.registry, self.config, &self.kept)?;
+        let (folders, registry) = (&self.folders, &self.registry);
+        let agent = agent(name, &self.arguments, folders, registry, self.config, &self.kept, &self.outside)?;
         self.sessions = self.sessions.with_agent(agent.clone());
         self.agent = agent;
         self.session = kept::opened(&self.sessions, Some(self.session.id().as_str())).await?;

@@ -10,7 +10,7 @@ use attache_agent::{Agent, Session, SessionError, SessionInfo, Sessions};
 use attache_core::{Document, DocumentStore, Message, UserOrigin, UserPart};
 use attache_stores::{FileDocumentStore, SqliteStore};
 
-use crate::config::{Folder, folder};
+use crate::config::{Config, Folder, folder};
 use crate::model::SetupError;
 
 pub(crate) use sessions::{run, shown, table};
@@ -28,14 +28,19 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Opens the stores, which are made if they are not there.
-    pub(crate) async fn open() -> Result<Self, SetupError> {
+    pub(crate) async fn open(config: &Config) -> Result<Self, SetupError> {
         let folder = folder(Folder::Data).ok_or_else(|| {
             SetupError::new("nobody says where sessions are kept: set ATTACHE_HOME to a folder")
         })?;
         let wrong = |error: &dyn std::fmt::Display| SetupError::new(format!("{}: {error}", folder.display()));
         private(&folder).map_err(|error| wrong(&error))?;
-        let store = SqliteStore::open(folder.join("sessions.db")).await.map_err(|error| wrong(&error))?;
-        let documents = FileDocumentStore::open(folder.join("documents")).map_err(|error| wrong(&error))?;
+        let sessions = config.said.sessions_file().unwrap_or_else(|| folder.join("sessions.db"));
+        let documents = config.said.documents_folder().unwrap_or_else(|| folder.join("documents"));
+        let of = |path: &std::path::Path, error: &dyn std::fmt::Display| {
+            SetupError::new(format!("{}: {error}", path.display()))
+        };
+        let store = SqliteStore::open(&sessions).await.map_err(|error| of(&sessions, &error))?;
+        let documents = FileDocumentStore::open(&documents).map_err(|error| of(&documents, &error))?;
         Ok(Self { store, documents: Arc::new(documents), folder })
     }
 
@@ -105,6 +110,14 @@ pub(crate) async fn all(sessions: &Sessions) -> Result<Vec<SessionInfo>, SetupEr
     sessions.list(PRINCIPAL).await.map_err(|error| failed(&error))
 }
 
+/// The session that the options name, which must be there.
+pub(crate) async fn existing(sessions: &Sessions, kept: &crate::args::Choice) -> Result<Session, SetupError> {
+    match &kept.session {
+        Some(id) => used(sessions, &found(sessions, id).await?).await,
+        None => last(sessions).await,
+    }
+}
+
 /// The session that the options name; a new one if they name none.
 pub(crate) async fn chosen(sessions: &Sessions, kept: &crate::args::Choice) -> Result<Session, SetupError> {
     if kept.last {
@@ -127,14 +140,14 @@ pub(crate) fn failed(error: &SessionError) -> SetupError {
     SetupError::new(crate::output::with_causes(error))
 }
 
-/// What somebody said.
+/// Somebody's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) by_user: bool,
     pub(crate) text: String,
 }
 
-/// What user and model said to each other, with the names of attached documents. Calls and their results are left out.
+/// The words of user and model, with the names of attached documents. Calls and their results are left out.
 pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said> {
     let mut said = Vec::new();
     for message in messages.iter().filter(|message| !message.is_tool_call_documents()) {

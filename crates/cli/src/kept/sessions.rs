@@ -8,6 +8,7 @@ use tokio::time::Duration;
 use super::{Kept, PRINCIPAL, Said, all, failed, found, looked_at, said};
 use crate::args::{Sessions as Arguments, SessionsCommand};
 use crate::ask::{exported, writable};
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
@@ -18,8 +19,8 @@ use crate::show::terminal::counted;
 use crate::show::width::terminal_width;
 
 /// Runs the command.
-pub(crate) async fn run(arguments: Arguments, registry: &Registry, color: When) -> Exit {
-    match done(arguments, registry, color).await {
+pub(crate) async fn run(arguments: Arguments, registry: &Registry, config: &Config, color: When) -> Exit {
+    match done(arguments, registry, config, color).await {
         Ok(exit) => exit,
         Err(error) => {
             fail(&error.to_string());
@@ -28,8 +29,13 @@ pub(crate) async fn run(arguments: Arguments, registry: &Registry, color: When) 
     }
 }
 
-async fn done(arguments: Arguments, registry: &Registry, color: When) -> Result<Exit, SetupError> {
-    let kept = Kept::open().await?;
+async fn done(
+    arguments: Arguments,
+    registry: &Registry,
+    config: &Config,
+    color: When,
+) -> Result<Exit, SetupError> {
+    let kept = Kept::open(config).await?;
     let agent = Agent::builder(registry.model(OFFLINE)?).build();
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
     let sessions = kept.sessions(agent.clone());
@@ -136,7 +142,7 @@ async fn said_in(session: &Session) -> Result<Vec<Said>, SetupError> {
     Ok(said(&messages))
 }
 
-/// What was said, set for a terminal or as it is.
+/// The conversation, set for a terminal or as it is.
 pub(crate) fn shown(said: &[Said], style: Style) -> String {
     let mut text = String::new();
     for (at, said) in said.iter().enumerate() {
@@ -158,16 +164,21 @@ pub(crate) fn shown(said: &[Said], style: Style) -> String {
     text
 }
 
+/// The most sessions that a search names.
+const MOST_FOUND: usize = 50;
+
 async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupError> {
-    let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let query = words.join(" ");
+    let hits = sessions.search(PRINCIPAL, &query, MOST_FOUND).await.map_err(|error| failed(&error))?;
+    let words: Vec<String> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
     let mut found = String::new();
-    for info in all(sessions).await? {
-        let said = said_in(&looked_at(sessions, &info).await?).await?;
-        let whole = said.iter().map(|said| said.text.to_lowercase()).collect::<Vec<_>>().join("\n");
-        if !words.iter().all(|word| whole.contains(word)) {
-            continue;
-        }
+    for info in hits {
         found.push_str(&format!("{}  {}\n", info.id, short(&info.title, 60)));
+        let said = said_in(&looked_at(sessions, &info).await?).await?;
         let lines = said.iter().flat_map(|said| said.text.lines());
         let hits = lines.filter(|line| words.iter().any(|word| line.to_lowercase().contains(word)));
         for hit in hits.take(3) {

@@ -404,7 +404,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// What begins at a mark.
+/// The element that begins at a mark.
 enum Mark<'t> {
     /// The mark is a character like others.
     None,

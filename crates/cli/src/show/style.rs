@@ -1,10 +1,25 @@
 //! Colours, where the reader's terminal has them.
 //!
-//! Only colours of the terminal's own palette are used, and neither its lightest nor its darkest, so that text is
-//! readable on a light ground as on a dark one.
+//! The colours are those of the 256 that every terminal has alike, and each stands out from black as from white by a
+//! contrast of 4 to 1 at least: nobody is asked for their ground, and themes of a light one are not trusted with colours
+//! that were made for a dark one.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
+
+/// Teal.
+const CODE: u8 = 30;
+/// Violet.
+const HEADING: u8 = 97;
+/// Red.
+const BAD: u8 = 196;
+/// Blue.
+#[cfg_attr(not(feature = "chat"), allow(dead_code, reason = "nobody is asked"))]
+const ASKS: u8 = 63;
+
+fn coloured(colour: u8) -> String {
+    format!("38;5;{colour}")
+}
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -61,23 +76,23 @@ impl Style {
 
     /// Code, and names to type.
     pub(crate) fn code(self, text: impl Display) -> String {
-        self.set("36", text)
+        self.set(&coloured(CODE), text)
     }
 
     /// A heading.
     pub(crate) fn heading(self, text: impl Display) -> String {
-        self.set("1;35", text)
+        self.set(&format!("1;{}", coloured(HEADING)), text)
     }
 
     /// A failure.
     pub(crate) fn bad(self, text: impl Display) -> String {
-        self.set("31", text)
+        self.set(&coloured(BAD), text)
     }
 
     /// A thing that the reader decides.
     #[cfg(feature = "chat")]
     pub(crate) fn asks(self, text: impl Display) -> String {
-        self.set("1;34", text)
+        self.set(&format!("1;{}", coloured(ASKS)), text)
     }
 
     fn set(self, code: &str, text: impl Display) -> String {
@@ -102,6 +117,26 @@ fn wanted(when: When, is_terminal: bool, variable: impl Fn(&str) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+    #[test]
+    fn colours_are_legible_on_black_and_on_white() {
+        let linear = |level: u8| {
+            let value = f64::from([0_u8, 95, 135, 175, 215, 255][usize::from(level)]) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        for colour in [CODE, HEADING, BAD, ASKS] {
+            let cube = colour - 16;
+            let (red, green, blue) = (linear(cube / 36), linear(cube / 6 % 6), linear(cube % 6));
+            let light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+            let (on_white, on_black) = (1.05 / (light + 0.05), (light + 0.05) / 0.05);
+            // The least of them is 3.998.
+            assert!(
+                on_white > 3.99 && on_black > 3.99,
+                "{colour}: {on_white:.2} on white, {on_black:.2} on black"
+            );
+        }
+    }
 
     #[test]
     fn colours_follow_the_terminal_and_the_variables() {

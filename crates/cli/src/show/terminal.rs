@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use attache_agent::{EndReason, Event, EventKind, Outcome, Prices};
 use attache_core::ToolResult;
+use attache_tools::Listing;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -15,7 +16,6 @@ use super::style::{Style, When};
 use super::watch::Notice;
 use super::width::terminal_width;
 use crate::args::Shown;
-use crate::files;
 use crate::output::{answer, harmless, line, piece, short};
 
 /// A call that takes less time is told without it.
@@ -229,7 +229,7 @@ impl Terminal {
             self.note(&format!(
                 "! the listing was cut: the model sees {} files, and {omitted} more are left out; open fewer folders, \
                  or use --include and --exclude",
-                files::MAX_LISTED
+                Listing::MOST
             ));
         }
     }
@@ -279,7 +279,7 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// The files that a listing left out.
 fn omitted(result: &ToolResult) -> Option<u64> {
-    let is_listing = result.tool_name.as_deref() == Some(files::LIST) && !result.is_error();
+    let is_listing = result.tool_name.as_deref() == Some("list_files") && !result.is_error();
     let listing: Value = is_listing.then(|| serde_json::from_str(result.tree.json()).ok()).flatten()?;
     listing.get("omitted").and_then(Value::as_u64).filter(|omitted| *omitted > 0)
 }

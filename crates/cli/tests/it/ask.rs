@@ -188,7 +188,7 @@ async fn files_are_attached_to_the_question() {
 #[test]
 fn the_default_model_comes_from_the_option_the_variable_or_the_configuration() {
     let home =
-        folder(&[("config.toml", "[models]\ndefault = 'fast'\nfast = 'groq/llama-3.3-70b-versatile'\n")]);
+        folder(&[("attache.toml", "[models]\ndefault = 'fast'\nfast = 'groq/llama-3.3-70b-versatile'\n")]);
     let told = |arguments: &[&str], model: Option<&str>| {
         let mut command = attache(&["ask", "x"]);
         command.args(arguments).env("ATTACHE_HOME", home.path());
@@ -256,7 +256,7 @@ async fn a_value_of_a_schema_is_the_answer() {
 #[test]
 fn a_dry_run_says_what_would_be_sent_and_needs_no_key() {
     let home = folder(&[(
-        "config.toml",
+        "attache.toml",
         "[prices]\ncurrency = 'USD'\n[prices.models.'anthropic/claude-opus-4-8']\ninput = 5\noutput = 25\n",
     )]);
     let arguments = ["ask", "Total?", INBOX, "-a", INVOICE, "--dry-run", "-m", "anthropic/claude-opus-4-8"];
@@ -281,12 +281,12 @@ fn a_dry_run_says_what_would_be_sent_and_needs_no_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_line_tells_tokens_and_money() {
     let home = folder(&[(
-        "config.toml",
+        "attache.toml",
         "[prices]\ncurrency = 'EUR'\n[prices.models.'openai-chat/gpt-4o']\ninput = 1000\noutput = 1000\n",
     )]);
     let mock = MockProvider::start().await.unwrap();
     mock.enqueue(Reply::new().text("Hello.").usage(ReplyUsage::new(1_500, 500)));
-    let config = home.path().join("config.toml");
+    let config = home.path().join("attache.toml");
     let told = text(&asked(&mock, &["Hi", "--config", shown(&config)]).await.stderr);
     let last = told.lines().last().unwrap();
     assert!(
@@ -426,7 +426,9 @@ fn the_commands_of_the_guide_are_understood() {
     let mut count = 0;
     for command in commands.filter(|command| !command.starts_with("attache-")) {
         let words = words(command.split([';', '>', '<']).next().unwrap());
-        let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).chain(["--help"]).collect();
+        // Behind -- stands another program.
+        let own = words.iter().skip(1).map(String::as_str).take_while(|word| *word != "--");
+        let arguments: Vec<&str> = own.chain(["--help"]).collect();
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output.stderr));
         count += 1;
@@ -489,8 +491,8 @@ fn a_conversation_that_is_not_written_is_no_success() {
 
 #[test]
 fn a_configuration_that_is_broken_is_told_to_programs() {
-    let kept = folder(&[("config.toml", "[[")]);
-    let output = run(&["--config", shown(&kept.path().join("config.toml")), "ask", "--json", DUE, INBOX]);
+    let kept = folder(&[("attache.toml", "[[")]);
+    let output = run(&["--config", shown(&kept.path().join("attache.toml")), "ask", "--json", DUE, INBOX]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((told["type"].as_str(), told["exit_code"].as_i64()), (Some("error"), Some(3)));
 }

@@ -18,7 +18,10 @@ mod explain;
 #[cfg(feature = "chat")]
 mod kept;
 mod models;
+mod outside;
 #[cfg(unix)]
 mod screen;
+#[cfg(feature = "mcp")]
+mod serving;
 #[cfg(unix)]
 mod terminal;

@@ -65,7 +65,7 @@ impl Screen {
         Self { seen, keys, child, _master: pair.master }
     }
 
-    /// What is pressed.
+    /// The keys that are pressed.
     pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// Undoes base64. What is none of it is passed over; padding ends a piece, as some programs join pieces that were
+/// Undoes base64. Other bytes are passed over; padding ends a piece, as some programs join pieces that were
 /// encoded one by one.
 pub(super) fn base64(bytes: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);

@@ -212,7 +212,7 @@ fn tree(root: &str) -> Builder {
     pdf
 }
 
-/// What stands on each page, and which pages are said to be unread.
+/// The text of each page, and the pages that are said to be unread.
 #[track_caller]
 fn pages(pdf: Vec<u8>) -> (Vec<String>, Vec<usize>) {
     let converted = read(pdf).expect("some page can be read");
@@ -239,7 +239,7 @@ fn pages_that_cannot_be_read_keep_their_numbers() {
         (&["Hello", "-", "Page 6"][..], "/Kids [3 0 R 99 0 R 6 0 R] /Count 3"),
         (&["-", "Hello"], "/Kids [(x) 3 0 R]"),
         (&["-", "Hello", "-", "Page 6"], "/Kids [99 0 R 3 0 R 98 0 R 6 0 R] /Count 4"),
-        // What is lost is a node with three pages below it.
+        // The loss is a node with three pages below it.
         (&["Hello", "-", "-", "-", "Page 6"], "/Kids [3 0 R 99 0 R 6 0 R] /Count 5"),
         (&["Hello", "-", "-"], "/Kids [3 0 R << /Type /Pages /Count 2 >>] /Count 3"),
         (&["Hello", "-", "-", "Page 7"], "/Kids [3 0 R << /Type /Pages /Kids 99 0 R /Count 2 >> 7 0 R]"),

@@ -156,7 +156,7 @@ fn what_is_too_large_is_scaled() {
     let (bytes, media) = fitted.content.unwrap();
     assert_eq!(media.essence(), "image/png");
     assert_eq!(pixels(&bytes).0, 48);
-    // What is turned is measured upright.
+    // A turned image is measured upright.
     let fitted = fit_fixture("turned.jpg", &form).unwrap();
     assert_eq!(fitted.note.as_deref(), Some("scaled from 96 × 64 to 48 × 32 pixels"));
 }
@@ -240,7 +240,7 @@ fn of_a_damaged_image_what_can_be_read_is_shown() {
     assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
 }
 
-// What a provider takes and cannot open is a 400 of the whole request.
+// An image that a provider takes and cannot open is a 400 of the whole request.
 #[test]
 fn what_was_cut_on_its_way_is_never_passed_on_as_it_is() {
     let form = MediaLimits::of(["image/png", "image/jpeg", "image/gif", "image/webp"]);

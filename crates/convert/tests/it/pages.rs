@@ -87,7 +87,7 @@ fn a_document_is_cut_to_the_bytes_that_are_taken() {
         result.unwrap_err().to_string(),
         "the document is too large: more than 5000 bytes in one page alone"
     );
-    // What is written anew may be enough: here is much that no page needs.
+    // Writing anew may be enough: here is much that no page needs.
     let padded =
         Builder::page("BT /F1 12 Tf 72 700 Td (Hello) Tj ET").stream(9, "", &[b'x'; 100_000]).finish();
     let cut = fitted(padded, &form().with_max_bytes(50_000));
@@ -101,7 +101,7 @@ fn any_pages_can_be_had() {
     let taken = pages(numbered(9), 4, 5).unwrap();
     assert_eq!((taken.first, taken.last, taken.total), (4, 5, 9));
     assert_eq!(text(taken.bytes.clone()), "[page 1]\nThis is page 4\n\n[page 2]\nThis is page 5\n");
-    // What the pages inherit is theirs, and nobody else's pages, pictures or outline came along.
+    // Members that the pages inherit are theirs, and nobody else's pages, pictures or outline came along.
     let source = String::from_utf8_lossy(&taken.bytes).into_owned();
     assert!(source.contains("/Rotate 90") && source.contains("/MediaBox[0 0 300 400 ]"), "{source}");
     assert!(taken.bytes.len() < 25_000 && !source.contains("/Outlines"));

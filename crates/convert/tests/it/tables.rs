@@ -1,6 +1,6 @@
 //! Tables of PDFs keep their rows and columns: a row with empty cells its columns, a text of several lines one cell.
 //!
-//! What is expected is what the producers were given (`fixtures/tables.py`).
+//! The expected cells are those that the producers were given (`fixtures/tables.py`).
 
 use std::collections::HashSet;
 

@@ -2,6 +2,9 @@
 //!
 //! It is TOML of which a line is a cell, `name = value`, and each value is JSON too; a test reads it as TOML.
 
+use std::iter::once;
+
+use memchr::memchr_iter;
 use serde_json::Value;
 
 use crate::json::table_lines;
@@ -51,20 +54,22 @@ pub(super) const FILES: [File; 6] = [
     File { families: &["offline"], text: include_str!("matrix/offline.toml") },
 ];
 
-/// The bodies of a family: its own, under no pattern, and those of its rows.
+/// The bodies of a family: its own, under no pattern, and those of its rows. A start reads the whole file for them: the
+/// ends of its lines are looked for many bytes at once.
 pub(super) fn bodies(family: &str) -> Option<Vec<(Option<&'static str>, &'static str)>> {
     let text = FILES.iter().find(|file| file.families.contains(&family))?.text;
-    let mut bodies = Vec::new();
-    let (mut at, mut head): (usize, Option<(&str, usize)>) = (0, None);
-    for line in text.split_inclusive('\n').chain([""]) {
-        if line.starts_with('[') || line.is_empty() {
-            if let Some((head, from)) = head.take() {
-                bodies.push((pattern(head), text.get(from..at)?));
-            }
-            let is_own = line.get(1..).and_then(|rest| rest.strip_prefix(family));
-            head = is_own.filter(|rest| rest.starts_with([']', '.'])).map(|rest| (rest, at + line.len()));
+    let lines = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    let heads = once(0).chain(lines).filter(|&at| text.as_bytes().get(at) == Some(&b'['));
+    let (mut bodies, mut head) = (Vec::new(), None);
+    for at in heads.chain([text.len()]) {
+        if let Some((head, from)) = head.take() {
+            bodies.push((pattern(head), text.get(from..at)?));
         }
-        at += line.len();
+        let is_own = text.get(at..)?.strip_prefix('[').and_then(|rest| rest.strip_prefix(family));
+        if let Some(rest) = is_own.filter(|rest| rest.starts_with([']', '.'])) {
+            let (line, body) = rest.split_once('\n')?;
+            head = Some((line, text.len() - body.len()));
+        }
     }
     Some(bodies)
 }
@@ -74,7 +79,7 @@ fn pattern(head: &'static str) -> Option<&'static str> {
     head.strip_prefix(".models.\"")?.trim_end().strip_suffix("\"]")
 }
 
-/// What a body says that is no cell.
+/// The lines of a body that are no cells.
 const REMARKS: [&str; 3] = ["like", "source", "checked"];
 
 /// The cells of a body.

@@ -107,6 +107,7 @@ impl Draft {
                 let efforts = words.into_iter().map(|word| read(Value::String(word)));
                 to.efforts = efforts.collect::<Result<_, _>>()?;
             }
+            "tokenizer" => to.tokenizer = read(value)?,
             "reasoning_excludes" => to.reasoning_excludes = read(value)?,
             _ => match to.flag(path) {
                 Some(flag) => *flag = read(value)?,

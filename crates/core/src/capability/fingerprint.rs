@@ -4,7 +4,7 @@
 
 use crate::capability::{
     Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningExcludes, ReasoningReplay,
-    StructuredOutput,
+    StructuredOutput, Tokenizer,
 };
 use crate::hash::StableHash;
 
@@ -50,6 +50,7 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         strict_tools,
         json_beside_tools,
         long_cache,
+        tokenizer,
         api,
         wire,
     } = capabilities;
@@ -99,6 +100,9 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
     hash = hash.text(api.as_deref().unwrap_or_default());
     if *allowed_tools {
         hash = hash.text("allowed_tools");
+    }
+    if *tokenizer != Tokenizer::Unknown {
+        hash = hash.text(tokenizer.as_str());
     }
     if wire.is_empty() {
         return hash.finish();
@@ -282,6 +286,7 @@ mod tests {
             ("caching", "explicit"),
             ("reasoning_replay", "optional"),
             ("api", "other"),
+            ("tokenizer", "llama3"),
         ] {
             let mut other = cells.clone();
             other.insert(name.to_owned(), json!(word));

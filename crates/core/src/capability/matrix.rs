@@ -367,7 +367,7 @@ impl Row {
     fn read(table: &Map<String, Value>) -> Result<Self, String> {
         let mut row = Self::default();
         row.take("", table)?;
-        // Whether a cell is one does not hang on the others.
+        // A cell is checked without the others.
         let mut draft = Draft::new("", "");
         row.cells.iter().try_for_each(|(name, value)| draft.set(name, value.clone()))?;
         Ok(row)

@@ -218,6 +218,43 @@ pub enum ReasoningReplay {
     Required,
 }
 
+/// The tokeniser of a model, for estimates of tokens. The estimate of each was held against counts of the tokeniser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Tokenizer {
+    /// It is not public, or has no estimate of its own.
+    #[default]
+    Unknown,
+    /// That of OpenAI's models since GPT-4o, and of gpt-oss.
+    #[serde(rename = "o200k_base")]
+    O200kBase,
+    /// That of GPT-3.5 and GPT-4.
+    #[serde(rename = "cl100k_base")]
+    Cl100kBase,
+    /// That of Llama 3.
+    Llama3,
+    /// That of Claude before version 3, the last one that was published.
+    Claude2,
+}
+
+impl Tokenizer {
+    /// The word in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::O200kBase => "o200k_base",
+            Self::Cl100kBase => "cl100k_base",
+            Self::Llama3 => "llama3",
+            Self::Claude2 => "claude2",
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+}
+
 /// Rules for files in a request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -299,7 +336,7 @@ pub struct ModelCapabilities {
     pub reasoning: Vec<String>,
     /// The efforts that it knows.
     pub efforts: Vec<Effort>,
-    /// What it does not do while it reasons.
+    /// The things that it does not do while it reasons.
     pub reasoning_excludes: Vec<ReasoningExcludes>,
     /// True if it reasons unless it is told not to.
     pub reasons_unasked: bool,
@@ -325,6 +362,9 @@ pub struct ModelCapabilities {
     pub json_beside_tools: bool,
     /// True if prompts can be kept for longer than usual, as for an hour or a day.
     pub long_cache: bool,
+    /// Its tokeniser.
+    #[serde(skip_serializing_if = "Tokenizer::is_unknown")]
+    pub tokenizer: Tokenizer,
     /// The API that the model speaks, where it is another one than the family's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<String>,
@@ -384,6 +424,7 @@ impl ModelCapabilities {
             strict_tools: true,
             json_beside_tools: true,
             long_cache: false,
+            tokenizer: Tokenizer::Unknown,
             api: None,
             wire: Map::new(),
         }

@@ -1,7 +1,7 @@
 //! The JSON form of messages, schema version 1.
 //!
-//! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers. What is not
-//! understood is refused by name: in a conversation of another program it may be what was said.
+//! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers. A part that is
+//! not understood is refused by name: in a conversation of another program it may be the message itself.
 
 mod any;
 mod reference;

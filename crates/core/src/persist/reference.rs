@@ -12,7 +12,7 @@ pub(super) struct ReferenceRecord(pub(super) Document);
 
 impl Serialize for ReferenceRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What is stored is whole, also if it is stored while a tool's output is captured.
+        // The stored document is whole, also if it is stored while a tool's output is captured.
         self.0.write_reference(serializer, Reader::Store)
     }
 }

@@ -48,7 +48,7 @@ fn without_blanks(message: &Message) -> Option<(Message, usize)> {
     }
 }
 
-/// Synthetic messages are projections of the results before them and hold nothing else. What is none becomes an event.
+/// Synthetic messages are projections of the results before them and hold nothing else. Other content becomes an event.
 pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     let mut results: Option<Arc<Message>> = None;
     for numbered in messages {

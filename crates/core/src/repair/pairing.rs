@@ -330,7 +330,7 @@ fn says_the_same(one: &ToolResult, other: &ToolResult) -> bool {
         && one.withheld == other.withheld
 }
 
-/// A result that answers nothing, as something that happened. What its handler kept from the model stays kept.
+/// A result that answers nothing, as something that happened. Content that its handler kept from the model stays kept.
 fn event(said: String, result: &ToolResult) -> UserMessage {
     let withheld: HashSet<&DocumentId> = result.withheld.iter().collect();
     let is_shown = |document: &&Document| !withheld.contains(document.id());

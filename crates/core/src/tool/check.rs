@@ -1,12 +1,12 @@
-//! What a provider says of tools before they are offered.
+//! A provider's report about tools before they are offered.
 
 use std::fmt;
 
-/// What a provider does with the schemas of tools.
+/// A provider's treatment of the schemas of tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaReport {
-    /// What it is not told, or does not hold the model to.
+    /// The keywords that it is not told, or does not hold the model to.
     pub loosened: Vec<SchemaLoosening>,
     /// The tools that it cannot be offered.
     pub refused: Vec<SchemaRefusal>,
@@ -48,7 +48,7 @@ pub struct SchemaLoosening {
     pub pointer: String,
     /// The keyword.
     pub keyword: String,
-    /// What is done with it, and why.
+    /// The treatment of it, and the reason.
     pub why: String,
 }
 

@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::document::Document;
+use crate::future::BoxFuture;
 use crate::id::ToolCallId;
-use crate::tool::{ConversationDocuments, DocumentRef, ToolError, ToolErrorKind};
+use crate::tool::{
+    Asking, ConversationDocuments, Deferred, DocumentRef, ToolError, ToolErrorKind, Unanswered,
+};
 
 /// Everything that a tool knows about its call. The model never sees any of it.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +39,8 @@ pub struct ToolContext {
     pub extensions: Extensions,
     /// The values that the calls of the run share.
     pub run_values: RunValues,
+    /// The people whom the tool may ask; nobody outside of a run.
+    pub asking: Asking,
 }
 
 impl ToolContext {
@@ -86,6 +91,28 @@ impl ToolContext {
     /// ```
     pub fn run_value<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         self.run_values.get_or_default()
+    }
+
+    /// Asks the people behind the run while the tool works, and waits for their answer; the call's time stands still
+    /// meanwhile. The tool says beforehand that it does ([`ToolMetadata::asks`](crate::ToolMetadata::asks)).
+    ///
+    /// A question with a handle outlives the process: if nobody answers while the run waits, the run ends with the
+    /// question, and the call is made again once there is an answer. It reads the handle then
+    /// ([`left_off`](Self::left_off)), goes on from there, and asks the same again to have the answer. A tool whose
+    /// state cannot be written down asks without a handle; it learns then that nobody is there.
+    ///
+    /// # Errors
+    /// [`Unanswered`].
+    pub fn ask(&self, question: Deferred) -> BoxFuture<'static, Result<serde_json::Value, Unanswered>> {
+        match self.asking.people() {
+            Some(people) => people.ask(question),
+            None => Box::pin(std::future::ready(Err(Unanswered::Nobody))),
+        }
+    }
+
+    /// The handle of the question at which an earlier attempt at this call stopped.
+    pub fn left_off(&self) -> Option<String> {
+        self.asking.people().and_then(|people| people.left_off())
     }
 
     /// The caller's value of type `T`.

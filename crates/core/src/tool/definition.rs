@@ -1,4 +1,4 @@
-//! What the model sees of a tool, and how the loop treats it.
+//! The part of a tool that the model sees, and how the loop treats it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::compiled::Compiled;
 
-/// What the model sees of a tool. Cloning copies a pointer.
+/// The part of a tool that the model sees. Cloning copies a pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition(Arc<Inner>);
 
@@ -160,7 +160,7 @@ fn normalised(schema: Value) -> Value {
     Value::Object(schema)
 }
 
-/// What a call changes in the world; it decides what may be repeated.
+/// The effect of a call on the world; it decides what may be repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -216,6 +216,8 @@ pub struct ToolMetadata {
     pub finish: bool,
     /// True if it runs agents: they work in the name of the run, within its limits, and their events are among its.
     pub nests: bool,
+    /// True if it may ask people while it works, by [`ToolContext::ask`](crate::ToolContext::ask).
+    pub asks: bool,
     /// True if the model reads more of a document with it: notes about what is not shown name it.
     pub reads_documents: bool,
     /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
@@ -243,6 +245,7 @@ impl Default for ToolMetadata {
             poll: false,
             finish: false,
             nests: false,
+            asks: false,
             reads_documents: false,
             produces: Vec::new(),
             always_visible: false,
@@ -256,7 +259,7 @@ impl Default for ToolMetadata {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// What the model sees.
+    /// The part that the model sees.
     pub definition: ToolDefinition,
     /// How the loop treats it.
     pub metadata: ToolMetadata,

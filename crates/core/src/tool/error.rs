@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(ToolError::from(error).for_model(), "the output is larger than 3 bytes");
     }
 
-    // What `anyhow` and its like turn into.
+    // The error that `anyhow` and its like turn into.
     #[test]
     fn boxed_errors_convert() {
         fn fails() -> Result<(), ToolError> {

@@ -26,7 +26,7 @@ pub struct ToolOutput {
     pub withheld: Vec<DocumentId>,
     /// True if the tool reports success. A failed result keeps its content.
     pub status: ResultStatus,
-    /// Where the result comes from, if it is none yet. Boxed, since few have it.
+    /// The source of the result, if it is none yet. Boxed, since few have it.
     pub deferred: Option<Box<Deferred>>,
 }
 

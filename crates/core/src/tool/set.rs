@@ -103,8 +103,8 @@ impl ToolSet {
         wire
     }
 
-    /// Says that whoever runs the calls holds their arguments against the whole schemas. What a provider's dialect
-    /// cannot say may then be left out of them without anybody's leave; see
+    /// Says that whoever runs the calls holds their arguments against the whole schemas. Keywords that a provider's
+    /// dialect cannot say may then be left out of them without anybody's leave; see
     /// [`LlmProvider::check_tools`](crate::LlmProvider::check_tools).
     #[must_use]
     pub fn with_validation(mut self, validated: bool) -> Self {

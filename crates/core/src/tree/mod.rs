@@ -141,7 +141,7 @@ impl ContentTree {
     pub fn is_blank(&self) -> bool {
         match self.json.as_bytes() {
             b"null" | b"\"\"" => true,
-            // What begins with a visible character needs no closer look.
+            // A text that begins with a visible character needs no closer look.
             [b'"', first, ..] if first.is_ascii_graphic() && !matches!(first, b'\\' | b'"') => false,
             [b'"', ..] => self.string().is_none_or(|text| text.trim().is_empty()),
             _ => false,

@@ -22,7 +22,7 @@ pub(crate) struct Decided<'m> {
     pub(crate) occurrences: Vec<Occurrence<'m>>,
     /// One for each occurrence.
     pub(crate) treatments: Vec<Treatment>,
-    /// How many tool results there are.
+    /// The number of tool results.
     pub(crate) results: usize,
     /// True if nothing is to be done: no documents, and no traces of an earlier routing.
     pub(crate) idle: bool,

@@ -1,4 +1,4 @@
-//! How many documents, and how many bytes, one request holds.
+//! The limits of documents and bytes in one request.
 
 use std::sync::Arc;
 
@@ -327,7 +327,7 @@ fn full(limit: Limit) -> Reason {
     }
 }
 
-/// How many documents stand in the request for one, or will once it is loaded.
+/// The number of documents in the request for one, or that will be there once it is loaded.
 fn count(treatment: &Treatment) -> u64 {
     match &treatment.shown {
         Shown::Pages { .. } => treatment.page_images().count() as u64,

@@ -26,7 +26,7 @@ pub(crate) struct Treatment {
     pub(crate) cost: Estimate,
     /// The pages of a PDF that stand there natively, if they are known.
     pub(crate) pages: Option<u64>,
-    /// How many documents inside it are not looked at, because there are too many or they are too deep.
+    /// The number of documents inside it that are not looked at, because there are too many or they are too deep.
     pub(crate) not_opened: usize,
 }
 

@@ -61,7 +61,7 @@ pub(crate) enum Excluded {
 pub(crate) struct Survey<'m> {
     /// Every document, in message order.
     pub(crate) occurrences: Vec<Occurrence<'m>>,
-    /// How many tool results there are.
+    /// The number of tool results.
     pub(crate) results: usize,
     /// True if an earlier routing left something in the messages, or an event imitates a label or a fence.
     pub(crate) to_rewrite: bool,

@@ -71,7 +71,7 @@ pub struct Materials {
     /// The content that was last at hand when something was inserted about an id.
     latest: HashMap<DocumentId, Digest>,
     memo: Memo,
-    /// How many things were inserted, which tells the older from the newer.
+    /// The number of things that were inserted, which tells the older from the newer.
     inserted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How many pages a PDF has, without a reader of PDFs.
+//! The number of pages of a PDF, without a reader of PDFs.
 //!
 //! ISO 32000-1: pages hang on a tree whose nodes say `/Type /Pages` and in `/Count` how many pages are below them
 //! (7.7.3.2). The nodes stand in the file as they are, or inside compressed object streams (7.5.7); a linearised file
@@ -67,7 +67,7 @@ struct Dictionary<'b> {
     /// The name that was read last, where a key stands.
     key: Option<&'b [u8]>,
     is_value: bool,
-    /// How many lists are open in it.
+    /// The number of lists that are open in it.
     lists: usize,
     kind: Option<&'b [u8]>,
     count: Option<u64>,

@@ -224,7 +224,7 @@ pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
     found
 }
 
-/// How many objects of compact JSON have the member of document references.
+/// The number of objects of compact JSON that have the member of document references.
 fn marks(json: &str) -> usize {
     const MEMBER: &str = "\"attache.document\":";
     let begins = |at: usize| matches!(json.as_bytes().get(at.wrapping_sub(1)), Some(b'{' | b','));

@@ -23,9 +23,9 @@ pub(crate) struct Fenced {
     pub(crate) part: TextPart,
     /// Changes when the text does.
     pub(crate) hash: u64,
-    /// How many bytes of the text are shown.
+    /// The number of bytes of the text that are shown.
     pub(crate) shown: usize,
-    /// How many bytes the text has.
+    /// The number of bytes of the text.
     pub(crate) total: usize,
     /// About how many tokens it costs as it stands there.
     pub(crate) tokens: u64,

@@ -202,7 +202,7 @@ fn an_event_without_payload_says_so() {
     assert_eq!(shown(&routing.messages[2])[0], "An event was triggered but no content was returned.");
 }
 
-// What follows results directly stands beside them on the wire, so that place's rules hold.
+// A document directly behind results stands beside them on the wire, so that place's rules hold.
 #[test]
 fn messages_after_results_stand_beside_them() {
     let mut strict = model("anthropic");

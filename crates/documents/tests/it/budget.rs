@@ -1,4 +1,4 @@
-//! What documents may cost: D16, and pages of a request.
+//! The cost that documents may have: D16, and pages of a request.
 
 use attache_core::{Document, Transcoded};
 use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};

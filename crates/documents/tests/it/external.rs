@@ -209,7 +209,7 @@ fn nothing_is_fetched_for_a_label() {
     let old = at("https://files.example/b.png", "b");
     let two = Chat::new().user("?").tool(&[old]).reply("ok").user("?").tool(&[plan]);
     assert_eq!(fetched(&two, &one, &options), [PLAN]);
-    // What no place takes and nothing can be made of.
+    // Documents that no place takes and nothing can be made of.
     let film = at("https://files.example/a.mp4", "a");
     let mut have = Materials::new();
     have.insert_unconvertible(&film, "there is no converter for video/mp4");

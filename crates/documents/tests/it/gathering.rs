@@ -112,7 +112,7 @@ fn stored(name: &str, media_type: &str) -> Document {
 
 #[test]
 fn what_is_wanted_is_loaded_and_converted_once() {
-    // What the second one is shows only in its bytes.
+    // The type of the second one shows only in its bytes.
     let (kept, unknown) = (stored("a", "application/pdf"), stored("b", "application/octet-stream"));
     let store = Shelf::new(&[(&kept, PDF), (&unknown, PDF)], StoreErrorKind::NotFound);
     let chat = Chat::new()

@@ -1,4 +1,4 @@
-//! What models read, in both profiles: C06, C37, documents.md 2.9.
+//! The texts that models read, in both profiles: C06, C37, documents.md 2.9.
 
 use attache_core::{Capture, Document};
 use attache_documents::{ConvertedText, LabelProfile, Materials, RouteOptions};

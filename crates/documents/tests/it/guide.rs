@@ -4,7 +4,7 @@ use attache_core::{Matrix, MediaType, PlaceCapabilities};
 
 const PAGE: &str = include_str!("../../../../docs/guide/documents.md");
 
-/// What a place takes, in the guide's words.
+/// The media that a place takes, in the guide's words.
 fn words(place: &PlaceCapabilities) -> String {
     let takes = |media: &str| place.accepts(&MediaType::parse(media).unwrap());
     let known = [

@@ -101,7 +101,7 @@ fn a_handler_chooses_and_the_rest_is_withheld() {
     assert_eq!(routed(&output), ["native", "withheld"]);
 }
 
-/// What another agent answers: its artifacts, what it says of its state, and the messages before.
+/// The answer of another agent: its artifacts, its message about its state, and the messages before.
 #[derive(Serialize)]
 struct Task {
     artifacts: Vec<Vec<Part>>,
@@ -154,13 +154,13 @@ fn files_of_another_agent_are_found_wherever_they_stand() {
         documents.iter().map(|document| document.file_name().unwrap().to_owned()).collect()
     };
     let output = call(&Agents);
-    // What is in data parts was serialised when they were made, and stands where its reference stands.
+    // The document of a data part was serialised when the part was made, and stands where its reference stands.
     assert_eq!(names(&output.documents), ["artifact.pdf", "chart.pdf", "status.png"]);
     assert_eq!(routed(&output), ["native"; 3]);
     assert!(output.tree.json().contains("Working on it") && output.tree.json().contains("completed"));
 }
 
-/// What a tool server answers: content of several kinds, structured content beside it, and whether it failed.
+/// The answer of a tool server: content of several kinds, structured content beside it, and whether it failed.
 #[derive(Serialize)]
 struct Answer {
     content: Vec<Block>,

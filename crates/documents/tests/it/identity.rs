@@ -52,7 +52,7 @@ fn two_versions_in_one_output_are_two_documents() {
     let routing = Chat::new().user("?").calls(&[("find", both)]).route("anthropic");
     assert_eq!(natives(&routing), ["%PDF-1.7 one", "%PDF-1.7 two"]);
     assert_eq!(routing.report.decisions.len(), 2);
-    // What a handler shows in place of a document does not make that one disappear from the report.
+    // A document that a handler shows in place of another does not make that one disappear from the report.
     let chat = Chat::new().user("?").calls_with(&[("find", tree(&[contract("whole")]))], |_, result| {
         result.documents = vec![contract("redacted")];
     });
@@ -61,7 +61,7 @@ fn two_versions_in_one_output_are_two_documents() {
     assert_eq!(natives(&routing), ["%PDF-1.7 redacted"]);
 }
 
-// What is made of one version is not shown for the other.
+// The text of one version is not shown for the other.
 #[test]
 fn texts_and_forms_belong_to_a_version() {
     let (one, two) = (contract("one"), contract("two"));

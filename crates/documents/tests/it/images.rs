@@ -28,7 +28,7 @@ fn routed(chat: &Chat) -> Routing {
     chat.routed(&claude(), &Materials::new(), &RouteOptions::new()).unwrap()
 }
 
-/// How many at the start are notes; the others are native.
+/// The number of notes at the start; the others are native.
 fn left_out(chat: &Chat) -> usize {
     let routing = routed(chat);
     let outcomes = outcomes(&routing);
@@ -86,7 +86,7 @@ fn screenshots_of_tools_never_fail_a_run() {
     assert_eq!(words[6..], ["native"; 15]);
 }
 
-// What an author attaches in one turn is not thinned out: it has to be smaller, or it is an error.
+// An image that an author attaches in one turn is not thinned out: it has to be smaller, or it is an error.
 #[test]
 fn many_images_of_one_turn_must_be_smaller() {
     let photos: Vec<_> = (0..21).map(screenshot).collect();

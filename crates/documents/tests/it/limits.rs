@@ -72,7 +72,7 @@ fn text_does_not_count() {
     assert_eq!(routed(&chat, &at_most(2)), ["text"; 9]);
 }
 
-// What was left out and comes again is shown where it comes again, so that asking again helps.
+// A document that was left out and comes again is shown where it comes again, so that asking again helps.
 #[test]
 fn a_document_that_was_left_out_can_be_asked_for_again() {
     let names = ["a.pdf", "b.pdf", "c.pdf", "a.pdf"];
@@ -81,7 +81,7 @@ fn a_document_that_was_left_out_can_be_asked_for_again() {
     assert_eq!(routed(&turns(names.map(pdf)), &at_most(2)), ["note", "note", "native", "note", "native"]);
 }
 
-// What refers back when the first showing is left out refers to a form as good as its own, and not to its own turn:
+// A reference back when the first showing is left out refers to a form as good as its own, and not to its own turn:
 // the rules are those of a conversation without limits.
 #[test]
 fn what_stood_at_a_content_that_is_left_out_shows_it() {
@@ -152,7 +152,7 @@ fn an_older_result_yields_to_the_authors_documents() {
     assert_eq!(only(&Chat::new().author("x", &[pdf("b.pdf")]).route("anthropic")).outcome, Outcome::Native);
 }
 
-// What is left out is left out for the limit, also where nobody loaded it; text that stands for it has its own size.
+// A document is left out for the limit also where nobody loaded it; text that stands for it has its own size.
 #[test]
 fn documents_that_are_not_loaded_have_their_size_too() {
     let stored = |name: &str| {
@@ -253,7 +253,7 @@ fn a_message_holds_so_many_files_and_the_next_as_many_again() {
     assert!(reason.starts_with("a message to this model holds at most 2 documents"), "{reason}");
 }
 
-// What a run announces: contents that stood in the request before and do not stand in this one.
+// The announcement of a run: contents that stood in the request before and do not stand in this one.
 #[test]
 fn a_report_tells_which_contents_left_since_an_earlier_one() {
     let capabilities = at_most(4);

@@ -1,4 +1,4 @@
-//! What routing does, seen from outside. Numbers with `#` are rows of documents.md 8, `D` numbers those of
+//! Routing, seen from outside. Numbers with `#` are rows of documents.md 8, `D` numbers those of
 //! documents.md 9.2, `C` numbers rows of docs/coverage.md.
 
 #![expect(

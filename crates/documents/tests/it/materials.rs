@@ -144,7 +144,8 @@ fn what_nobody_loaded_is_a_note() {
     );
 }
 
-// What is at an address changes: two handles made at different times are two documents. A copy of a handle is the same.
+// The content at an address changes: two handles made at different times are two documents. A copy of a handle is the
+// same.
 #[test]
 fn two_handles_on_one_url_are_two_documents() {
     let url = || Document::external("https://x/a.pdf?sig=canary");
@@ -198,7 +199,7 @@ fn remembered_texts_change_nothing() {
     assert_eq!(outcomes(&routed(&converted, "offline", &copy)), ["converted"]);
 }
 
-// What is made of a document anew replaces what was made of it, remembered texts included.
+// A new conversion of a document replaces the old one, remembered texts included.
 #[test]
 fn replaced_text_is_replaced() {
     let document = Document::external("https://x/a.pdf");

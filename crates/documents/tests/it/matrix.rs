@@ -36,8 +36,8 @@ fn place(place: &PlaceCapabilities) -> String {
     all.join(", ")
 }
 
-/// What the places of a row take, and what becomes of a document of each kind in a result, in a failed one and of an
-/// author.
+/// The media that the places of a row take, and the fate of a document of each kind in a result, in a failed one and of
+/// an author.
 fn told(row: &ModelCapabilities) -> String {
     let mut out = String::new();
     for (name, here) in [

@@ -1,4 +1,4 @@
-//! What materials hold, and how it is let go: invariants 5 and 9.
+//! The contents of materials, and how they are let go: invariants 5 and 9.
 
 use attache_core::{
     Document, DocumentSource, MediaLimits, MediaType, Message, ToolResult, Transcoded, UserPart,
@@ -61,7 +61,7 @@ fn what_is_held_is_bounded_oldest_first() {
     assert_eq!(have.held_bytes(), 3_000);
     have.shrink_to(2_999);
     assert_eq!(have.held_bytes(), 2_000);
-    // What is needed again is asked for again, and nothing else.
+    // Material that is needed again is asked for again, and nothing else.
     let wanted = plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), &have);
     assert_eq!(wanted.load, documents[..1]);
     have.insert_bytes(&documents[0], bytes(1_000));

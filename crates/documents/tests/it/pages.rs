@@ -74,7 +74,7 @@ fn a_pdf_whose_pages_are_hidden_is_a_note_where_pages_are_limited() {
     assert_eq!(outcomes(&routed(&chat, &have)), ["note"], "it did not count them");
 }
 
-// What a budget pays for is an estimate, and no reason to show nothing of a document.
+// The cost that a budget pays for is an estimate, and no reason to show nothing of a document.
 #[test]
 fn a_budget_of_pages_needs_who_can_cut() {
     let options = RouteOptions::new().with_budget(DocumentBudget::Tokens(20_000));
@@ -86,7 +86,7 @@ fn a_budget_of_pages_needs_who_can_cut() {
         plan(&chat.messages, &claude(), &options, &Materials::new()).transcode[0].1.max_pages,
         Some(7)
     );
-    // What holds no page at all is for the provider to judge.
+    // A PDF without any page is for the provider to judge.
     assert_eq!(
         outcomes(&routed(&Chat::new().user("?").tool(&[pdf("a.pdf")]), &Materials::new())),
         ["native"]

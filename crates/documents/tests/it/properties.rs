@@ -145,7 +145,7 @@ proptest! {
         let rests = report.decisions.iter().filter(|d| d.reason.as_str().ends_with(", the others as text"));
         let rests = rests.filter(|d| d.outcome == Outcome::Reencoded && d.reason.kind() == ReasonKind::Transcoded).count();
         prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]) + rests);
-        // What is inside a document follows it.
+        // Documents inside a document follow it.
         for (at, decision) in report.decisions.iter().enumerate() {
             let Some(holder) = &decision.inside else { continue };
             let before = &report.decisions[..at];

@@ -375,7 +375,7 @@ pub(crate) fn settled(
     materials
 }
 
-/// What luck decides.
+/// The decisions of luck.
 pub(crate) fn luck() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 1..12)
 }

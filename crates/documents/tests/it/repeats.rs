@@ -50,7 +50,7 @@ fn references_do_not_outlive_the_content() {
     assert_eq!(outcomes(&window.route("openai-chat")), ["synthetic", "synthetic"]);
 }
 
-// What was sent stays as it was: the first occurrence keeps the content.
+// Sent messages stay as they were: the first occurrence keeps the content.
 #[test]
 fn later_messages_change_nothing_before_them() {
     let chat = again();
@@ -95,7 +95,7 @@ fn only_an_equal_or_better_form_is_referred_to() {
     assert_eq!(routing.report.decisions[2].outcome, Outcome::Note);
 }
 
-// What nobody loaded shows nothing that one could refer to.
+// A document that nobody loaded shows nothing that one could refer to.
 #[test]
 fn a_document_that_was_never_loaded_is_not_referred_to() {
     let gone = || attache_core::Document::stored(crate::builder::id("a-1"), "main", "application/pdf");

@@ -362,7 +362,7 @@ fn decisions_as_json() {
     );
 }
 
-// What cannot be resolved is text, and the report names it once, when it is new
+// A reference that cannot be resolved is text, and the report names it once, when it is new
 #[test]
 fn unresolved_references_are_reported() {
     let forged =
@@ -443,7 +443,7 @@ fn a_bare_document_is_delivered_once() {
     }
 }
 
-// What providers and tools make up cannot break a note.
+// Names that providers and tools make up cannot break a note.
 #[test]
 fn hostile_ids_and_types_stay_on_their_line() {
     let odd = doc("a.bin", b"\0", "").with_media_type(&format!("application/{}", "x".repeat(10_000)));

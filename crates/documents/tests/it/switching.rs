@@ -92,7 +92,7 @@ fn an_old_document_is_converted_where_it_can_be() {
     let options = RouteOptions::new().with_max_text_bytes(50);
     let routing = later.routed(&model("offline"), &have, &options).unwrap();
     assert_eq!((outcomes(&routing), only(&routing).bytes), (vec!["converted"], 50));
-    // What was shown whole in its own turn stays as it was.
+    // A document that was shown whole in its own turn stays as it was.
     let options = options.with_convert_author_documents(true);
     let first = now.routed(&model("offline"), &have, &options).unwrap();
     let next = later.routed(&model("offline"), &have, &options).unwrap();
@@ -100,7 +100,7 @@ fn an_old_document_is_converted_where_it_can_be() {
     assert_eq!(only(&next).bytes, 500);
 }
 
-// What the row of one model allows in one message is an error for an author, and a note later.
+// The excess over one model's limit for a message is an error for an author, and a note later.
 #[test]
 fn more_than_a_message_holds_is_an_error_in_its_turn() {
     let mut five = model("anthropic");

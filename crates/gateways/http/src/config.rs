@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use attache_core::Effect;
+use attache_core::{Effect, schemars};
 use http::Method;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -36,8 +37,9 @@ use crate::tools::HttpTools;
 /// assert_eq!(orders.endpoints().len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(crate = "attache_core::schemars")]
 #[non_exhaustive]
 pub struct HttpToolsConfig {
     /// The base URL. An OpenAPI document may say it instead.
@@ -82,8 +84,9 @@ pub struct HttpToolsConfig {
 }
 
 /// One endpoint in a configuration.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(crate = "attache_core::schemars")]
 #[non_exhaustive]
 pub struct EndpointConfig {
     /// The name of the tool.
@@ -107,6 +110,7 @@ pub struct EndpointConfig {
     pub body: Option<String>,
     /// `read`, `idempotent` or `effect`, where the method does not say it.
     #[serde(default)]
+    #[schemars(with = "String", extend("enum" = ["read", "idempotent", "effect"]))]
     pub effect: Option<Effect>,
     /// The most seconds that a call may take.
     #[serde(default)]

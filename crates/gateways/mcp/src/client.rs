@@ -4,15 +4,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use attache_transport::Redactor;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ListRootsResult, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
+    ClientCapabilities, ClientConfig, CreateMessageRequest, CreateMessageRequestMethod,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    ElicitationCapability, ElicitationCreateRequestMethod, ErrorCode, FormElicitationCapability,
+    Implementation, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities, SamplingCapability,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
 use crate::config::Config;
+use crate::eliciting::declined;
+use crate::hub::Hub;
 use crate::told::cut;
 
 /// Longer log messages are cut.
@@ -20,43 +25,71 @@ const LONGEST: usize = 4_000;
 /// Longer names of loggers are cut.
 const LONGEST_NAME: usize = 200;
 
-/// Our side of a session. It offers roots where there are some, and nothing else: a server that wants to ask a person or
-/// a model is refused by the SDK as one that asks a client without these capabilities.
+/// Our side of a session. It offers what the user chose, and nothing else: a server that wants to ask a person or a model
+/// all the same is refused.
 pub(crate) struct Client {
-    alias: String,
-    roots: Vec<String>,
+    config: Config,
     changes: Arc<AtomicU64>,
-    redactor: Redactor,
+    hub: Arc<Hub>,
 }
 
 impl Client {
-    pub(crate) fn new(config: &Config, changes: &Arc<AtomicU64>) -> Self {
-        Self {
-            alias: config.alias.clone(),
-            roots: config.roots.clone(),
-            changes: Arc::clone(changes),
-            redactor: config.redactor(),
-        }
+    /// `changes` counts how often the server said that its tools have changed.
+    pub(crate) fn new(config: &Config, changes: Arc<AtomicU64>, hub: Arc<Hub>) -> Self {
+        Self { config: config.clone(), changes, hub }
     }
 
     /// A text of the server as the log may have it.
     fn shown(&self, text: &str, longest: usize) -> String {
-        cut(&self.redactor.redact(text), longest)
+        // A login brings secrets while the session lasts.
+        cut(&self.config.redactor().redact(text), longest)
     }
 }
 
 impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
-        if !self.roots.is_empty() {
+        if !self.config.roots.is_empty() {
             capabilities.roots = Some(RootsCapabilities::default());
+        }
+        if self.config.elicitation {
+            let both = ElicitationCapability::new().with_form(FormElicitationCapability::new());
+            capabilities.elicitation = Some(both.with_url(UrlElicitationCapability::new()));
+        }
+        if self.config.sampling.is_some() {
+            capabilities.sampling = Some(SamplingCapability::default());
         }
         let us = Implementation::new("attache", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, rmcp::ErrorData> {
-        Ok(ListRootsResult::new(self.roots.iter().cloned().map(Root::new).collect()))
+        Ok(ListRootsResult::new(self.config.roots.iter().cloned().map(Root::new).collect()))
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, rmcp::ErrorData> {
+        if !self.config.elicitation {
+            return Err(rmcp::ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
+        }
+        let answer = self.hub.ask(InputRequest::Elicitation(ElicitRequest::new(asked))).await;
+        Ok(answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_else(declined))
+    }
+
+    async fn create_message(
+        &self,
+        asked: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, rmcp::ErrorData> {
+        if self.config.sampling.is_none() {
+            return Err(rmcp::ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        let answer = self.hub.ask(InputRequest::CreateMessage(CreateMessageRequest::new(asked))).await;
+        let answer = answer.and_then(|answer| serde_json::from_value(answer).ok());
+        answer.ok_or_else(|| rmcp::ErrorData::new(ErrorCode(-1), "the request was rejected", None))
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -66,7 +99,7 @@ impl ClientHandler for Client {
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let message = self.shown(told.message.as_deref().unwrap_or_default(), LONGEST);
         let (progress, total) = (told.progress, told.total);
-        tracing::debug!(server = self.alias, progress, ?total, message, "a server is at work");
+        tracing::debug!(server = self.config.alias, progress, ?total, message, "a server is at work");
     }
 
     async fn on_logging_message(
@@ -80,7 +113,7 @@ impl ClientHandler for Client {
         };
         let data = self.shown(&data, LONGEST);
         let logger = self.shown(told.logger.as_deref().unwrap_or_default(), LONGEST_NAME);
-        let server = self.alias.as_str();
+        let server = self.config.alias.as_str();
         match told.level {
             LoggingLevel::Debug => tracing::debug!(target: "attache_mcp::server", server, logger, "{data}"),
             LoggingLevel::Info | LoggingLevel::Notice => {
@@ -89,5 +122,30 @@ impl ClientHandler for Client {
             LoggingLevel::Warning => tracing::warn!(target: "attache_mcp::server", server, logger, "{data}"),
             _ => tracing::error!(target: "attache_mcp::server", server, logger, "{data}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Door;
+    use crate::http::McpEndpoint;
+    use crate::oauth::{McpGrant, McpOAuth, MemoryTokens};
+
+    // A session stands before somebody logs in, or while a token is renewed.
+    #[tokio::test]
+    async fn the_log_shows_no_token_that_came_after_the_session() {
+        let oauth = McpOAuth::new(MemoryTokens::new());
+        let door = Door::Endpoint(McpEndpoint::new("https://a.example/mcp").oauth(oauth));
+        let config = Config::new("a".to_owned(), door);
+        let client = Client::new(&config, Arc::default(), Arc::default());
+        let grant: McpGrant = serde_json::from_value(serde_json::json!({
+            "resource": "https://a.example/mcp", "issuer": "https://a.example", "accessToken": "access canary",
+            "tokenEndpoint": "https://a.example/token", "client": {"id": "1"},
+        }))
+        .unwrap();
+        let Door::Endpoint(endpoint) = &config.door else { unreachable!() };
+        endpoint.login().unwrap().keep(Some(grant)).await.unwrap();
+        assert!(!client.shown("it is access canary", 100).contains("canary"));
     }
 }

@@ -1,9 +1,13 @@
 //! The configuration of a server, known before it is asked.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::ModelHandle;
 use attache_transport::Redactor;
 
+use crate::hook::McpHook;
 use crate::http::McpEndpoint;
 use crate::secrets::redactor;
 use crate::stdio::McpCommand;
@@ -115,6 +119,16 @@ impl McpLimits {
     }
 }
 
+/// Somebody who looks on.
+#[derive(Clone)]
+pub(crate) struct Hook(pub(crate) Arc<dyn McpHook>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) alias: String,
@@ -134,6 +148,11 @@ pub(crate) struct Config {
     pub(crate) prompts: bool,
     /// Addresses of folders.
     pub(crate) roots: Vec<String>,
+    /// True if it may ask people.
+    pub(crate) elicitation: bool,
+    /// The model that it may ask.
+    pub(crate) sampling: Option<ModelHandle>,
+    pub(crate) hook: Option<Hook>,
 }
 
 impl Config {
@@ -152,6 +171,9 @@ impl Config {
             resources: false,
             prompts: false,
             roots: Vec::new(),
+            elicitation: false,
+            sampling: None,
+            hook: None,
         }
     }
 
@@ -168,6 +190,11 @@ impl Config {
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let is_apart = !self.alias.contains("___") && !self.alias.ends_with('_');
         (!is_apart).then_some("its alias must neither hold `___` nor end with `_`")
+    }
+
+    /// True if it may ask back during a call.
+    pub(crate) fn asks(&self) -> bool {
+        self.elicitation || self.sampling.is_some()
     }
 
     /// True if a tool of the server is offered.

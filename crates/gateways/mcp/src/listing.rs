@@ -217,7 +217,10 @@ fn spec(config: &Config, redactor: &Redactor, tool: Tool) -> Result<(ToolSpec, K
 }
 
 fn of_server(config: &Config, definition: ToolDefinition) -> ToolSpec {
-    ToolSpec::new(definition).with_timeout(config.limits.call).with_origin(config.name.clone())
+    let mut spec =
+        ToolSpec::new(definition).with_timeout(config.limits.call).with_origin(config.name.clone());
+    spec.metadata.asks = config.asks();
+    spec
 }
 
 /// The bytes of a value as JSON.

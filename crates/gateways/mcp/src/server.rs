@@ -7,24 +7,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use attache_core::{
-    Arguments, ContentTree, Document, ToolContext, ToolError, ToolErrorKind, ToolHandler, ToolSpec,
+    Arguments, ContentTree, Document, ModelHandle, ToolContext, ToolError, ToolErrorKind, ToolHandler,
+    ToolSpec,
 };
 use attache_transport::percent_encoded;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerResult,
 };
-use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
-use crate::config::{Config, Door, McpEra, McpLimits};
+use crate::calling::Talk;
+use crate::config::{Config, Door, Hook, McpEra, McpLimits};
+use crate::hook::McpHook;
 use crate::http::McpEndpoint;
 use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
-use crate::output::McpOutput;
+use crate::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
+use crate::output::{McpContent, McpOutput};
 use crate::reading::Reader;
 use crate::secrets::clean;
-use crate::session::{Link, Session};
+use crate::session::Link;
 use crate::stdio::McpCommand;
 
 /// An MCP server, whose tools an agent is given as one family.
@@ -110,6 +113,27 @@ impl McpServer {
         self.edit(|config| config.prompts = true)
     }
 
+    /// Lets the server ask the people behind a run while it answers a call (elicitation): to fill in a form, or to open an
+    /// address. It is declined where nobody is there to answer, and the model is told.
+    #[must_use]
+    pub fn with_elicitation(self) -> Self {
+        self.edit(|config| config.elicitation = true)
+    }
+
+    /// Lets the server ask a model while it answers a call (sampling), with text alone, each time that a person allows
+    /// it. Its cost is in no account of the run.
+    #[must_use]
+    pub fn with_sampling(self, model: impl Into<ModelHandle>) -> Self {
+        let model = model.into();
+        self.edit(|config| config.sampling = Some(model))
+    }
+
+    /// Has somebody look on at the requests of calls, such as telemetry, and say what stands in their `_meta`.
+    #[must_use]
+    pub fn hook(self, hook: impl McpHook) -> Self {
+        self.edit(|config| config.hook = Some(Hook(Arc::new(hook))))
+    }
+
     /// Tells the server of a folder in which it may work. It is for the server to keep to it.
     #[must_use]
     pub fn root(self, folder: impl AsRef<Path>) -> Self {
@@ -150,6 +174,50 @@ impl McpServer {
         self.link.close().await;
     }
 
+    /// True if the server has asked for a login, or for one with more rights, since the last one. It needs
+    /// [`McpEndpoint::oauth`].
+    pub fn wants_login(&self) -> bool {
+        self.shared().is_ok_and(|login| login.is_wanted())
+    }
+
+    /// Logs a person in whose browser is on this machine: `show` is given the address to open, and the answer is taken on
+    /// a page of this machine, for which the person has five minutes.
+    ///
+    /// # Errors
+    /// [`McpLoginError`].
+    pub async fn login(&self, show: impl FnOnce(&str)) -> Result<McpGrant, McpLoginError> {
+        let (page, redirect) = Loopback::open().await?;
+        let login = self.begin_login(redirect).await?;
+        show(login.address());
+        let query = page.query(login.state()).await?;
+        login.finish(&query).await
+    }
+
+    /// Begins a login of which the answer comes to an address of yours, the redirect address.
+    ///
+    /// # Errors
+    /// [`McpLoginError`].
+    pub async fn begin_login(&self, redirect: impl Into<String>) -> Result<McpLogin, McpLoginError> {
+        McpLogin::begin(self.shared()?, Arc::clone(&self.link), redirect.into()).await
+    }
+
+    /// Forgets what a login has brought. The authorization server is not told.
+    ///
+    /// # Errors
+    /// [`McpLoginError::Store`].
+    pub async fn logout(&self) -> Result<(), McpLoginError> {
+        self.shared()?.keep(None).await?;
+        self.link.begin_anew().await;
+        Ok(())
+    }
+
+    fn shared(&self) -> Result<&Arc<Shared>, McpLoginError> {
+        match &self.config.door {
+            Door::Endpoint(endpoint) => endpoint.login().ok_or(McpLoginError::NotSetUp),
+            Door::Command(_) => Err(McpLoginError::NotSetUp),
+        }
+    }
+
     /// The version of the protocol that the connection speaks.
     ///
     /// # Errors
@@ -185,39 +253,15 @@ impl McpServer {
         uri: &str,
         limit: Duration,
     ) -> Result<ReadResourceResult, ToolError> {
-        let request = || {
-            let params = ReadResourceRequestParams::new(uri.to_owned());
+        let request = |answers, state| {
+            let mut params = ReadResourceRequestParams::new(uri.to_owned());
+            (params.input_responses, params.request_state) = (answers, state);
             ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
         };
-        match self.ask(request, Instant::now() + limit, true).await? {
+        let mut talk = Talk::new(&self.config, &self.link, Instant::now() + limit, None);
+        match talk.ask(request, true).await? {
             ServerResult::ReadResourceResult(result) => Ok(result),
             other => Err(self.unexpected(&other)),
-        }
-    }
-
-    /// Sends a request and waits for its answer until `end`. One that may be repeated is, if the connection was lost.
-    async fn ask(
-        &self,
-        request: impl Fn() -> ClientRequest,
-        end: Instant,
-        repeatable: bool,
-    ) -> Result<ServerResult, ToolError> {
-        let late = || self.config.late("did not answer in time");
-        let connected = timeout_at(end, self.link.session(&self.config)).await;
-        let mut session: Arc<Session> = connected.map_err(|_| late())??;
-        let mut may_repeat = repeatable;
-        loop {
-            let error = match timeout_at(end, session.ask(request())).await {
-                Ok(Ok(result)) => return Ok(result),
-                Ok(Err(error)) => error,
-                Err(_) => return Err(late()),
-            };
-            let lost = matches!(error, ServiceError::TransportClosed) || session.is_over();
-            if !lost || !may_repeat {
-                return Err(self.config.failure(error, true));
-            }
-            may_repeat = false;
-            session = timeout_at(end, self.link.session(&self.config)).await.map_err(|_| late())??;
         }
     }
 
@@ -233,11 +277,11 @@ impl McpServer {
 
     async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
         let session = self.link.session(&self.config).await?;
-        let redactor = self.config.redactor();
         let mut all = Map::new();
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
                 Ok(Ok(mut items)) => {
+                    let redactor = self.config.redactor();
                     items.iter_mut().for_each(|item| clean(&redactor, item));
                     all.insert(kind.member().to_owned(), Value::Array(items));
                 }
@@ -254,18 +298,20 @@ impl McpServer {
         &self,
         theirs: &str,
         arguments: Map<String, Value>,
-        end: Instant,
+        mut talk: Talk<'_>,
     ) -> Result<McpOutput, ToolError> {
         let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
-        let request = || {
-            let params = CallToolRequestParams::new(theirs.to_owned()).with_arguments(arguments.clone());
+        let request = |answers, state| {
+            let mut params = CallToolRequestParams::new(theirs.to_owned()).with_arguments(arguments.clone());
+            (params.input_responses, params.request_state) = (answers, state);
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         };
         let schema = catalog.output(theirs);
+        let answer = talk.ask(request, catalog.is_repeatable(theirs)).await?;
         let reader = Reader::new(&self.config);
-        match self.ask(request, end, catalog.is_repeatable(theirs)).await? {
-            ServerResult::CallToolResult(result) => Ok(reader.call(result, schema.as_deref())),
-            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(McpOutput::default()),
+        let mut output = match answer {
+            ServerResult::CallToolResult(result) => reader.call(result, schema.as_deref()),
+            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => McpOutput::default(),
             ServerResult::CustomResult(result) => {
                 let shape = match &result.0 {
                     Value::Object(members) => format!("an object of {} members", members.len()),
@@ -276,10 +322,12 @@ impl McpServer {
                     tracing::debug!(server = self.config.alias, tool = theirs, shape, "an unexpected result");
                     let text = format!("the server {:?} answers with no result of a tool", self.config.alias);
                     ToolError::new(text)
-                })
+                })?
             }
-            other => Err(self.unexpected(&other)),
-        }
+            other => return Err(self.unexpected(&other)),
+        };
+        output.content.extend(talk.notes.into_iter().map(McpContent::Note));
+        Ok(output)
     }
 }
 
@@ -343,13 +391,21 @@ impl ToolHandler for McpServer {
                 if let Some(Value::Object(given)) = arguments.remove("arguments") {
                     params = params.with_arguments(given);
                 }
-                let request = || ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone()));
-                match self.ask(request, end, true).await? {
+                let request = |answers, state| {
+                    let mut params = params.clone();
+                    (params.input_responses, params.request_state) = (answers, state);
+                    ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+                };
+                let mut talk = Talk::new(&self.config, &self.link, end, Some(&context));
+                match talk.ask(request, true).await? {
                     ServerResult::GetPromptResult(result) => Ok(Reader::new(&self.config).prompt(result)),
                     other => Err(self.unexpected(&other)),
                 }
             }
-            theirs => self.call_tool(theirs, arguments, end).await,
+            theirs => {
+                let talk = Talk::new(&self.config, &self.link, end, Some(&context));
+                self.call_tool(theirs, arguments, talk).await
+            }
         }
     }
 

@@ -1,14 +1,14 @@
 //! The connection to one server: made when it is first needed, and made again when it broke.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_core::ToolError;
 use rmcp::RoleClient;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest, ProtocolVersion,
-    RequestId, ServerResult, SubscriptionFilter,
+    RequestId, RequestMetaObject, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService,
@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout};
 use crate::client::Client;
 use crate::config::{Config, Door, McpEra};
 use crate::http::Wire;
+use crate::hub::Hub;
 
 /// The time that a server may take to answer the question of the newer era.
 const PROBE: Duration = Duration::from_secs(5);
@@ -38,6 +39,8 @@ pub(crate) struct Link {
     state: tokio::sync::Mutex<State>,
     /// The number of times that the server said that its tools have changed.
     pub(crate) changes: Arc<AtomicU64>,
+    /// The calls that are under way.
+    pub(crate) hub: Arc<Hub>,
 }
 
 #[derive(Default)]
@@ -53,6 +56,8 @@ struct State {
 pub(crate) struct Session {
     running: RunningService<RoleClient, Client>,
     since: Instant,
+    /// Its id, once the server has given one.
+    id: Arc<OnceLock<String>>,
     /// Listens for changes of lists, where they come on a stream of their own.
     listening: Option<JoinHandle<()>>,
 }
@@ -92,7 +97,7 @@ impl Link {
                 let left = until.saturating_duration_since(Instant::now()).as_secs().saturating_add(1);
                 return Err(format!("{problem}; it is tried again in {left} s"));
             }
-            match timeout(limit, connect(config, &self.changes)).await {
+            match timeout(limit, connect(config, self)).await {
                 Ok(Ok(session)) => {
                     let session = Arc::new(session);
                     if state.has_connected {
@@ -124,6 +129,12 @@ impl Link {
         Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
     }
 
+    /// Ends the session, and waits for nothing before the next.
+    pub(crate) async fn begin_anew(&self) {
+        let mut state = self.state.lock().await;
+        (state.session, state.wait, state.failures) = (None, None, 0);
+    }
+
     /// Ends the session, if there is one.
     pub(crate) async fn close(&self) {
         self.state.lock().await.session = None;
@@ -139,42 +150,44 @@ impl State {
 }
 
 /// Connects, or says what is wrong.
-async fn connect(config: &Config, changes: &Arc<AtomicU64>) -> Result<Session, String> {
+async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
+    let id = Arc::default();
     let newest = || vec![ProtocolVersion::LATEST];
     let sessions = ClientLifecycleMode::Initialize;
     let failed = |error: &ClientInitializeError| config.unconnected(error);
     let running = match config.era {
-        McpEra::Sessions => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
+        McpEra::Sessions => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
         McpEra::Stateless => {
             let mode = ClientLifecycleMode::Discover { preferred_versions: newest() };
-            serve(config, changes, mode).await?.map_err(|error| failed(&error))?
+            serve(config, link, &id, mode).await?.map_err(|error| failed(&error))?
         }
         McpEra::Auto => {
             let older = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
             let mode = ClientLifecycleMode::Auto { preferred_versions: newest(), legacy_version: older };
-            match timeout(PROBE, serve(config, changes, mode)).await {
+            match timeout(PROBE, serve(config, link, &id, mode)).await {
                 Ok(served) => match served? {
                     Ok(running) => running,
                     Err(error) if error.is_authorization_required() => return Err(failed(&error)),
                     // Servers of the older era answer a question that they do not know in many ways; some end.
-                    Err(_) => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
+                    Err(_) => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
                 },
                 // Nor does everyone answer it.
-                Err(_) => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
+                Err(_) => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
             }
         }
     };
-    let listening = listen(&running, changes);
-    Ok(Session { running, since: Instant::now(), listening })
+    let listening = listen(&running, &link.changes);
+    Ok(Session { running, since: Instant::now(), id, listening })
 }
 
 /// Opens the door and shakes hands.
 async fn serve(
     config: &Config,
-    changes: &Arc<AtomicU64>,
+    link: &Link,
+    id: &Arc<OnceLock<String>>,
     mode: ClientLifecycleMode,
 ) -> Result<Result<RunningService<RoleClient, Client>, ClientInitializeError>, String> {
-    let client = Client::new(config, changes);
+    let client = Client::new(config, Arc::clone(&link.changes), Arc::clone(&link.hub));
     let longest = config.limits.message_bytes;
     Ok(match &config.door {
         Door::Command(command) => {
@@ -186,7 +199,7 @@ async fn serve(
             let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
             settings.max_sse_event_size = longest;
             settings.max_json_response_size = longest;
-            let wire = StreamableHttpClientTransport::with_client(Wire::new(endpoint), settings);
+            let wire = StreamableHttpClientTransport::with_client(Wire::new(endpoint, id), settings);
             client.serve_with_lifecycle(wire, mode).await
         }
     })
@@ -231,10 +244,26 @@ impl Session {
         self.running.peer_info()
     }
 
+    /// The id that the server gave it, over HTTP.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.get().map(String::as_str)
+    }
+
     /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.
     pub(crate) async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ServiceError> {
+        self.ask_with(request, None).await
+    }
+
+    /// The same with more in the request's `_meta`.
+    pub(crate) async fn ask_with(
+        &self,
+        request: ClientRequest,
+        meta: Option<RequestMetaObject>,
+    ) -> Result<ServerResult, ServiceError> {
         let peer = self.running.peer();
-        let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await?;
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = meta;
+        let handle = peer.send_request_with_option(request, options).await?;
         let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
         abandoned.id = None;

@@ -8,9 +8,11 @@ use crate::config::Config;
 /// Longer texts of errors are cut.
 const LONGEST: usize = 2_000;
 
-/// A text of a server: cut, on one line where it is short, and without the secrets that were sent to it.
+/// A text of a server: cut, and without characters that control a terminal or turn the direction of what follows.
 pub(crate) fn cut(text: &str, longest: usize) -> String {
-    let mut cut: String = text.chars().filter(|c| !c.is_control() || *c == '\n').take(longest).collect();
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: &char| (!c.is_control() || *c == '\n') && !turns(*c);
+    let mut cut: String = text.chars().filter(shown).take(longest).collect();
     if cut.len() < text.len() && text.chars().nth(longest).is_some() {
         cut.push('…');
     }
@@ -18,6 +20,11 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
 }
 
 impl Config {
+    /// A text of the server in a question to people: each line but the first is marked, so that none passes for ours.
+    pub(crate) fn quoted(&self, text: &str, longest: usize) -> String {
+        cut(self.redactor().redact(text).trim(), longest).replace('\n', "\n> ")
+    }
+
     /// The error that the model reads of a request that failed. `begun` says that it may have taken effect.
     pub(crate) fn failure(&self, error: ServiceError, begun: bool) -> ToolError {
         let alias = &self.alias;

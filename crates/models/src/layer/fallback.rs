@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 
 use super::Layer;
 
-/// Whether another model is asked after this error.
+/// True if another model is asked after this error.
 pub type SwitchRule = fn(&ProviderError) -> bool;
 
 /// Asks other models, in order, where one fails before it said anything: after the first chunk nothing is switched.
@@ -132,7 +132,7 @@ impl fmt::Debug for Fallback {
 }
 
 impl Layer for Fallback {
-    /// What each of the models says, the others' words with their name.
+    /// The report of each of the models, those of the others with their name.
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let mut check = inner.check_tools(tools, options);
         for model in &self.models {

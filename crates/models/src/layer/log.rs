@@ -1,4 +1,4 @@
-//! What happened, without what was said.
+//! Events, without the texts of the conversation.
 
 use attache_core::{ChatRequest, ChunkStream, ModelHandle, StreamChunk};
 use futures_util::StreamExt;

@@ -25,7 +25,7 @@ pub use self::rate::RateLimit;
 pub use self::retry::Retry;
 pub use self::text::TextTools;
 
-/// What stands around a model's calls. A layer that is shared by several models shares its limits.
+/// A wrapper around a model's calls. A layer that is shared by several models shares its limits.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {
     /// Asks `inner`, in this layer's way. Lazy: nothing happens before the first poll, and dropping the stream ends
     /// whatever was begun.
@@ -36,7 +36,7 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
         inner.capabilities()
     }
 
-    /// What becomes of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
+    /// The fate of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         inner.check_tools(tools, options)
     }

@@ -24,7 +24,7 @@ struct Secret {
     text: String,
 }
 
-/// What a tool is given beside its arguments.
+/// The context that a tool is given beside its arguments.
 struct Password(&'static str);
 
 fn canary(what: &str) -> String {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, AgentBuilder, MemoryJournal, RunInput, tool_fn};
+use attache_agent::{Agent, AgentBuilder, MemoryJournal, MemorySessions, RunInput, Sessions, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     Approval, Document, Effect, ErrorKind, ModelHandle, ModelSettings, Tool, ToolError, Usage,
@@ -434,4 +434,27 @@ async fn the_name_of_a_tool_that_there_is_not_is_told_only_with_content() {
         assert_eq!(told.contains("canary"), with_content, "{told}");
         assert_eq!(told.contains("_OTHER"), !with_content);
     }
+}
+
+#[tokio::test]
+async fn a_run_of_a_session_names_it_and_a_tool_what_it_asks_a_server() {
+    let recorder = Recorder::new();
+    let telemetry = recorder.telemetry.clone();
+    let asks = telemetry.clone();
+    let tool = tool_fn("look", "Looks something up", move |Number { n }: Number| {
+        let pairs = asks.mcp_request("tools/call", Some("2026-07-28"), None);
+        // The program of the test has no propagator.
+        assert!(pairs.is_empty());
+        async move { Ok::<_, ToolError>(n) }
+    });
+    let agent = agent(telemetry, [call("look", 1), Turn::text("done")]).tool(tool).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let session = sessions.open("ann", Some("s-7")).await.unwrap();
+    session.run("go").outcome().await.unwrap();
+    let run = recorder.spans().into_iter().find(|span| span.name.starts_with("invoke_agent")).unwrap();
+    assert_eq!(text(&run, "gen_ai.conversation.id"), "s-7");
+    let tool = recorder.span("execute_tool look");
+    assert_eq!(text(&tool, "mcp.method.name"), "tools/call");
+    assert_eq!(text(&tool, "mcp.protocol.version"), "2026-07-28");
+    assert_eq!(attribute(&tool, "mcp.session.id"), None);
 }

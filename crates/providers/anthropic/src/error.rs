@@ -41,7 +41,7 @@ fn foreign(json: &[u8]) -> Option<ProviderError> {
     ErrorBody::parse(json).filter(|body| body.message.is_some()).map(|body| body.to_error())
 }
 
-/// What is said of an error that says nothing.
+/// The message of an error that says nothing.
 const NAMELESS: &str = "the provider reported an error without saying which";
 
 /// An error object: `{"type":"error","error":{"type","message","details"},"request_id"}`.
@@ -127,7 +127,7 @@ impl Body {
 
 const TOO_LONG: [&str; 2] = ["prompt is too long", "exceed context limit"];
 
-/// What the API says about histories that break its rules (anthropic.md 3, 4, 6, 8).
+/// The API's messages about histories that break its rules (anthropic.md 3, 4, 6, 8).
 const HISTORY: [&str; 10] = [
     "`tool_use` ids were found without",
     "unexpected `tool_use_id`",

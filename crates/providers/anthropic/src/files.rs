@@ -16,7 +16,7 @@ use crate::request::addressed;
 /// The shortest and the longest time that a file is kept for.
 const LIFETIMES: (u64, u64) = (3_600, 90 * 24 * 3_600);
 
-/// What the API says of a file.
+/// The API's description of a file.
 #[derive(Deserialize)]
 struct Metadata {
     id: String,

@@ -44,7 +44,7 @@ impl MessagesCodec {
     }
 }
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
     log: EncodedLog,
@@ -102,7 +102,7 @@ impl State {
             options.members.insert("tool_choice".to_owned(), choice);
         }
         if let Some(id) = container(&request.messages) {
-            // What the caller says of it in an object is added to the id.
+            // The caller's object about it is added to the id.
             let said = settings.extra_body.get(CONTAINER);
             let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
             options.members.insert(CONTAINER.to_owned(), value);
@@ -156,7 +156,7 @@ impl State {
         let Ask { request, codec, .. } = ask;
         let same_model = *self.model == *codec.model();
         if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
-            // What was rendered stays; what it depends on is looked at again.
+            // Rendered messages stay; their conditions are looked at again.
             self.plan = Plan::default();
             self.model = Arc::from(codec.model());
             if !same_model || self.tools != request.tools {

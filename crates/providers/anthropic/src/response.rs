@@ -168,7 +168,7 @@ impl Reply {
     }
 
     /// The finished reply; `cut` if it never came to its end. A call that was still open yields its last delta to
-    /// `out`. What is left is empty.
+    /// `out`. The value that is left is empty.
     pub(crate) fn finish(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
         let reading = &self.reading;

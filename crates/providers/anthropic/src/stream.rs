@@ -72,7 +72,7 @@ struct Event<'a> {
 
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        // What its data says of itself is not always that it is one.
+        // Its data does not always say that it is one.
         if event.name == b"error" {
             return Err(error::in_stream(event.data));
         }

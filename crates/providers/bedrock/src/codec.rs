@@ -43,7 +43,7 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 /// * Neighbours of one role share a message. Messages that leave nothing are left out, and so are those of the
 ///   assistant with nothing but reasoning. A conversation that begins with the assistant gets a `.` of the user before
 ///   it where the model demands that.
-/// * What a model does not let stand beside tool results follows in a message of its own, with a `.` of the assistant
+/// * Content that a model does not let stand beside tool results follows in a message of its own, with a `.` of the assistant
 ///   between the two.
 /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
 ///   time, on the call and on its result.

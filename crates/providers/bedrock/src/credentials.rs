@@ -17,7 +17,7 @@ use crate::sigv4::SigV4;
 /// The variable that holds an API key of Bedrock. It wins over all other credentials.
 const BEARER: &str = "AWS_BEARER_TOKEN_BEDROCK";
 
-/// What authorizes requests in `region`, by the first of: an API key of Bedrock, the keys of the environment, the
+/// The credentials of requests in `region`, by the first of: an API key of Bedrock, the keys of the environment, the
 /// profile's, and, with the feature `aws-config`, the rest of the usual chain.
 pub(crate) fn find(
     environment: &Environment,

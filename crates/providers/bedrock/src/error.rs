@@ -132,7 +132,7 @@ fn kind_of(code: &str, message: &str) -> Option<ErrorKind> {
     })
 }
 
-/// What the API says of requests that it does not take.
+/// The API's messages about requests that it does not take.
 fn kind_of_message(message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -193,7 +193,7 @@ fn with_hint(message: &str) -> String {
     line
 }
 
-/// How much of a provider's message is shown.
+/// The most characters of a provider's message that are shown.
 const MESSAGE_LIMIT: usize = 500;
 
 fn describe(error: ProviderError, message: &str, code: Option<String>) -> ProviderError {

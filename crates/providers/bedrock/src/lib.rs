@@ -7,7 +7,7 @@
 //! # What the API says in its own way
 //! - One wire for many vendors, whose models differ in what may stand where. The capability table says what a model
 //!   takes; rules that it has no cells for are kept per family of models.
-//! - What a family does not let stand beside tool results follows in a turn of its own, behind a word of the
+//! - Content that a family does not let stand beside tool results follows in a turn of its own, behind a word of the
 //!   assistant's.
 //! - Documents have names, which the model reads. They are made of the document's id and say nothing else.
 //! - Replies stream in binary frames, whose checksums are verified.

@@ -45,7 +45,7 @@ impl ConverseCodec {
     }
 }
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
     log: EncodedLog,
@@ -62,8 +62,8 @@ fn opening(role: RoleTag) -> &'static str {
     if role == ASSISTANT { r#"{"role":"assistant","content":["# } else { r#"{"role":"user","content":["# }
 }
 
-/// Neighbours of one role share a message. What may not stand beside tool results is kept apart from them by words of
-/// the assistant, since the API would merge two messages of the user.
+/// Neighbours of one role share a message. Content that may not stand beside tool results is kept apart from them by
+/// words of the assistant, since the API would merge two messages of the user.
 fn joint(before: RoleTag, after: RoleTag) -> &'static str {
     match (before, after) {
         (before, after) if before == after => ",",
@@ -148,7 +148,7 @@ impl State {
         let taken_for = &codec.capabilities().model;
         let same_model = *self.model.0 == *codec.model() && self.model.1 == *taken_for;
         if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
-            // What was rendered stays; what it depends on is looked at again.
+            // Rendered messages stay; their conditions are looked at again.
             self.plan = Plan::default();
             self.model = (Arc::from(codec.model()), taken_for.clone());
             if !same_model || self.tools != request.tools {
@@ -224,7 +224,7 @@ impl State {
         Ok((!tools.is_empty()).then_some(ToolConfig { tools, members }))
     }
 
-    /// What stands before the conversation: instructions for a model that has no place of their own for them, and a
+    /// The content before the conversation: instructions for a model that has no place of their own for them, and a
     /// word of the user where a model does not let the assistant begin.
     fn begin(&self, ask: Ask<'_>, system: &str, head: &mut String) {
         let (family, capabilities) = (ask.codec.family(), ask.codec.capabilities());
@@ -244,7 +244,7 @@ impl State {
 struct ToolConfig {
     /// JSON objects, joined by commas.
     tools: String,
-    /// What stands beside them.
+    /// The members beside them.
     members: Map<String, Value>,
 }
 

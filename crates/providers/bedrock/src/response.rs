@@ -159,7 +159,7 @@ impl Reply {
         }
     }
 
-    /// The finished reply; `cut` if it never came to its end. What is left is empty.
+    /// The finished reply; `cut` if it never came to its end. The value that is left is empty.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
         let reading = &self.reading;

@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 use crate::credentials::source::{CredentialSource, Credentials};
 use crate::error;
 
-/// What signatures are made for; not the name in the address.
+/// The service that signatures are made for; not the name in the address.
 const SERVICE: &str = "bedrock";
 
 /// Credentials that end sooner than this are fetched anew.
@@ -155,7 +155,7 @@ fn signed(
     Ok(request)
 }
 
-/// What a signature covers.
+/// The parts of a request that a signature covers.
 struct Signing<'a> {
     method: &'a str,
     uri: &'a Uri,

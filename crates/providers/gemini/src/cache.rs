@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_secs(3_600);
 /// The most bytes of an answer about a cached content.
 const ANSWER_LIMIT: usize = 1 << 20;
 
-/// What stands in the answer about a cached content.
+/// The answer about a cached content.
 #[derive(Deserialize)]
 struct Resource {
     name: String,
@@ -94,8 +94,8 @@ pub(crate) fn find(
 }
 
 impl GenerateCodec {
-    /// Deletes what this codec and its clones keep at the provider, and says how much that was. What is gone already
-    /// is no error.
+    /// Deletes what this codec and its clones keep at the provider, and says how much that was. A cache that is gone
+    /// already is no error.
     ///
     /// # Errors
     /// The first failure; the others have been deleted nevertheless.
@@ -122,7 +122,7 @@ async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, P
     failure.map_or(Ok(deleted), Err)
 }
 
-/// What is to be done before a request.
+/// The step before a request.
 struct Plan<'a> {
     key: Key,
     step: Step<'a>,
@@ -130,11 +130,11 @@ struct Plan<'a> {
     body: Vec<u8>,
 }
 
-/// What came of it.
+/// The result of it.
 #[derive(PartialEq, Eq)]
 enum Outcome {
     Settled,
-    /// What was thought to be kept is not.
+    /// The provider does not keep the cache that it was thought to keep.
     Gone,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// What is to be done; nothing where the request will fail anyhow, which encoding it tells.
+    /// The step to take; nothing where the request will fail anyhow, which encoding it tells.
     fn plan(&self) -> Option<Plan<'a>> {
         let ask = self.ask;
         let mut state = State::taken(ask);
@@ -165,7 +165,7 @@ impl<'a> Keeper<'a> {
     fn plan_with(&self, state: &mut State) -> Result<Option<Plan<'a>>, ProviderError> {
         let ask = self.ask;
         check_pairing(&ask.request.messages)?;
-        // What cannot be honoured is told when the request is encoded.
+        // An option that cannot be honoured is told when the request is encoded.
         let mut unheard = Refusals::new("", Some(Unsupported::Degrade));
         let head = state.head(ask, &mut unheard)?;
         let Some(found) = state.find_prefix(ask, &head, self.network.auth().key())? else { return Ok(None) };
@@ -207,15 +207,15 @@ impl<'a> Keeper<'a> {
                     self.ttl(),
                     Instant::now(),
                 );
-                // What the provider keeps in vain is billed all the same; it ends by itself if this fails.
+                // A cache that the provider keeps in vain is billed all the same; it ends by itself if this fails.
                 let _ = self.delete(&name).await;
                 Outcome::Settled
             }
         }
     }
 
-    /// What the provider says of a cached content: that it is there, with a new time to live if one was asked for; or
-    /// that it is gone. Any other failure says nothing about it.
+    /// The provider's word on a cached content: it is there, with a new time to live if one was asked for; or it is
+    /// gone. Any other failure says nothing about it.
     fn told(&self, key: Key, sent: Result<Option<Duration>, ProviderError>) -> Outcome {
         let caches = self.ask.codec.caches();
         match sent {

@@ -46,7 +46,7 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// With [`CachePolicy::Short`](attache_core::CachePolicy::Short) (five minutes) or
 /// [`Long`](attache_core::CachePolicy::Long) (an hour) a prefix of at least about 4,096 tokens is kept at the provider as
 /// a cached content, which the following requests name instead of repeating it. Storage is billed, so nothing is kept
-/// unless asked for. What is kept is shared by the clones of a codec; [`delete_caches`](Self::delete_caches) ends it
+/// unless asked for. The caches are shared by the clones of a codec; [`delete_caches`](Self::delete_caches) ends it
 /// early.
 ///
 /// Of a reply, unknown members, parts and reasons to finish are no errors: parts are kept verbatim, in place. A blocked

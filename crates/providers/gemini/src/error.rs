@@ -54,7 +54,7 @@ struct Body {
     details: Details,
 }
 
-/// What the details of an error say, of the types that are known.
+/// The details of an error, as far as their types are known.
 #[derive(Default)]
 struct Details {
     /// `google.rpc.ErrorInfo`
@@ -110,7 +110,7 @@ impl Body {
             "UNAUTHENTICATED" => ErrorKind::Authentication,
             "PERMISSION_DENIED" => ErrorKind::Permission,
             "NOT_FOUND" => ErrorKind::NotFound,
-            // What is counted by the day, or bought in advance, does not come back within a request's time.
+            // A quota that is counted by the day, or bought in advance, does not come back within a request's time.
             "RESOURCE_EXHAUSTED" if self.is_spent() || says(&["prepa", "credits are depleted"]) => {
                 ErrorKind::QuotaExceeded
             }
@@ -162,7 +162,7 @@ impl Details {
 
 const TOO_LONG: [&str; 2] = ["exceeds the maximum number of tokens", "input context is too long"];
 
-/// What the API says about histories that break its rules (gemini.md 2, 4).
+/// The API's messages about histories that break its rules (gemini.md 2, 4).
 const HISTORY: [&str; 8] = [
     "missing a thought_signature",
     "thought signature is not valid",

@@ -20,7 +20,7 @@ const LIFETIME: Duration = Duration::from_secs(48 * 3_600);
 /// How long to wait before a file that is being processed is looked at again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the API says of a file: alone, or as the member of an answer to an upload.
+/// The API's description of a file: alone, or as the member of an answer to an upload.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Resource {

@@ -93,7 +93,7 @@ impl Platform {
         }
     }
 
-    /// What names of resources begin with on Vertex AI.
+    /// The beginning of names of resources on Vertex AI.
     fn parent(&self) -> Option<String> {
         match self {
             Self::Vertex { project, location } if !project.is_empty() => {
@@ -147,7 +147,7 @@ fn missing_project() -> ProviderError {
     configuration("no project for vertex: set GOOGLE_CLOUD_PROJECT")
 }
 
-/// What stands before the version that a base URL ends in, and the version; `None` if it ends in none.
+/// The part before the version that a base URL ends in, and the version; `None` if it ends in none.
 fn version_of(base: &str) -> Option<(&str, &str)> {
     let place = base.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     place.rsplit_once('/').filter(|(_, last)| is_version(last))

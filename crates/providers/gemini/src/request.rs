@@ -27,7 +27,7 @@ use crate::cache::cut::{Held, Prefix};
 use crate::codec::GenerateCodec;
 use crate::error::{configuration, invalid_history, unsupported};
 
-/// What the user says in a conversation that begins with the model, which the API does not take.
+/// The user's words in a conversation that begins with the model, which the API does not take.
 const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks first.)"}]},"#;
 
 /// The key and the headers of the options on a request.
@@ -47,7 +47,7 @@ pub(crate) fn authorized(
     parts.with_extra_headers(extra)
 }
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 pub(crate) struct State {
     log: EncodedLog,
@@ -60,7 +60,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// What is kept of the conversation, brought up to the model and tools of the request.
+    /// The state of the conversation, brought up to the model and tools of the request.
     pub(crate) fn taken(ask: Ask<'_>) -> Self {
         let Ask { request, codec, .. } = ask;
         let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<Self>(codec.family()));
@@ -183,7 +183,7 @@ impl State {
     }
 }
 
-/// What stands before the contents.
+/// The members before the contents.
 #[derive(Debug)]
 pub(crate) struct Head {
     /// The system instruction as JSON, possibly empty.
@@ -191,7 +191,7 @@ pub(crate) struct Head {
     /// The list of tools as JSON, possibly empty.
     pub(crate) tools: String,
     pub(crate) tool_config: Option<Value>,
-    /// What is said anew with every request.
+    /// The members that every request says anew.
     members: Map<String, Value>,
 }
 

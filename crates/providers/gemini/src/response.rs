@@ -23,8 +23,8 @@ const MAX_CANDIDATES: usize = 128;
 
 /// A reply as far as it has come.
 ///
-/// The candidate that appears first is handed out as it comes. What others bring is kept until the end, when it is
-/// known whether they count.
+/// The candidate that appears first is handed out as it comes. Citations of other choices are kept until the end, when
+/// it is known whether they count.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     reading: Reading,
@@ -159,7 +159,7 @@ impl Reply {
             }
             _ => return Ok(()),
         };
-        // What the provider says about it quotes the model, and is no text for a line in a log.
+        // The provider's message about it quotes the model, and is no text for a line in a log.
         Err(failure
             .with_code(reason.to_owned())
             .with_request_id(self.id.clone())
@@ -167,7 +167,7 @@ impl Reply {
     }
 
     /// The message of the candidates, merged by rows E05 to E11: with a call in any of them all are merged,
-    /// otherwise the first that says something counts. What was not handed out yet goes to `out`.
+    /// otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
     fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
         let mut candidates = std::mem::take(&mut self.candidates);
         if !candidates.iter().any(|candidate| candidate.calls > 0) {

@@ -36,7 +36,7 @@ fn filled(template: &str, profile: &Profile, model: &str, environment: &Environm
             "model" => url.push_str(&path_segment(model)),
             name if url.is_empty() => {
                 let value = whole(&environment.get(name)?, &profile.base_url);
-                // What the variable brings already is not said twice.
+                // A parameter that the variable brings already is not said twice.
                 let (path, query) = after.split_once('?').map_or((after, ""), |(path, query)| (path, query));
                 let brings =
                     query.is_empty() && !path.is_empty() && !path.contains('{') && value.ends_with(path);

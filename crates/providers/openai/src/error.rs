@@ -1,4 +1,4 @@
-//! Errors that this family of APIs reports in its own way. What all APIs share is read by the transport.
+//! Errors that this family of APIs reports in its own way. The parts that all APIs share are read by the transport.
 
 use std::error::Error as StdError;
 
@@ -66,7 +66,7 @@ pub(crate) fn no_answer(json: &[u8]) -> ProviderError {
         .with_response_body(excerpt(json))
 }
 
-/// Whether JSON is an error object of any shape.
+/// True if JSON is an error object of any shape.
 pub(crate) fn is_error(json: &[u8]) -> bool {
     ErrorBody::parse(json).is_some_and(|body| body.message.is_some() || body.code.is_some())
 }
@@ -95,7 +95,7 @@ struct Special {
     retryable: Option<bool>,
 }
 
-/// What only this family says so.
+/// The errors that only this family says so.
 fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
     let of = |kind| Some(Special { kind, retryable: None });
     if let Some(code) = base_resp(json) {

@@ -13,7 +13,7 @@ use crate::{error, server};
 /// The shortest and the longest time that a file is kept for, unless it is kept until it is deleted.
 const LIFETIMES: (u64, u64) = (3_600, 30 * 24 * 3_600);
 
-/// What the server says of a file. The times are seconds since 1970.
+/// The server's description of a file. The times are seconds since 1970.
 #[derive(Deserialize)]
 struct FileObject {
     id: String,

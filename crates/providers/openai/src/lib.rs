@@ -5,7 +5,7 @@
 //! [`ChatCodec`] with a connection; a codec turns requests into HTTP requests and answers into chunks without doing
 //! I/O.
 //!
-//! What a server does in its own way is data: a [`Profile`] names each quirk, and no code asks for a server's name.
+//! The quirks of a server are data: a [`Profile`] names each quirk, and no code asks for a server's name.
 //! Answers are read leniently whatever the profile says, since every server leaves out, nulls or renames something.
 //!
 //! [`Ollama`] speaks Ollama's own API, which is none of OpenAI's: `ollama/<model>`.

@@ -1,4 +1,4 @@
-//! What a server does in its own way, as data.
+//! The quirks of a server, as data.
 
 mod responses;
 mod thinking;
@@ -67,8 +67,8 @@ pub struct Profile {
     /// True if neighbouring messages of one role are joined, since a chat template wants roles to take turns. Calls
     /// and results are no turns. (openai.md D 52)
     pub alternating: bool,
-    /// What an assistant message says that is put between results and a message of the user, where that may not follow
-    /// directly; empty if it may. (openai.md C.6, D 17)
+    /// The text of an assistant message that is put between results and a message of the user, where that may not
+    /// follow directly; empty if it may. (openai.md C.6, D 17)
     pub bridge: String,
     /// The `content` of an assistant message that holds only calls.
     pub empty_content: EmptyContent,
@@ -88,7 +88,7 @@ pub struct Profile {
     pub reasoning_replay: Replayed,
     /// True if messages with calls have `reasoning_content`: an empty one where none was kept. (openai.md C.1, D 1)
     pub empty_reasoning: bool,
-    /// What `<think>` tags at the start of an answer are.
+    /// The meaning of `<think>` tags at the start of an answer.
     pub think_tags: ThinkTags,
     /// How reasoning is switched.
     pub thinking: Thinking,
@@ -123,7 +123,7 @@ pub struct Profile {
     pub named_tool: NamedTool,
     /// True if `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,
-    /// What the server does in its own way where it speaks Responses.
+    /// The quirks of the server where it speaks Responses.
     pub responses: ResponsesRules,
     /// Members of every request body; those of a request's options win.
     pub extra_body: Map<String, Value>,

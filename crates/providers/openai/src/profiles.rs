@@ -43,7 +43,7 @@ pub enum ProfileError {
     Profile {
         /// The name of the profile.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What rendering a request needs whichever API is spoken.
+//! Helpers of rendering a request, whichever API is spoken.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub(crate) use attache_transport::invalid_history as invalid;
 
-/// What the model reads where a failed call left no text.
+/// The text that the model reads where a failed call left none.
 const FAILED: &str = "the tool failed";
 
 /// The text of a result up to the quote that would end it. The API has no flag for failures, so a failed result is the

@@ -106,7 +106,7 @@ impl Server {
         Reading::new(Arc::clone(&self.family), Arc::clone(&self.model), tools, degradations)
     }
 
-    /// What becomes of the schemas of tools, by the code that writes them.
+    /// The fate of the schemas of tools, by the code that writes them.
     pub(crate) fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
         tools::check(&self.capabilities, self.profile.tool_schemas, tools, settings.unsupported)
     }

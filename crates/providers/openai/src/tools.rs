@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::profile::{Profile, ToolSchemas};
 
-/// What OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole request.
+/// The keywords that OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole
+/// request.
 const NOT_AT_THE_ROOT: [&str; 5] = ["anyOf", "oneOf", "allOf", "enum", "not"];
 /// Tools in one request at OpenAI.
 const MAX_TOOLS: usize = 128;
@@ -183,7 +184,7 @@ fn leave(
     }
 }
 
-/// What becomes of the schemas, by the code that writes them.
+/// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(
     capabilities: &ModelCapabilities,
     rule: ToolSchemas,

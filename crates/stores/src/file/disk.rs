@@ -1,4 +1,4 @@
-//! What journals and stores ask of the file system.
+//! The file system, as journals and stores need it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};

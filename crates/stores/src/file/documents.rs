@@ -303,7 +303,7 @@ impl Folder {
         *used = used.map(|used| used.saturating_sub(size));
     }
 
-    /// The bytes of all documents. What a crash left of new files is removed.
+    /// The bytes of all documents. Unfinished files of a crash are removed.
     fn count(&self) -> Result<u64, StoreError> {
         let failed = |error| failed("list", &self.path, error);
         let _turn = self.lock()?;
@@ -322,7 +322,7 @@ impl Folder {
     }
 }
 
-/// Whether what is left to read is these bytes.
+/// True if the rest of the file is these bytes.
 fn is_equal(reader: &mut impl BufRead, mut bytes: &[u8]) -> std::io::Result<bool> {
     loop {
         let piece = reader.fill_buf()?;

@@ -26,13 +26,13 @@ pub(super) const MAX_LINE: usize = 64 << 20;
 pub(super) struct Line {
     /// Its number, from 1.
     pub(super) number: u64,
-    /// How many lines of its batch follow.
+    /// The number of lines of its batch that follow.
     pub(super) left: u64,
-    /// What it says.
+    /// Its content.
     pub(super) says: Says,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug)]
 pub(super) enum Says {
     /// A driver claimed the log under this number.

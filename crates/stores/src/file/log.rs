@@ -13,7 +13,8 @@ use super::disk::{self, failed};
 use super::line::{self, Batch, Line, MAX_LINE, Says};
 use super::seal;
 
-/// What was read of a log file: where things are, not the entries themselves. It follows the file as it grows.
+/// The contents of a log file that was read: the places of the entries, not the entries themselves. It follows the file
+/// as it grows.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Which file it is, where the system tells.

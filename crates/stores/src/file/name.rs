@@ -49,7 +49,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether Windows takes a file of that name, with any suffix, for a device.
+/// True if Windows takes a file of that name, with any suffix, for a device.
 fn is_device(id: &str) -> bool {
     match id.split_at_checked(3) {
         Some(("con" | "prn" | "aux" | "nul", "")) => true,

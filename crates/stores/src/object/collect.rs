@@ -55,10 +55,9 @@ impl ObjectDocumentStore {
     /// the [grace period](Self::with_grace). Documents of live runs stay: they are in the runs' logs.
     ///
     /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
-    /// is not given are removed once they are old enough. Of the stores of this crate, only those with an implementation of
-    /// [`References`] can be given; where sessions or runs are kept elsewhere, do not collect unless you give an own
-    /// [`References`] that names their documents. They are asked after the listing, and if one of them fails, nothing is
-    /// removed.
+    /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;
+    /// where sessions or runs are kept elsewhere, do not collect unless you give an own [`References`] that names their
+    /// documents. They are asked after the listing, and if one of them fails, nothing is removed.
     ///
     /// Puts go on meanwhile, in this process and in others; so may other collections. One that is cut off anywhere is
     /// made good by a later one. It holds the names of all documents in memory, about 300 bytes each.
@@ -91,7 +90,7 @@ impl ObjectDocumentStore {
             .await?;
         let links = self.links().await?;
         let mut collected = self.forget_unmentioned(links, references, now).await?;
-        // What was marked and not removed lost its collection long ago: this one marks it again.
+        // An object that was marked and not removed lost its collection long ago: this one marks it again.
         for mark in marks {
             self.backend.delete(&mark).await?;
         }

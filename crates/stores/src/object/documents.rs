@@ -108,7 +108,7 @@ impl ObjectDocumentStore {
         Self::new(Arc::new(InMemory::new()), "")
     }
 
-    /// Documents in a local folder, which is made if it is missing. What was put is on the disk.
+    /// Documents in a local folder, which is made if it is missing. An object that was put is on the disk.
     ///
     /// # Errors
     /// [`StoreError`] if the folder cannot be made.

@@ -1,10 +1,19 @@
 //! The statements that PostgreSQL has otherwise than others. Rows that a transaction decides about are locked.
 
-use attache_agent::{Append, Entry, JournalError};
+use attache_agent::{Entry, JournalError};
 use sqlx::{Row as _, query};
 
 use crate::sql::error::SqlError;
-use crate::sql::row::{entry, int, json, number};
+use crate::sql::prepared::Prepared;
+use crate::sql::row::{entry, number};
+
+/// The elements of the parameter of that number, an array as JSON, as rows with the column `value`.
+macro_rules! elements {
+    ($number:literal) => {
+        concat!("json_array_elements(CAST($", $number, " AS json))")
+    };
+}
+pub(super) use elements;
 
 pub(super) type Connection = sqlx::PgConnection;
 pub(super) type Row = sqlx::postgres::PgRow;
@@ -13,7 +22,8 @@ pub(super) const FIND_SESSION: &str =
     "SELECT principal, accessed, leased_until, kept_until FROM attache_session WHERE id = $1 FOR UPDATE";
 pub(super) const FIND_LEASE: &str =
     "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 AND principal = $2 FOR UPDATE";
-pub(super) const HOLD_SESSION: &str = "SELECT 1 FROM attache_session WHERE id = $1 FOR KEY SHARE";
+pub(super) const HOLD_SESSION: &str =
+    "SELECT leased_until, leased_by FROM attache_session WHERE id = $1 AND principal = $2 FOR SHARE";
 pub(super) const NEXT_FENCE: &str = "SELECT nextval('attache_fence')";
 pub(super) const HOLD: &str = "SELECT messages FROM attache_session WHERE id = $1 AND fence = $2 FOR UPDATE";
 pub(super) const FIND_RUN: &str =
@@ -25,40 +35,49 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 \
     ORDER BY accessed LIMIT $3 FOR UPDATE SKIP LOCKED";
 
+/// Lets nobody else remember something for a principal until the transaction ends.
+pub(super) const HOLD_FACTS: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+
+/// True if an append to a run that has begun is one statement.
+pub(super) const APPENDS_AT_ONCE: bool = true;
+
+/// Tells other processes that something was delivered.
+pub(super) async fn tell(connection: &mut Connection) -> Result<(), SqlError> {
+    query("SELECT pg_notify('attache', '')").execute(connection).await?;
+    Ok(())
+}
+
 /// Appends entries to the log of a run that has begun, in one round trip.
 pub(super) async fn append_entries(
     connection: &mut Connection,
-    append: Append,
-) -> Result<Vec<Entry>, SqlError> {
-    let keys: Vec<String> = append.entries.iter().map(|entry| entry.key.to_string()).collect();
-    let bodies = append.entries.iter().map(json).collect::<Result<Vec<String>, _>>()?;
-    let documents: Vec<String> = append.documents.iter().map(|id| id.as_str().to_owned()).collect();
+    append: &Prepared,
+) -> Result<Vec<(usize, Entry)>, SqlError> {
     let rows =
         query("SELECT stands, stands_at FROM attache_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
             .bind(append.session.as_str())
-            .bind(&*append.run)
-            .bind(int(append.fence))
-            .bind(int(append.number))
-            .bind(int(append.now))
-            .bind(int(append.until))
-            .bind(append.kept_until.map(int))
+            .bind(append.run.as_str())
+            .bind(append.fence)
+            .bind(append.number)
+            .bind(append.now)
+            .bind(append.until)
+            .bind(append.kept_until)
             .bind(append.ends)
-            .bind(documents)
-            .bind(keys)
-            .bind(bodies)
+            .bind(append.documents.as_slice())
+            .bind(append.keys.as_slice())
+            .bind(append.bodies.as_slice())
             .fetch_all(connection)
             .await?;
-    if rows.len() != append.entries.len() {
+    if rows.len() != append.keys.len() {
         return Err(JournalError::Fenced.into());
     }
-    let stand = rows.iter().zip(append.entries).map(|(row, mut new)| {
-        let (body, at): (&str, u64) = (row.try_get(0)?, number(row.try_get(1)?));
+    let given = append.keys.iter().zip(&append.bodies);
+    let mut stand = Vec::new();
+    for (at, (row, (key, given))) in rows.iter().zip(given).enumerate() {
+        let (body, recorded): (&str, i64) = (row.try_get(0)?, row.try_get(1)?);
         // Most stand as they were given.
-        if json(&new)? != body {
-            return entry(body, at, new.key);
+        if body != given || recorded != append.now {
+            stand.push((at, entry(body, number(recorded), key)?));
         }
-        new.at = at;
-        Ok(new)
-    });
-    stand.collect()
+    }
+    Ok(stand)
 }

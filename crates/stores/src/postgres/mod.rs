@@ -1,4 +1,4 @@
-//! Sessions in PostgreSQL.
+//! Sessions and facts in PostgreSQL.
 
 // The same statements as over SQLite, for this one's connections.
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
@@ -9,12 +9,29 @@ mod append;
 mod clear;
 mod dialect;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/facts.rs"]
+mod facts;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/fork.rs"]
+mod fork;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/lease.rs"]
 mod lease;
 mod listen;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
+#[cfg(feature = "object")]
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/references.rs"]
+mod references;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/search.rs"]
+mod search;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/sessions.rs"]
+mod sessions;
 mod store;
 
+pub use facts::Facts as PostgresFacts;
 pub use store::PostgresStore;

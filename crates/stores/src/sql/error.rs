@@ -15,11 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FAILING: Duration = Duration::from_secs(60);
 
 /// A failure of a store behind SQL.
+#[derive(Debug)]
 pub(crate) enum SqlError {
     /// The database failed.
     Database(Error),
     /// Its content cannot be read.
     Unreadable(String),
+    /// The caller gets this.
+    Store(StoreError),
     /// The caller gets this.
     Journal(JournalError),
     /// The caller gets this.
@@ -50,6 +53,7 @@ impl SqlError {
     pub(crate) fn store(self) -> StoreError {
         match self {
             Self::Database(error) => of_database(error),
+            Self::Store(error) => error,
             Self::Unreadable(problem) => StoreError::new(StoreErrorKind::Corrupt, problem),
             Self::Late => {
                 let text = format!("the database did not answer within {} s", PATIENCE.as_secs());
@@ -95,7 +99,7 @@ pub(crate) async fn written<T: Send + 'static>(
 pub(crate) struct Failing(Option<Instant>);
 
 impl Failing {
-    /// What a look found. `None` for one that failed, unless looks have failed for a minute or the store was closed.
+    /// The result of a look. `None` for one that failed, unless looks have failed for a minute or the store was closed.
     pub(crate) fn look<T>(
         &mut self,
         found: Result<Option<T>, SqlError>,

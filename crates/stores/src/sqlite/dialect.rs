@@ -1,11 +1,20 @@
 //! The statements that SQLite has otherwise than others. A transaction that writes is alone.
 
-use attache_agent::{Append, Entry, JournalError};
+use attache_agent::{Entry, JournalError};
 use sqlx::{Row as _, query};
 
 use super::append::{note_documents, run_of, take_delivered, write};
 use crate::sql::error::SqlError;
-use crate::sql::row::{entry, int};
+use crate::sql::prepared::Prepared;
+use crate::sql::row::{entry, number};
+
+/// The elements of the parameter of that number, an array as JSON, as rows with the column `value`.
+macro_rules! elements {
+    ($number:literal) => {
+        concat!("json_each($", $number, ")")
+    };
+}
+pub(super) use elements;
 
 pub(super) type Connection = sqlx::SqliteConnection;
 pub(super) type Row = sqlx::sqlite::SqliteRow;
@@ -14,7 +23,8 @@ pub(super) const FIND_SESSION: &str =
     "SELECT principal, accessed, leased_until, kept_until FROM attache_session WHERE id = $1";
 pub(super) const FIND_LEASE: &str =
     "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 AND principal = $2";
-pub(super) const HOLD_SESSION: &str = "SELECT 1 FROM attache_session WHERE id = $1";
+pub(super) const HOLD_SESSION: &str =
+    "SELECT leased_until, leased_by FROM attache_session WHERE id = $1 AND principal = $2";
 pub(super) const NEXT_FENCE: &str = "UPDATE attache_fence SET number = number + 1 RETURNING number";
 pub(super) const HOLD: &str = "SELECT messages FROM attache_session WHERE id = $1 AND fence = $2";
 pub(super) const FIND_RUN: &str = "SELECT run, entries FROM attache_run WHERE session = $1 AND id = $2";
@@ -23,48 +33,57 @@ pub(super) const CLEAR: &str =
 pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 ORDER BY accessed LIMIT $3";
 
+/// Lets nobody else remember something for a principal until the transaction ends.
+pub(super) const HOLD_FACTS: &str = "SELECT $1";
+
+/// True if an append to a run that has begun is one statement.
+pub(super) const APPENDS_AT_ONCE: bool = false;
+
+/// Other processes look by themselves.
+pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {
+    Ok(())
+}
+
 /// Appends entries to the log of a run that has begun.
 pub(super) async fn append_entries(
     connection: &mut Connection,
-    append: Append,
-) -> Result<Vec<Entry>, SqlError> {
-    let (session, now) = (append.session.as_str(), int(append.now));
+    append: &Prepared,
+) -> Result<Vec<(usize, Entry)>, SqlError> {
+    let (session, now) = (append.session.as_str(), append.now);
     let held = query(
         "UPDATE attache_session SET appends = $3, accessed = $4, leased_until = $5, \
          kept_until = coalesce($6, kept_until) WHERE id = $1 AND fence = $2 AND appends < $3",
     )
     .bind(session)
-    .bind(int(append.fence))
-    .bind(int(append.number))
+    .bind(append.fence)
+    .bind(append.number)
     .bind(now)
-    .bind(int(append.until))
-    .bind(append.kept_until.map(int))
+    .bind(append.until)
+    .bind(append.kept_until)
     .execute(&mut *connection)
     .await?;
     if held.rows_affected() == 0 {
         return Err(JournalError::Fenced.into());
     }
-    note_documents(connection, session, &append.documents).await?;
+    note_documents(connection, session, append.documents.iter().map(String::as_str)).await?;
     let (run, mut entries) = run_of(connection, session, &append.run).await?.ok_or(JournalError::Empty)?;
-    let mut stand = Vec::with_capacity(append.entries.len());
-    for mut new in append.entries {
+    let mut stand = Vec::new();
+    for (at, (key, body)) in append.keys.iter().zip(&append.bodies).enumerate() {
         let known = query("SELECT body, at FROM attache_entry WHERE run = $1 AND key = $2")
             .bind(run)
-            .bind(new.key.as_str().to_owned())
+            .bind(key.as_str())
             .fetch_optional(&mut *connection)
             .await?;
         if let Some(known) = known {
-            let at = u64::try_from(known.try_get::<i64, _>(1)?).unwrap_or_default();
-            stand.push(entry(known.try_get(0)?, at, new.key)?);
+            stand.push((at, entry(known.try_get(0)?, number(known.try_get(1)?), key)?));
             continue;
         }
-        if let Some(delivered) = take_delivered(connection, run, &new, append.now).await? {
-            new = delivered;
-        }
-        new.at = append.now;
-        write(connection, run, entries, now, &new).await?;
+        let delivered = take_delivered(connection, run, key).await?;
+        write(connection, run, entries, key, now, delivered.as_ref().unwrap_or(body)).await?;
         entries += 1;
-        stand.push(new);
+        if let Some(delivered) = delivered {
+            stand.push((at, entry(&delivered, number(now), key)?));
+        }
     }
     query("UPDATE attache_run SET entries = $2, ended = CASE WHEN $3 THEN $4 ELSE ended END WHERE run = $1")
         .bind(run)

@@ -1,4 +1,4 @@
-//! Sessions in SQLite.
+//! Sessions and facts in SQLite.
 
 // The same statements as over PostgreSQL, for this one's connections.
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
@@ -9,11 +9,28 @@ mod append;
 mod clear;
 mod dialect;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/facts.rs"]
+mod facts;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/fork.rs"]
+mod fork;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/lease.rs"]
 mod lease;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
+#[cfg(feature = "object")]
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/references.rs"]
+mod references;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/search.rs"]
+mod search;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/ops/sessions.rs"]
+mod sessions;
 mod store;
 
+pub use facts::Facts as SqliteFacts;
 pub use store::SqliteStore;

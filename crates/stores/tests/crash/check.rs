@@ -1,4 +1,4 @@
-//! What must be so when a run has ended, however often it was killed.
+//! The conditions that hold when a run has ended, however often it was killed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::kept::Kept;
 use crate::scenario::{ANSWER, approval, content};
 use crate::text;
 
-/// How much was found.
+/// The amounts that were found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) executed: usize,
@@ -95,7 +95,7 @@ pub(crate) fn all(kept: &Kept, was_rivalled: bool, uncut: &Requests) -> Found {
         found.documents += 1;
     }
 
-    // What the killed processes left behind is removed with the next document.
+    // The leftovers of the killed processes are removed with the next document.
     runtime.block_on(store.put(&approval("last"))).unwrap();
     let left = std::fs::read_dir(kept.documents())
         .unwrap()
@@ -125,7 +125,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// What was asked for. A step that was asked for again was asked for just as before, unless two asked at once.
+    /// The request. A step that was asked for again was asked for just as before, unless two asked at once.
     pub(crate) fn read(kept: &Kept) -> Self {
         let mut requests = Self { asked: HashMap::new(), again: 0 };
         for line in text(&kept.requests()).lines() {

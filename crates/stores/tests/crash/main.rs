@@ -1,9 +1,9 @@
 //! Kills a process that runs an agent, again and again, and lets another go on, until the run ends. Then what is kept
 //! must tell that nothing was lost, that no effect was repeated, and that the model was asked as if nothing had happened.
 //!
-//! First a run is killed at each moment that it counts, then runs at random moments. The number of kills over each store
-//! is 100, or that of the variable `ATTACHE_KILLS`; the seed is drawn from the time, or is that of `ATTACHE_KILL_SEED`. It
-//! is printed, so that a failure can be had again, as far as timing allows.
+//! First a run is killed at each moment that it counts, then runs at random moments, over files, SQLite and PostgreSQL. The
+//! number of kills over each store is 100, or that of the variable `ATTACHE_KILLS`; the seed is drawn from the time, or is
+//! that of `ATTACHE_KILL_SEED`. It is printed, so that a failure can be had again, as far as timing allows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,6 +17,9 @@ mod check;
 mod kept;
 mod random;
 mod scenario;
+#[allow(dead_code, reason = "a test that kills copies no database")]
+#[path = "../sessions/server.rs"]
+mod server;
 mod stop;
 mod watched;
 
@@ -47,10 +50,22 @@ fn a_run_over_files_killed_anywhere_loses_nothing_and_repeats_no_effect() {
     crash(Store::Files);
 }
 
+#[test]
+fn a_run_over_sqlite_killed_anywhere_loses_nothing_and_repeats_no_effect() {
+    crash(Store::Sqlite);
+}
+
+#[test]
+fn a_run_over_postgres_killed_anywhere_loses_nothing_and_repeats_no_effect() {
+    crash(Store::Postgres);
+}
+
 fn crash(store: Store) {
     if let Some(order) = stop::order() {
         std::process::exit(scenario::run(&order));
     }
+    let database = (store == Store::Postgres).then(|| server::Server::shared().database());
+    let place = Place { store, url: database.as_ref().map(|database| database.url.clone()) };
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let kills = number("ATTACHE_KILLS").unwrap_or(100);
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -63,17 +78,20 @@ fn crash(store: Store) {
     let mut points = None;
     while killed < kills || points.is_none() {
         let scenario = random.next();
-        let uncut = uncut(store, scenario);
-        // Each moment of the first run, a kill for each: with few kills only some of them, evenly.
+        let uncut = uncut(&place, scenario);
+        // Each moment of the first run, a kill for each and another one behind it: with few kills only some of them, evenly.
         if points.is_none() {
-            let stride = uncut.moments.div_ceil((kills * 3 / 4).max(1)).max(1);
+            let stride = uncut.moments.div_ceil((kills / 2).max(1)).max(1);
             let first = random.below(stride);
             let moments = (first..uncut.moments).step_by(usize::try_from(stride).unwrap());
             for moment in moments.clone() {
-                let once = |attempt| {
-                    if attempt == 0 { Plan::At { moment, is_patient: true } } else { Plan::ToTheEnd }
+                let next = random.below(uncut.moments);
+                let twice = |attempt| match attempt {
+                    0 => Plan::At { moment, is_patient: true },
+                    1 => Plan::At { moment: next, is_patient: true },
+                    _ => Plan::ToTheEnd,
                 };
-                found.add(&until_the_end(store, scenario, &uncut, &mut random, &mut killed, once));
+                found.add(&until_the_end(&place, scenario, &uncut, &mut random, &mut killed, twice));
                 runs += 1;
             }
             points = Some((moments.count(), uncut.moments));
@@ -87,7 +105,7 @@ fn crash(store: Store) {
             17 => Plan::Rival(Duration::from_millis(20 + chance.below(80))),
             _ => Plan::ToTheEnd,
         };
-        found.add(&until_the_end(store, scenario, &uncut, &mut random, &mut killed, plan));
+        found.add(&until_the_end(&place, scenario, &uncut, &mut random, &mut killed, plan));
         println!("scenario {scenario}: {killed} kills so far");
         runs += 1;
     }
@@ -97,17 +115,30 @@ fn crash(store: Store) {
     assert!(kills < 100 || found.unknown > 0, "{found:?}");
 }
 
+/// The place of runs.
+struct Place {
+    store: Store,
+    url: Option<String>,
+}
+
+impl Place {
+    /// The place of one run, with a folder of its own.
+    fn of_run(&self, folder: &Path) -> Kept {
+        Kept::new(self.store, folder, self.url.as_deref())
+    }
+}
+
 /// A run that nobody kills.
 struct Uncut {
-    /// How many moments its process counts.
+    /// The number of moments that its process counts.
     moments: u64,
     /// Each request, by its step.
     requests: check::Requests,
 }
 
-fn uncut(store: Store, scenario: u64) -> Uncut {
+fn uncut(place: &Place, scenario: u64) -> Uncut {
     let folder = tempfile::tempdir().unwrap();
-    let kept = Kept::new(store, folder.path());
+    let kept = place.of_run(folder.path());
     let mut moments = 0;
     loop {
         let mut child = start(&kept, scenario, u64::MAX, true);
@@ -140,7 +171,7 @@ enum State {
 
 /// Starts processes until the run has ended, and looks at what is kept then.
 fn until_the_end(
-    store: Store,
+    place: &Place,
     scenario: u64,
     uncut: &Uncut,
     random: &mut Random,
@@ -148,7 +179,7 @@ fn until_the_end(
     mut plan: impl FnMut(u64) -> Plan,
 ) -> check::Found {
     let folder = tempfile::tempdir().unwrap();
-    let kept = Kept::new(store, folder.path());
+    let kept = place.of_run(folder.path());
     let mut was_rivalled = false;
     for attempt in 0.. {
         assert!(attempt < 200, "the run does not end: {:?}", kept.folder());
@@ -189,8 +220,16 @@ fn run_one(kept: &Kept, scenario: u64, plan: &Plan, random: &mut Random) -> (Sta
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             loop {
                 match next_word(&mut lines) {
+                    Word::Waits if matches!(plan, Plan::ToTheEnd) => kept.settle(),
                     // Somebody is there, but for one time in eight.
-                    Word::Waits if matches!(plan, Plan::ToTheEnd) || random.below(8) > 0 => kept.settle(),
+                    Word::Waits if random.below(8) > 0 => {
+                        if let Err(error) = kept.settle_beside() {
+                            let killed = kill(&mut child);
+                            assert!(stood_still(&mut lines), "nobody stood still: {error:?}");
+                            kept.settle();
+                            return (State::Cut, killed);
+                        }
+                    }
                     Word::Waits => return (State::Cut, kill(&mut child)),
                     Word::Stopped(moment) => return (State::Cut, stopped(kept, &mut child, &moment, random)),
                     Word::Counted(_) => {}
@@ -201,7 +240,7 @@ fn run_one(kept: &Kept, scenario: u64, plan: &Plan, random: &mut Random) -> (Sta
     }
 }
 
-/// What a process says.
+/// The output of a process.
 enum Word {
     /// It stands still at this moment.
     Stopped(String),
@@ -227,6 +266,17 @@ fn next_word(lines: &mut std::io::Lines<BufReader<ChildStdout>>) -> Word {
         }
     }
     Word::Gone
+}
+
+/// True if the process said so before it was killed.
+fn stood_still(lines: &mut std::io::Lines<BufReader<ChildStdout>>) -> bool {
+    loop {
+        match next_word(lines) {
+            Word::Stopped(_) => return true,
+            Word::Gone => return false,
+            Word::Waits | Word::Counted(_) => {}
+        }
+    }
 }
 
 fn start(kept: &Kept, scenario: u64, moment: u64, is_patient: bool) -> Child {
@@ -256,8 +306,8 @@ fn end(child: &mut Child) -> State {
     }
 }
 
-/// Kills a process that stands still. What it wrote and does not know of yet may be lost in part, as if the machine had
-/// died in the middle.
+/// Kills a process that stands still. Bytes that it wrote and does not know of yet may be lost in part, as if the
+/// machine had died in the middle.
 fn stopped(kept: &Kept, child: &mut Child, moment: &str, random: &mut Random) -> u64 {
     let killed = kill(child);
     if let Some(known) = moment.strip_prefix(stop::WRITTEN) {

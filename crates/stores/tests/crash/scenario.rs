@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn};
+use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Outcome, RunError, Tools, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     Approval, ChatRequest, ChunkStream, Deferred, Document, DocumentStore, Effect, LlmProvider, Message,
@@ -70,8 +70,12 @@ fn drive(order: &Order) -> i32 {
                         EndReason::Answer => ENDED,
                         EndReason::PendingApproval | EndReason::PendingExternal => PENDING,
                         EndReason::Superseded => SUPERSEDED,
-                        // Another process began the run after this one had looked.
-                        EndReason::InternalError if is_new && outcome.steps == 0 => SUPERSEDED,
+                        // Another process began the run after this one had looked, or has its session.
+                        EndReason::InternalError
+                            if outcome.steps == 0 && (is_new || is_refused(result.as_deref())) =>
+                        {
+                            SUPERSEDED
+                        }
                         _ => {
                             say(&format!("{:?}", result));
                             FAILED
@@ -84,6 +88,10 @@ fn drive(order: &Order) -> i32 {
         }
         FAILED
     })
+}
+
+fn is_refused(result: Result<&Outcome, &RunError>) -> bool {
+    result.is_err_and(|error| error.session_error().is_some())
 }
 
 /// The steps of the script, in an order that the seed draws.

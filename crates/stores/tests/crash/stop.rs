@@ -10,14 +10,14 @@ use crate::kept::{Kept, Store};
 
 pub(crate) const STOPPED: &str = "stopped: ";
 pub(crate) const WAITS: &str = "waits for an approval";
-/// How many moments a process has counted, at its end.
+/// The number of moments that a process has counted, at its end.
 pub(crate) const COUNTED: &str = "moments counted: ";
 /// A moment behind a write that its caller does not know of yet; the length that the log had before follows.
 pub(crate) const WRITTEN: &str = "written after ";
 
 const ORDER: &str = "ATTACHE_CRASH_ORDER";
 
-/// What a process shall do.
+/// The task of a process.
 pub(crate) struct Order {
     pub(crate) kept: Kept,
     pub(crate) scenario: u64,
@@ -42,7 +42,8 @@ pub(crate) fn order() -> Option<Order> {
     let scenario = words.next().unwrap().parse().unwrap();
     let is_patient = words.next().unwrap().parse().unwrap();
     let store = Store::named(words.next().unwrap());
-    Some(Order { scenario, is_patient, kept: Kept::new(store, Path::new(words.next().unwrap())) })
+    let kept = Kept::known(store, Path::new(words.next().unwrap()));
+    Some(Order { scenario, is_patient, kept })
 }
 
 pub(crate) fn counted() -> u64 {

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -62,7 +62,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 
 const ROLE: &str = "ATTACHE_STORES_ROLE";
 
-/// What this process shall do in the place of the test that it was started for, if it was started by one.
+/// The task of this process in the place of the test that it was started for, if it was started by one.
 pub(crate) fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }

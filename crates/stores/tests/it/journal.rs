@@ -1,4 +1,4 @@
-//! What a journal in a file promises to a driver.
+//! The promises of a journal in a file to a driver.
 
 use std::fs;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a journal answered, without the times.
+/// The answer of a journal, without the times.
 async fn answer(journal: &dyn Journal, step: &Step, number: usize, fences: &mut Vec<Fence>) -> String {
     let name = |key: &u8| format!("key/{key}");
     let told = |entries: Vec<Entry>| entries.iter().map(told).collect::<Vec<_>>();

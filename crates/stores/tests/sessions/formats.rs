@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use attache_agent::{JournalError, SessionError, SessionState};
-use attache_core::StoreErrorKind;
-use attache_stores::{PostgresStore, SqliteStore};
+use attache_core::{LongTermMemory as _, StoreErrorKind};
+use attache_stores::{PostgresStore, SqliteFacts, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _};
 use tempfile::tempdir;
@@ -13,6 +13,9 @@ use crate::kit::{agent, questions};
 
 /// A database of the first version, as `.dump` of SQLite's shell writes it.
 const FIRST: &str = include_str!("golden/sessions-1.sql");
+
+/// One of the second version, with facts and the words of sessions.
+const SECOND: &str = include_str!("golden/sessions-2.sql");
 
 async fn execute(path: &Path, sql: &str) {
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).foreign_keys(false);
@@ -35,6 +38,22 @@ async fn a_database_of_the_first_version_goes_on() {
     assert_eq!(questions(&session.history().await.unwrap()), ["To Rome.", "In May."]);
     let outcome = session.run("By train.").outcome().await.unwrap();
     assert_eq!(questions(&outcome.messages), ["To Rome.", "In May.", "By train."]);
+}
+
+#[tokio::test]
+async fn a_database_of_the_second_version_goes_on() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    execute(&path, SECOND).await;
+    let facts = SqliteFacts::new(SqliteStore::open(&path).await.unwrap());
+    facts.remember("ann", "Ann likes trains.").await.unwrap();
+    let found = facts.search("ann", "oslo train", 5).await.unwrap();
+    let texts: Vec<_> = found.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(texts, ["Ann likes trains.", "Ann lives in Oslo."]);
+    let sessions = sessions(&path).await;
+    assert_eq!(sessions.search("ann", "rome", 5).await.unwrap()[0].id.as_str(), "trip");
+    sessions.get("ann", "trip").await.unwrap().run("By train.").outcome().await.unwrap();
+    assert_eq!(sessions.search("ann", "rome train", 5).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

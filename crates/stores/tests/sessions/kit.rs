@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,7 +10,11 @@
 mod backup;
 mod body;
 mod cleaning;
+mod collecting;
 mod crashes;
+mod delivering;
+mod facts;
+mod forking;
 mod formats;
 mod going_on;
 mod isolation;
@@ -18,5 +22,6 @@ mod kit;
 mod load;
 mod overtaking;
 mod place;
+mod searching;
 mod server;
 mod single;

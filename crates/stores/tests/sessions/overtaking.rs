@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Append, Cleared, EndReason, Entry, Idle, JournalError, Key, NoArguments, OpenSession, Opened,
-    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun, Take, tool_fn,
+    Agent, Append, Cleared, Delivery, EndReason, Entry, Fork, Idle, JournalError, Key, NoArguments,
+    OpenSession, Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun,
+    Take, tool_fn,
 };
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, ToolError};
+use attache_core::{BoxFuture, Message, StoreError, ToolError, WordQuery};
 use attache_testkit::{FunctionModel, Turn};
 use tokio::sync::Notify;
 
@@ -23,7 +24,7 @@ struct Overtaken {
 }
 
 impl SessionStore for Overtaken {
-    fn append(&self, append: Append) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
         let is_result = append.entries.iter().any(|entry| entry.key.as_str().starts_with("tool/"));
         Box::pin(async move {
             if is_result && self.holds.swap(false, Ordering::SeqCst) {
@@ -96,24 +97,41 @@ impl SessionStore for Overtaken {
         self.store.runs(principal, session)
     }
 
-    fn deliver<'a>(
+    fn rename<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
-        run: &'a str,
-        entry: Entry,
-        documents: Vec<DocumentId>,
-    ) -> BoxFuture<'a, Result<Entry, JournalError>> {
-        self.store.deliver(session, run, entry, documents)
+        title: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.store.rename(principal, session, title)
+    }
+
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+        self.store.fork(fork)
+    }
+
+    fn search<'a>(
+        &'a self,
+        principal: &'a str,
+        query: &'a WordQuery,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>> {
+        self.store.search(principal, query, limit)
+    }
+
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>> {
+        self.store.deliver(delivery)
     }
 
     fn wait<'a>(
         &'a self,
+        principal: &'a str,
         session: &'a SessionId,
         run: &'a str,
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
-        self.store.wait(session, run, key, until)
+        self.store.wait(principal, session, run, key, until)
     }
 
     fn clear<'a>(

@@ -172,7 +172,7 @@ pub(crate) async fn a_lease_that_was_let_go_stays_so(place: Place) {
         documents: Vec::new(),
         kept_until: None,
     };
-    assert!(matches!(store.append(late).await, Err(JournalError::Fenced)));
+    assert!(matches!(store.append(&late).await, Err(JournalError::Fenced)));
     store.take(take("two", "second")).await.unwrap();
 }
 
@@ -203,8 +203,10 @@ async fn a_store_closes_after_somebody_waited() {
     let waits: &dyn attache_agent::SessionStore = &store;
     // Long enough for the connection that listens.
     let until = std::time::SystemTime::now() + Duration::from_millis(500);
-    assert!(waits.wait(&id, "r", &key, Some(until)).await.unwrap().is_none());
-    let waiting = waits.wait(&id, "r", &key, None);
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    waits.open(open).await.unwrap();
+    assert!(waits.wait("ann", &id, "r", &key, Some(until)).await.unwrap().is_none());
+    let waiting = waits.wait("ann", &id, "r", &key, None);
     let (found, ()) = futures_util::future::join(waiting, async {
         tokio::task::yield_now().await;
         tokio::time::timeout(Duration::from_secs(10), store.close()).await.expect("it closes");

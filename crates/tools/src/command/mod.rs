@@ -2,6 +2,8 @@
 
 mod process;
 mod rule;
+#[cfg(feature = "sandbox")]
+mod sandbox;
 
 use std::ffi::OsString;
 use std::io;
@@ -17,6 +19,10 @@ use serde_json::{Map, Value, json};
 
 use process::{Done, Group, Job, run};
 pub use rule::{Argument, Command};
+#[cfg(feature = "sandbox")]
+use sandbox::Walls;
+#[cfg(feature = "sandbox")]
+pub use sandbox::{Confinement, Sandbox};
 
 /// Lets a model run programs: those that a list allows, with arguments that it allows, in one folder.
 ///
@@ -26,8 +32,8 @@ pub use rule::{Argument, Command};
 /// limit is left out in the middle. The program has a process group of its own, which ends when its time is up, with the
 /// program, and when the call is cancelled.
 ///
-/// It is no sandbox: a program that is allowed may do all that this process may, so allow those that do little, and
-/// options that name no files or programs. A process that leaves the group lives on. Unix only.
+/// Without a `Sandbox` (feature `sandbox`), a program that is allowed may do all that this process may: allow those that
+/// do little, and options that name no files or programs. A process that leaves the group lives on. Unix only.
 ///
 /// ```
 /// use attache_tools::{Argument, Command, CommandTool};
@@ -45,6 +51,8 @@ pub struct CommandTool {
     environment: Vec<(OsString, OsString)>,
     most: usize,
     limit: Duration,
+    #[cfg(feature = "sandbox")]
+    walls: Option<(Arc<Walls>, Confinement)>,
 }
 
 /// The reason why a tool for commands cannot be made.
@@ -60,6 +68,9 @@ pub enum CommandError {
     },
     /// No command is allowed.
     Nothing,
+    /// The system has no sandbox, or not the one that was asked for.
+    #[cfg(feature = "sandbox")]
+    NoSandbox(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl std::fmt::Display for CommandError {
@@ -68,6 +79,8 @@ impl std::fmt::Display for CommandError {
             Self::Folder(_) => f.write_str("the folder for commands cannot be entered"),
             Self::Program { name } => write!(f, "there is no program {name:?}"),
             Self::Nothing => f.write_str("no command is allowed"),
+            #[cfg(feature = "sandbox")]
+            Self::NoSandbox(why) => write!(f, "commands cannot be confined: {why}"),
         }
     }
 }
@@ -76,6 +89,8 @@ impl std::error::Error for CommandError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Folder(error) => Some(error),
+            #[cfg(feature = "sandbox")]
+            Self::NoSandbox(why) => Some(&**why),
             Self::Program { .. } | Self::Nothing => None,
         }
     }
@@ -126,7 +141,46 @@ impl CommandTool {
             ToolSpec::new(ToolDefinition::new("run_command", text, schema)).with_origin("attache-tools");
         // The tool ends the command itself, and has its output then.
         let spec = spec.with_timeout(LIMIT + Duration::from_secs(5));
-        Ok(Self { spec, folder, allowed: allowed.into(), environment: Vec::new(), most: MOST, limit: LIMIT })
+        Ok(Self {
+            spec,
+            folder,
+            allowed: allowed.into(),
+            environment: Vec::new(),
+            most: MOST,
+            limit: LIMIT,
+            #[cfg(feature = "sandbox")]
+            walls: None,
+        })
+    }
+
+    /// Confines the commands. It is tried now, on a thread of its own, so that no call finds out that it does not work.
+    ///
+    /// # Errors
+    /// [`CommandError::NoSandbox`] if the system has none, and the sandbox does not say that it may be missing.
+    #[cfg(feature = "sandbox")]
+    pub fn with_sandbox(mut self, sandbox: Sandbox) -> Result<Self, CommandError> {
+        let is_optional = sandbox.is_optional;
+        let programs = self.allowed.iter().map(|(_, file)| file.clone());
+        let walls = Arc::new(sandbox.walls(&self.folder, programs));
+        let tried = Arc::clone(&walls);
+        let trying = std::thread::Builder::new().name("attache-command".to_owned());
+        let entered = match trying.spawn(move || tried.enter()).map(std::thread::JoinHandle::join) {
+            Ok(Ok(entered)) => entered,
+            Ok(Err(_)) => Err("it failed".into()),
+            Err(error) => Err(error.into()),
+        };
+        self.walls = match entered {
+            Ok(confinement) => Some((walls, confinement)),
+            Err(_) if is_optional => None,
+            Err(why) => return Err(CommandError::NoSandbox(why)),
+        };
+        Ok(self)
+    }
+
+    /// The limits that the system enforces.
+    #[cfg(feature = "sandbox")]
+    pub fn confinement(&self) -> Confinement {
+        self.walls.as_ref().map(|(_, confinement)| *confinement).unwrap_or_default()
     }
 
     /// Says what the commands change. [`Effect::SideEffect`] by default.
@@ -178,6 +232,8 @@ impl CommandTool {
             environment: self.environment.clone(),
             most: self.most,
             limit: self.limit,
+            #[cfg(feature = "sandbox")]
+            walls: self.walls.as_ref().map(|(walls, _)| Arc::clone(walls)),
         }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Job {
     /// The most bytes that are kept of each output.
     pub(super) most: usize,
     pub(super) limit: Duration,
+    #[cfg(feature = "sandbox")]
+    pub(super) walls: Option<Arc<super::sandbox::Walls>>,
 }
 
 /// The outcome of a program.
@@ -102,8 +104,12 @@ impl Shared {
     }
 }
 
-/// Runs the program to its end. It blocks.
+/// Runs the program to its end. It blocks, and belongs on a thread that does nothing else: walls stay around it.
 pub(super) fn run(job: Job, group: &Shared) -> io::Result<Done> {
+    #[cfg(feature = "sandbox")]
+    if let Some(walls) = &job.walls {
+        walls.enter().map_err(io::Error::other)?;
+    }
     let mut command = Command::new(&job.program);
     command
         .args(&job.arguments)

@@ -3,16 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use attache_core::{BoxFuture, Fact, LongTermMemory, StableHash, StoreError, StoreErrorKind, fresh};
-
-use super::words::{are_alike, words};
+use attache_core::{BoxFuture, Fact, LongTermMemory, StoreError, StoreErrorKind, WordQuery, fresh, words};
 
 /// Facts of a principal at most by default.
 const MAX_FACTS: usize = 10_000;
-/// Characters of a fact at most.
-const MAX_CHARS: usize = 4_000;
-/// Words of a query that are looked for at most, the longest ones.
-const MAX_WORDS: usize = 64;
 
 /// Keeps facts in memory, up to 10,000 for each principal, and finds them by their words.
 #[derive(Debug)]
@@ -51,13 +45,7 @@ impl MemoryFacts {
     }
 
     fn keep(&self, principal: &str, text: &str) -> Result<Fact, StoreError> {
-        let text = text.trim();
-        if text.chars().count() > MAX_CHARS {
-            let message = format!("a fact has at most {MAX_CHARS} characters");
-            return Err(StoreError::new(StoreErrorKind::TooLarge, message));
-        }
-        let id = format!("{:016x}", StableHash::new().text(principal).text(text).finish());
-        let fact = Fact::new(id, text, fresh::now());
+        let fact = Fact::of(principal, text, fresh::now())?;
         let mut kept = self.lock();
         let facts = kept.entry(principal.to_owned()).or_default();
         let others = facts.iter().filter(|known| known.fact.id != fact.id).count();
@@ -66,38 +54,22 @@ impl MemoryFacts {
             return Err(StoreError::new(StoreErrorKind::TooLarge, message));
         }
         facts.retain(|known| known.fact.id != fact.id);
-        facts.push(Kept { words: words(text), fact: fact.clone() });
+        facts.push(Kept { words: words(&fact.text), fact: fact.clone() });
         Ok(fact)
     }
 
     fn find(&self, principal: &str, query: &str, limit: usize) -> Vec<Fact> {
         let kept = self.lock();
         let facts = kept.get(principal).map(Vec::as_slice).unwrap_or_default();
-        let mut query = words(query);
-        if query.len() > MAX_WORDS {
-            query.sort_by_key(|word| std::cmp::Reverse(word.len()));
-            query.truncate(MAX_WORDS);
-        }
-        if query.is_empty() {
+        let query = WordQuery::new(query);
+        if query.words().is_empty() {
             return facts.iter().rev().take(limit).map(|kept| kept.fact.clone()).collect();
         }
-        let has = |kept: &Kept, word: &str| kept.words.iter().any(|known| are_alike(known, word));
-        // A word that many facts hold says little.
-        let weights: Vec<usize> = query
-            .iter()
-            .map(|word| {
-                let holding = facts.iter().filter(|kept| has(kept, word)).count().max(1);
-                1_000 / holding + 1
-            })
-            .collect();
-        let score = |kept: &Kept| -> usize {
-            query.iter().zip(&weights).filter(|(word, _)| has(kept, word)).map(|(_, weight)| weight).sum()
-        };
-        let mut found: Vec<(usize, &Kept)> =
-            facts.iter().rev().map(|kept| (score(kept), kept)).filter(|(score, _)| *score > 0).collect();
-        // The newer one of two that match alike stands first.
-        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        found.into_iter().take(limit).map(|(_, kept)| kept.fact.clone()).collect()
+        let newest: Vec<&Kept> = facts.iter().rev().collect();
+        let held: Vec<u64> =
+            newest.iter().map(|kept| query.held(kept.words.iter().map(String::as_str))).collect();
+        let best = query.best(&held, limit);
+        best.into_iter().filter_map(|at| newest.get(at)).map(|kept| kept.fact.clone()).collect()
     }
 
     fn drop_fact(&self, principal: &str, id: &str) -> bool {

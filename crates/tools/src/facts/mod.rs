@@ -2,7 +2,6 @@
 
 mod kept;
 mod tools;
-mod words;
 
 use attache_core::Fact;
 use serde_json::json;

@@ -16,12 +16,12 @@ const MAX_DOCUMENTS: usize = 8;
 /// The most bytes of text that are kept; a longer text is kept alone.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What one run has read, the longest unused first.
+/// The documents that one run has read, the longest unused first.
 #[derive(Debug, Default)]
 pub(crate) struct Memo(Mutex<Vec<(DocumentId, Slot)>>);
 
 impl Memo {
-    /// The place of a document's text. Who finds it empty fills it; calls beside it wait for that.
+    /// The place of a document's text. The call that finds it empty fills it; calls beside it wait for that.
     pub(super) fn slot(&self, id: &DocumentId) -> Slot {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().position(|(known, _)| known == id);

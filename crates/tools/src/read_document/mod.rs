@@ -130,7 +130,7 @@ impl<'c> Reader<'c> {
     /// The text of a document, decoded or converted once in a run.
     async fn text(&self, document: &Document) -> Result<Text, ToolError> {
         let slot = self.context.run_value::<Memo>().slot(document.id());
-        // What could not be loaded may be there next time.
+        // A document that could not be loaded may be there next time.
         let text = slot.get_or_try_init(|| async {
             let (document, bytes) = load(document, self.context).await?;
             Ok::<_, ToolError>(self.make_text(&document, bytes).await)

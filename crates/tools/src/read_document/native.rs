@@ -16,7 +16,7 @@ use super::request::Part;
 /// The most pages of one answer: a page costs a model about as much as two pages of text.
 pub(super) const MAX_PAGES: usize = 10;
 
-/// What the model reads beside the documents.
+/// The text that the model reads beside the documents.
 #[derive(Serialize)]
 struct Shown {
     shown: String,
@@ -129,12 +129,12 @@ struct Cut<'a> {
     document: &'a Document,
     bytes: Bytes,
     converters: &'a [Arc<dyn Converter>],
-    /// How many pages it has, once that is known.
+    /// The number of its pages, once that is known.
     total: Option<usize>,
 }
 
 impl Cut<'_> {
-    /// How many pages there are, where a page from `first` on could not be had.
+    /// The number of pages, where a page from `first` on could not be had.
     async fn known_total(&mut self, first: usize) -> Option<usize> {
         if self.total.is_none() && first > 1 {
             // A document that is shorter than was thought has a first page.

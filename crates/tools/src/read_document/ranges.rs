@@ -58,7 +58,7 @@ fn number(text: &str) -> Result<usize, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("must be numbers, such as \"3\", \"3-5\" or \"2,7-9\"".to_owned());
     }
-    // What is larger than any number is behind any end.
+    // A number that is too large to be read is behind any end.
     match text.parse().unwrap_or(usize::MAX) {
         0 => Err("is counted from 1".to_owned()),
         number => Ok(number),
@@ -77,13 +77,13 @@ fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     apart
 }
 
-/// What of the ranges lies within 1 and `end`.
+/// The parts of the ranges that lie within 1 and `end`.
 pub(super) fn within(ranges: &[Range], end: usize) -> Vec<Range> {
     let inside = ranges.iter().filter(|(first, _)| *first <= end);
     inside.map(|(first, last)| (*first, (*last).min(end))).collect()
 }
 
-/// What of the ranges lies at `from` or behind it.
+/// The parts of the ranges that lie at `from` or behind it.
 pub(super) fn from(ranges: &[Range], from: usize) -> Vec<Range> {
     let behind = ranges.iter().filter(|(_, last)| *last >= from);
     behind.map(|(first, last)| ((*first).max(from), *last)).collect()

@@ -1,4 +1,4 @@
-//! What a model asks for.
+//! The request of a model.
 
 use attache_core::{Arguments, DocumentRef, ToolError, ToolErrorKind};
 use serde_json::{Map, Value, json};

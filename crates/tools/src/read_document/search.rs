@@ -16,7 +16,7 @@ pub(super) struct Passage {
     pub(super) last: usize,
 }
 
-/// What a query asks for.
+/// The terms of a query.
 pub(super) struct Query {
     terms: Vec<String>,
     phrase: String,
@@ -92,7 +92,7 @@ pub(super) fn find(reading: &Reading, lines: &[Range<usize>], query: &Query) -> 
     scored.into_iter().map(|(_, passage)| passage).collect()
 }
 
-/// How much a word tells that `holding` of `seen` passages hold.
+/// The weight of a word that `holding` of `seen` passages hold.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn rarity(seen: usize, holding: usize) -> f64 {
     let (seen, holding) = (seen as f64, holding as f64);

@@ -10,7 +10,7 @@ use attache_core::ConvertedText;
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) text: Arc<str>,
-    /// What the fence says of it.
+    /// The words of the fence about it.
     pub(super) about: Vec<String>,
     units: Option<Divided>,
     /// The units that hold nothing but markers, ascending.
@@ -21,7 +21,7 @@ pub(super) struct Reading {
     lines: Vec<usize>,
 }
 
-/// What a document is divided into.
+/// The units that a document is divided into.
 #[derive(Debug)]
 struct Divided {
     name: Cow<'static, str>,
@@ -59,24 +59,23 @@ impl Reading {
         Self { units, without_text, covered, ..Self::new(text, about, max_line) }
     }
 
-    /// What its units are called, one and many of them; `None` if it has none.
+    /// The names of one of its units and of many; `None` if it has none.
     pub(super) fn unit_name(&self, many: bool) -> Option<Cow<'_, str>> {
         let name = &self.units.as_ref()?.name;
         Some(if many { Cow::Owned(format!("{name}s")) } else { Cow::Borrowed(name) })
     }
 
-    /// How many units the document has; 0 if it has none.
+    /// The number of units of the document; 0 if it has none.
     pub(super) fn unit_count(&self) -> usize {
         self.units.as_ref().map_or(0, |units| units.total)
     }
 
-    /// How many of them, from the first, are in the text.
+    /// The number of them, from the first, that are in the text.
     pub(super) fn units_held(&self) -> usize {
         self.units.as_ref().map_or(0, |units| units.starts.len())
     }
 
-    /// Where a unit stands in the text, in bytes; nowhere if it is not there. What stands before the first belongs to
-    /// it.
+    /// The place of a unit in the text, in bytes; none if it is not there. The text before the first belongs to it.
     pub(super) fn unit(&self, number: usize) -> Range<usize> {
         let end = self.text.len();
         let Some(Divided { starts, .. }) = &self.units else { return end..end };
@@ -103,7 +102,7 @@ impl Reading {
         self.covered.binary_search(&number).is_ok()
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn line_count(&self) -> usize {
         self.lines.len()
     }

@@ -8,6 +8,8 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod confined;
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -229,7 +229,7 @@ async fn a_run_that_is_resumed_reads_what_it_recalled_first() {
     agent(&model).run_in(journal.clone(), "Where do I live?").outcome().await.unwrap();
     let uncut = model.requests();
     assert_eq!(uncut.iter().map(|request| recalled(&request.messages).len()).collect::<Vec<_>>(), [1, 1]);
-    // What is remembered meanwhile changes nothing.
+    // A fact that is remembered meanwhile changes nothing.
     memory.remember("ann", "Ann lives in Bergen.").await.unwrap();
     let entries = journal.entries();
     for cut in 1..entries.len() {

@@ -148,7 +148,7 @@ async fn outcome(agent: AgentBuilder) -> Outcome {
     agent.build().unwrap().run("go").outcome().await.unwrap()
 }
 
-/// What the calls of `read_document` returned.
+/// The results of the calls of `read_document`.
 fn results(outcome: &Outcome) -> Vec<String> {
     let each = outcome.messages.iter().filter_map(|message| match &**message {
         Message::ToolResults(results) => Some(&results.results),
@@ -266,7 +266,7 @@ async fn a_conversion_is_not_repeated() {
     assert_eq!(conversions.get(), 1);
 }
 
-/// What the model of the last request is shown behind the results: hashes would do, bytes tell more.
+/// The content behind the results of the last request: hashes would do, bytes tell more.
 fn attached(outcome: &Outcome) -> Vec<(String, Vec<u8>)> {
     let results = outcome.messages.iter().rev().find_map(|message| match &**message {
         Message::ToolResults(results) => Some(&results.results),
@@ -464,7 +464,7 @@ async fn read_as_it_is_shown() {
     assert!(text(csv, options().with_max_text_bytes(40)).await.starts_with("shaped: a,b\n"));
 }
 
-// What is inside a document has a label of its own, so it can be named
+// A document inside another has a label of its own, so it can be named
 #[tokio::test]
 async fn documents_inside_documents() {
     let mail = Document::from_bytes("Hello.\n\nThe inner text.".to_owned(), "message/rfc822");

@@ -56,7 +56,7 @@ impl WrittenTools {
     }
 }
 
-/// A tool's schema without the keywords `refused` at its root, and what it lost. What is lost needs leave, unless calls
+/// A tool's schema without the keywords `refused` at its root, and what it lost. A loss needs leave, unless calls
 /// are held to it here, as `validated` says.
 ///
 /// # Errors

@@ -16,8 +16,8 @@ use super::address::{Reach, reach};
 /// Looks up the addresses of a host.
 type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// Which addresses may be connected to, and how hosts are looked up. What a look-up yields is checked, and only what
-/// was checked is connected to: there is no second look-up between the two.
+/// Which addresses may be connected to, and how hosts are looked up. The addresses of a look-up are checked, and only
+/// checked ones are connected to: there is no second look-up between the two.
 ///
 /// Public addresses may be, and nothing that is loopback, private, link-local, shared, multicast, reserved or written in
 /// IPv6 to look otherwise.

@@ -77,7 +77,7 @@ pub trait Hook: fmt::Debug + Send + Sync + 'static {
         0
     }
 
-    /// The next piece of the body of the answer of that number, as it is read. What nobody reads is not told.
+    /// The next piece of the body of the answer of that number, as it is read. A body that nobody reads is not told.
     fn read(&self, answer: usize, piece: &Bytes) {
         let _ = (answer, piece);
     }

@@ -122,7 +122,7 @@ impl GuardedFetcher {
     }
 
     /// Lets only these hosts be asked: names, `*.example.com` for all names below one, or addresses as they are
-    /// written in URLs. All by default. What a host leads to is checked all the same.
+    /// written in URLs. All by default. The addresses of a host are checked all the same.
     #[must_use]
     pub fn with_hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.allowed = Some(patterns(hosts));
@@ -154,7 +154,8 @@ impl GuardedFetcher {
         self.rebuilt()
     }
 
-    /// Sets how hosts are looked up; as the operating system does by default. What is found is checked like that.
+    /// Sets how hosts are looked up; as the operating system does by default. The addresses that are found are checked
+    /// like that.
     #[must_use]
     pub fn with_lookup<L, F>(mut self, lookup: L) -> Self
     where
@@ -320,7 +321,7 @@ fn of_status(status: StatusCode) -> FetchError {
     FetchError::new(kind, format!("its server answers with status {}", status.as_u16()))
 }
 
-/// No answer came. What the client says may name the host, which is part of the address.
+/// No answer came. The client's error may name the host, which is part of the address.
 fn unanswered(error: Unanswered) -> FetchError {
     let broken = match error {
         Unanswered::Failed(error) => return self::broken(&error),

@@ -118,8 +118,8 @@ impl Uploading {
         if self.used.is_empty() || !is_lost {
             return false;
         }
-        // An error names one file, but what was uploaded before is often lost together, and there is one more try. What
-        // was uploaded just now is only to blame if it is named, or if there is nothing else.
+        // An error names one file, but what was uploaded before is often lost together, and there is one more try. A
+        // file that was uploaded just now is only to blame if it is named, or if there is nothing else.
         let is_named = |used: &Used| {
             let id = used.file.id.rsplit('/').next().unwrap_or_default();
             error.message().contains(id) || error.message().contains(&used.file.reference)

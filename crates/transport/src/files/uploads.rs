@@ -22,9 +22,9 @@ const MOST: usize = 1_000;
 /// instead of sending their bytes again at every step. Cheap to clone; models that share a handle share what was
 /// uploaded, if they have the same address and credentials.
 ///
-/// A document is uploaded before the first request that holds it, and again before its time at the provider ends. What
-/// the provider no longer knows is uploaded once more, within the same call. What cannot be uploaded goes with the
-/// request as it does without this handle, and is told in
+/// A document is uploaded before the first request that holds it, and again before its time at the provider ends. A
+/// file that the provider no longer knows is uploaded once more, within the same call. A document that cannot be
+/// uploaded goes with the request as it does without this handle, and is told in
 /// [`Completion::degradations`](attache_core::Completion::degradations); once it went so, it stays so in that
 /// conversation, since providers cache what begins alike. APIs without files, and places where an API takes no
 /// reference, are left as they are.
@@ -131,8 +131,8 @@ impl Uploads {
         files.collect()
     }
 
-    /// Deletes at their providers all files that were uploaded, and says how many that were. What is gone already
-    /// counts as deleted. A model that needs one of them afterwards uploads it again.
+    /// Deletes at their providers all files that were uploaded, and says how many that were. A file that is gone
+    /// already counts as deleted. A model that needs one of them afterwards uploads it again.
     ///
     /// # Errors
     /// The first failure. The others have been deleted nevertheless, and what has not is still

@@ -45,8 +45,7 @@ pub fn vertex_host(location: &str) -> String {
     }
 }
 
-/// Application default credentials. It fetches access tokens, one for however many requests, and renews them. What is
-/// read:
+/// Application default credentials. It fetches access tokens, one for however many requests, and renews them. It reads:
 ///
 /// * the refresh token that `gcloud auth application-default login` leaves in a file,
 /// * the key file of a service account,

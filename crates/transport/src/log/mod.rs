@@ -73,9 +73,9 @@ impl Marker {
 /// The items of one conversation in one wire form: sealed chunks of about 64 KiB that are never copied, and a
 /// growing tail.
 ///
-/// A codec keeps it in the request's [`Transcript`](attache_core::Transcript) between requests. What is no longer
-/// needed is given back in whole chunks; only when more than half of what is held is dead are the living bytes
-/// moved together.
+/// A codec keeps it in the request's [`Transcript`](attache_core::Transcript) between requests. Bytes that are no
+/// longer needed are given back in whole chunks; only when more than half of the held ones are dead are the living
+/// bytes moved together.
 ///
 /// ```
 /// use attache_core::{UserPart, Message, Transcript};

@@ -204,7 +204,7 @@ pub(crate) fn call(client: &HttpClient, server: &Server) -> ChunkStream {
     call_with(client, &Arc::default(), request, quick())
 }
 
-/// What a call yields, texts and how it ended.
+/// The result of a call: its texts and its end.
 pub(crate) async fn collect(mut stream: ChunkStream) -> (Vec<String>, Result<Completion, ProviderError>) {
     let mut texts = Vec::new();
     while let Some(chunk) = stream.next().await {

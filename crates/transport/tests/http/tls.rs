@@ -26,7 +26,7 @@ use tokio::sync::Barrier;
 const URL: &str = "ATTACHE_TEST_TLS_URL";
 const TRUSTED: &str = "SSL_CERT_FILE";
 
-/// What the server saw: the version, and the body's size.
+/// The server's view: the version, and the body's size.
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let version = request.version();
     let size = request.into_body().collect().await.map_or(0, |body| body.to_bytes().len());

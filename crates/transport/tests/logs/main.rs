@@ -1,4 +1,4 @@
-//! What is logged: a process of its own, since whether an event is logged at all is decided once for all its threads.
+//! Logged events: a process of its own, since whether an event is logged at all is decided once for all its threads.
 
 #![cfg(test)]
 

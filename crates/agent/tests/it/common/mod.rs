@@ -1,4 +1,4 @@
-//! What the tests share: tools that count their calls.
+//! Helpers of the tests: tools that count their calls.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod journals;

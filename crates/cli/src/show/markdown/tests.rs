@@ -119,5 +119,5 @@ fn every_line_fits_also_in_scripts_without_spaces() {
 #[test]
 fn styles_are_colours_of_the_terminal() {
     let mut markdown = Markdown::new(Style::new(true), 40);
-    assert_eq!(markdown.push("a **b c** `d`\n"), "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
+    assert_eq!(markdown.push("a **b c** `d`\n"), "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[38;5;30md\x1b[0m\n");
 }

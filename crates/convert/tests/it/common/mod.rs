@@ -1,4 +1,4 @@
-//! What the tests build documents with.
+//! Builders of documents for tests.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
 use attache_convert::{ConvertError, Converted, Limits, convert};

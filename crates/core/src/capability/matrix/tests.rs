@@ -345,7 +345,7 @@ fn what_is_like_nothing_is_refused_by_name() {
             "{error}"
         );
     }
-    // What is like each other ends as well.
+    // Rows that are like each other end as well.
     let ring = Matrix::parse("[f.models.a]\nlike = 'b'\ntools = false\n[f.models.b]\nlike = 'a'").unwrap();
     assert!(!ring.resolve("f", "b").tools);
 }

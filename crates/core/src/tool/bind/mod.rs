@@ -1,4 +1,4 @@
-//! What `#[tool]` expands to, at run time: a schema of the parameters, the binding of arguments, the call.
+//! The code that `#[tool]` expands to, at run time: a schema of the parameters, the binding of arguments, the call.
 
 mod flat;
 
@@ -288,7 +288,7 @@ impl<'de> Deserializer<'de> for Missing {
     }
 }
 
-/// What a tool's function returned, which [`settled`](Self::settled) tells apart by its type, so that an alias of
+/// The return value of a tool's function, which [`settled`](Self::settled) tells apart by its type, so that an alias of
 /// `Result` is a `Result`.
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
@@ -306,10 +306,10 @@ impl<T, E> Returned<Result<T, E>> {
     }
 }
 
-/// What a function returned that cannot fail. A method of the type itself comes first, so that this one serves all
-/// but `Result`.
+/// The return value of a function that cannot fail. A method of the type itself comes first, so that this one serves
+/// all but `Result`.
 pub trait Settled {
-    /// What it returned.
+    /// The type of the return value.
     type Value;
 
     /// The value.

@@ -56,7 +56,7 @@ fn definition() -> ToolDefinition {
         .into_definition("find", "Finds")
 }
 
-// What a flat argument takes stands in the schema, or the tool is not offered at all.
+// The values that a flat argument takes stand in the schema, or the tool is not offered at all.
 #[test]
 fn only_structs_are_flat() {
     #[derive(JsonSchema)]

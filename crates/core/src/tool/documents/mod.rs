@@ -170,7 +170,7 @@ impl ConversationDocuments {
             DocumentSource::External { .. } => true,
             DocumentSource::Stored => false,
         };
-        // What was fetched of an external document is kept under its id; nothing is fetched here.
+        // The bytes of an external document that was fetched are kept under its id; nothing is fetched here.
         let Some(store) = &self.store else {
             return Err(problem(if is_external { NOT_FETCHED } else { "there is no store" }));
         };

@@ -1,47 +1,23 @@
 //! Endpoints that an OpenAPI document describes, 3.0 and 3.1.
 
+mod document;
+mod names;
 mod operation;
 mod reference;
 mod schema;
 mod security;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
-
-use attache_core::Secret;
-use http::Method;
-use serde_json::Value;
 
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
-use crate::origin::Base;
 use crate::tools::HttpTools;
 
+pub use self::document::{OpenApi, Operation};
+
+use self::names::free_name;
 use self::operation::Reader;
-use self::reference::text;
-
-/// Longer documents are none that a person wrote or a tool could use.
-const LONGEST: usize = 64 << 20;
-
-/// Longer descriptions are cut.
-const LONGEST_DESCRIPTION: usize = 1_500;
-
-/// An operation of a document, for filters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Operation {
-    /// Its `operationId`; made of the method and the path where it has none.
-    pub id: String,
-    /// The method.
-    pub method: Method,
-    /// The path, with its parameters in braces.
-    pub path: String,
-    /// The tags.
-    pub tags: Vec<String>,
-    /// True if it is deprecated.
-    pub is_deprecated: bool,
-}
 
 /// An operation that became no tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,154 +35,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-type Filter = Arc<dyn Fn(&Operation) -> bool + Send + Sync>;
-
-/// An OpenAPI document, and what its reader is told: which operations, where, with which credentials.
-///
-/// Each operation becomes an [`Endpoint`], named by its `operationId`. Parameters of headers and cookies are none of the
-/// model's: they are fixed here, passed on of the caller, or left out. A member of a form whose format is `binary` takes a
-/// document of the conversation. Deprecated operations are left out. An operation that cannot be a tool is
-/// [listed](Self::skipped) with its reason. Nothing is fetched: references into other files are not followed.
-///
-/// ```
-/// use attache_http_tools::OpenApi;
-///
-/// let document = r#"{
-///     "openapi": "3.1.0",
-///     "servers": [{"url": "https://api.example.com/v1"}],
-///     "paths": {"/orders/{id}": {"get": {
-///         "operationId": "orders.find",
-///         "summary": "Finds an order by its number.",
-///         "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]
-///     }}}
-/// }"#;
-/// let orders = OpenApi::parse(document)?.with_filter(|operation| operation.method == "GET").tools("orders")?;
-/// assert_eq!(orders.endpoints().next().unwrap().name(), "orders.find");
-/// # Ok::<(), attache_http_tools::HttpToolsError>(())
-/// ```
-#[derive(Clone)]
-pub struct OpenApi {
-    pub(super) document: Arc<Value>,
-    prefix: String,
-    server: Option<String>,
-    variables: BTreeMap<String, String>,
-    filter: Option<Filter>,
-    deprecated: bool,
-    pub(super) credentials: BTreeMap<String, Secret>,
-    pub(super) headers: BTreeMap<String, Secret>,
-    pub(super) forwarded_headers: Vec<String>,
-    pub(super) forwarded_cookies: Vec<String>,
-}
-
 impl OpenApi {
-    /// Reads a document of JSON, or of YAML with the feature `yaml`.
-    ///
-    /// # Errors
-    /// If it is neither, is longer than 64 MiB, or is no OpenAPI 3.0 or 3.1.
-    pub fn parse(text: &str) -> Result<Self, HttpToolsError> {
-        if text.len() > LONGEST {
-            return Err(HttpToolsError::new("the OpenAPI document is longer than 64 MiB"));
-        }
-        if text.trim_start().starts_with('{') {
-            let document = serde_json::from_str(text);
-            return Self::of(document.map_err(|error| {
-                HttpToolsError::new(format!("the OpenAPI document is no JSON: {error}"))
-            })?);
-        }
-        Self::of(from_yaml(text)?)
-    }
-
-    /// Takes a document that is read already.
-    ///
-    /// # Errors
-    /// If it is no OpenAPI 3.0 or 3.1.
-    pub fn of(document: Value) -> Result<Self, HttpToolsError> {
-        let version = text(&document, "openapi").unwrap_or_default();
-        if !version.starts_with("3.") {
-            let found = match document.get("swagger") {
-                Some(_) => "a document of Swagger 2, which converters turn into OpenAPI 3",
-                None => "no OpenAPI 3 document",
-            };
-            return Err(HttpToolsError::new(format!("this is {found}")));
-        }
-        Ok(Self {
-            document: Arc::new(document),
-            prefix: String::new(),
-            server: None,
-            variables: BTreeMap::new(),
-            filter: None,
-            deprecated: false,
-            credentials: BTreeMap::new(),
-            headers: BTreeMap::new(),
-            forwarded_headers: Vec::new(),
-            forwarded_cookies: Vec::new(),
-        })
-    }
-
-    /// Sets the base URL, in place of the servers that the document names.
-    #[must_use]
-    pub fn with_server(mut self, url: impl Into<String>) -> Self {
-        self.server = Some(url.into());
-        self
-    }
-
-    /// Sets a variable of the servers' URLs, in place of its default.
-    #[must_use]
-    pub fn with_server_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.variables.insert(name.into(), value.into());
-        self
-    }
-
-    /// Sets what stands before the name of each tool, such as `github.`.
-    #[must_use]
-    pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
-
-    /// Takes the operations alone that the filter says yes to.
-    #[must_use]
-    pub fn with_filter(mut self, filter: impl Fn(&Operation) -> bool + Send + Sync + 'static) -> Self {
-        self.filter = Some(Arc::new(filter));
-        self
-    }
-
-    /// Sets whether deprecated operations are taken; `false` by default.
-    #[must_use]
-    pub fn with_deprecated(mut self, taken: bool) -> Self {
-        self.deprecated = taken;
-        self
-    }
-
-    /// Gives the secret for a security scheme of the document, by the scheme's name: a key, a token, or `user:password` for
-    /// the scheme `basic`. It is sent by the operations that ask for it, to the origin of the base URL.
-    #[must_use]
-    pub fn with_credential(mut self, scheme: impl Into<String>, secret: impl Into<Secret>) -> Self {
-        self.credentials.insert(scheme.into(), secret.into());
-        self
-    }
-
-    /// Gives the value of a header that operations demand.
-    #[must_use]
-    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
-        self.headers.insert(name.into().to_ascii_lowercase(), value.into());
-        self
-    }
-
-    /// Passes these headers of the caller on; see [`CallerHeaders`](crate::CallerHeaders).
-    #[must_use]
-    pub fn with_forwarded_headers<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        self.forwarded_headers.extend(names.into_iter().map(str::to_ascii_lowercase));
-        self
-    }
-
-    /// Passes these cookies of the caller on.
-    #[must_use]
-    pub fn with_forwarded_cookies<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        self.forwarded_cookies.extend(names.into_iter().map(str::to_owned));
-        self
-    }
-
     /// The operations as a family of tools.
     ///
     /// # Errors
@@ -230,45 +59,6 @@ impl OpenApi {
     /// See [`tools`](Self::tools).
     pub fn skipped(&self) -> Result<Vec<Skipped>, HttpToolsError> {
         Ok(self.read()?.1)
-    }
-
-    /// The base URL: what the program says, or the document's first server.
-    pub(super) fn base(&self) -> Result<Base, HttpToolsError> {
-        match (&self.server, self.server_of(&self.document)) {
-            (Some(server), _) => Base::parse(server),
-            (None, Some(url)) if url.starts_with('/') => {
-                let message =
-                    format!("the document's server is the path {url}; `with_server` says of which host");
-                Err(HttpToolsError::new(message))
-            }
-            (None, Some(url)) => Base::parse(&url),
-            (None, None) => {
-                Err(HttpToolsError::new("the document names no server; `with_server` says where it is"))
-            }
-        }
-    }
-
-    /// The base URL of a path or an operation that names a server of its own, unless the program says where all of them
-    /// are.
-    pub(super) fn own_base(&self, item: &Value) -> Option<Result<Base, HttpToolsError>> {
-        match self.server {
-            Some(_) => None,
-            None => Some(Base::parse(&self.server_of(item)?)),
-        }
-    }
-
-    /// The first server that an object names, with its variables filled in.
-    fn server_of(&self, object: &Value) -> Option<String> {
-        let server = object.get("servers")?.as_array()?.first()?;
-        let mut url = text(server, "url")?.to_owned();
-        if let Some(variables) = server.get("variables").and_then(Value::as_object) {
-            for (name, variable) in variables {
-                let value =
-                    self.variables.get(name).map(String::as_str).or_else(|| text(variable, "default"));
-                url = url.replace(&format!("{{{name}}}"), value.unwrap_or_default());
-            }
-        }
-        Some(url.trim_end_matches('/').to_owned()).filter(|url| !url.is_empty()).or(Some("/".to_owned()))
     }
 
     fn read(&self) -> Result<(Vec<Endpoint>, Vec<Skipped>), HttpToolsError> {
@@ -296,43 +86,4 @@ impl OpenApi {
         }
         Ok((endpoints, skipped))
     }
-}
-
-/// Shows no credential.
-impl fmt::Debug for OpenApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let title = self.document.pointer("/info/title").and_then(Value::as_str);
-        f.debug_struct("OpenApi").field("title", &title).field("server", &self.server).finish_non_exhaustive()
-    }
-}
-
-/// A name that no other has.
-pub(super) fn free_name(taken: &mut HashSet<String>, name: &str) -> String {
-    let mut free = name.to_owned();
-    let mut count = 1_u32;
-    while !taken.insert(free.clone()) {
-        count += 1;
-        free = format!("{name}_{count}");
-    }
-    free
-}
-
-/// A text that is not too long for a description.
-pub(super) fn shortened(text: &str) -> String {
-    let text = text.trim();
-    let cut: String = text.chars().take(LONGEST_DESCRIPTION).collect();
-    if cut.len() < text.len() { format!("{cut}…") } else { cut }
-}
-
-#[cfg(feature = "yaml")]
-fn from_yaml(text: &str) -> Result<Value, HttpToolsError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let shown: String = error.to_string().chars().take(300).collect();
-        HttpToolsError::new(format!("the OpenAPI document is no YAML: {shown}"))
-    })
-}
-
-#[cfg(not(feature = "yaml"))]
-fn from_yaml(_: &str) -> Result<Value, HttpToolsError> {
-    Err(HttpToolsError::new("the OpenAPI document is no JSON; the feature `yaml` reads YAML"))
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use http::Method;
 use serde_json::{Map, Value, json};
 
+use super::document::{OpenApi, Operation};
+use super::names::{free_name, shortened};
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
-use super::{OpenApi, Operation, free_name, shortened};
 use crate::body::is_json;
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
+use super::names::{free_name, shortened};
 use super::reference::{at, resolved};
-use super::shortened;
 
 /// Deeper schemas say no more.
 const DEEPEST: usize = 40;
@@ -206,7 +206,7 @@ impl<'d> Closure<'d> {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
             .collect();
-        let name = super::free_name(&mut self.taken, if legal.is_empty() { "schema" } else { &legal });
+        let name = free_name(&mut self.taken, if legal.is_empty() { "schema" } else { &legal });
         self.names.insert(reference.to_owned(), name.clone());
         self.waiting.push_back((reference.to_owned(), name.clone()));
         name

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use attache_core::Secret;
 use serde_json::Value;
 
-use super::OpenApi;
+use super::document::OpenApi;
 use super::reference::{resolved, text};
 use crate::error::HttpToolsError;
 use crate::sent::Fixed;

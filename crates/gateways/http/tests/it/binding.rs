@@ -210,7 +210,7 @@ async fn a_type_declares_the_arguments() {
     struct Find {
         /// The order's number.
         id: u64,
-        /// How many lines at most.
+        /// The most lines.
         limit: Option<u8>,
     }
     let tools = here(echoing())

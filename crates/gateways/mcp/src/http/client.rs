@@ -1,12 +1,12 @@
 //! The SDK's HTTP seam over the transport's client.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use attache_core::{ErrorKind, ProviderError};
+use attache_core::{ErrorKind, ProviderError, Secret};
 use attache_transport::{HttpClient, Reply, RequestParts};
 use futures_util::stream::{self, BoxStream, StreamExt};
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
@@ -17,6 +17,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::McpEndpoint;
 use super::answer::{self, Bounded};
+use crate::oauth::McpLoginError;
 
 type Failure = StreamableHttpError<ProviderError>;
 
@@ -33,11 +34,13 @@ const REDIRECTS: u32 = 3;
 pub(crate) struct Wire {
     endpoint: Arc<McpEndpoint>,
     client: HttpClient,
+    /// Takes the id of the session.
+    id: Arc<OnceLock<String>>,
 }
 
 impl Wire {
-    pub(crate) fn new(endpoint: &McpEndpoint) -> Self {
-        Self { client: endpoint.connections(), endpoint: Arc::new(endpoint.clone()) }
+    pub(crate) fn new(endpoint: &McpEndpoint, id: &Arc<OnceLock<String>>) -> Self {
+        Self { client: endpoint.connections(), endpoint: Arc::new(endpoint.clone()), id: Arc::clone(id) }
     }
 
     /// Sends a request once, where the server sends it on included.
@@ -54,9 +57,29 @@ impl Wire {
         // The user's headers take precedence over the SDK's.
         let mut request = self.endpoint.dress(request).map_err(Failure::Client)?;
         request.whole = true;
+        let mut token = self.token().await?;
+        if let Some(token) = &token {
+            request = request.with_secret_header(AUTHORIZATION, "Bearer ", token);
+        }
         let mut left = REDIRECTS;
+        let mut is_second = false;
         loop {
             let reply = self.client.answer(&request).await.map_err(Failure::Client)?;
+            if let Some(login) = self.endpoint.login()
+                && matches!(reply.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+            {
+                if is_second {
+                    login.wanted(reply.status(), reply.headers());
+                    return Ok(reply);
+                }
+                is_second = true;
+                let new = login.refused(reply.status(), reply.headers(), token.as_ref()).await;
+                if let Some(new) = new.map_err(|error| unauthorized(&error))? {
+                    request = request.with_secret_header(AUTHORIZATION, "Bearer ", &new);
+                    token = Some(new);
+                    continue;
+                }
+            }
             if !matches!(reply.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
                 return Ok(reply);
             }
@@ -68,6 +91,14 @@ impl Wire {
             };
             left -= 1;
             request.url = next;
+        }
+    }
+
+    /// The token of the login, where there is one.
+    async fn token(&self) -> Result<Option<Secret>, Failure> {
+        match self.endpoint.login() {
+            Some(login) => login.token().await.map_err(|error| unauthorized(&error)),
+            None => Ok(None),
         }
     }
 
@@ -94,6 +125,9 @@ impl Wire {
             return Err(Failure::SessionExpired);
         }
         let told = reply.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        if let Some(told) = &told {
+            self.id.get_or_init(|| told.clone());
+        }
         let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.map(str::to_owned);
         let is = |media| content_type.as_deref().is_some_and(|written| answer::is_media(written, media));
@@ -219,6 +253,11 @@ impl StreamableHttpClient for Wire {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         self.events_of(&uri, session_id, last_event_id, custom_headers, max_sse_event_size).await
     }
+}
+
+/// A login that fails.
+fn unauthorized(error: &McpLoginError) -> Failure {
+    Failure::Client(ProviderError::new(ErrorKind::Authentication, error.to_string()))
 }
 
 /// The events of an answer, none larger than `limit`.

@@ -4,6 +4,7 @@ mod answer;
 mod client;
 
 use std::fmt;
+use std::sync::Arc;
 
 use attache_core::Secret;
 use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts, shown_url};
@@ -12,6 +13,7 @@ use http::header::AUTHORIZATION;
 
 pub(crate) use client::Wire;
 
+use crate::oauth::{McpOAuth, Shared};
 use crate::secrets::of_url;
 
 /// The address of a server, with what is sent to it.
@@ -30,12 +32,13 @@ pub struct McpEndpoint {
     bearer: Option<Secret>,
     client: Option<HttpClient>,
     public: bool,
+    oauth: Option<Arc<Shared>>,
 }
 
 impl McpEndpoint {
     /// The server at an `http` or `https` address. A password and keys in it are secrets.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), headers: Vec::new(), bearer: None, client: None, public: false }
+        Self { url: url.into(), headers: Vec::new(), bearer: None, client: None, public: false, oauth: None }
     }
 
     /// Sends a bearer token with each request.
@@ -52,11 +55,20 @@ impl McpEndpoint {
         self
     }
 
+    /// Logs in to the server: its token is sent with each request, in the place of [`bearer`](Self::bearer). All clones of
+    /// the endpoint share the login.
+    #[must_use]
+    pub fn oauth(mut self, oauth: McpOAuth) -> Self {
+        let login = oauth.at(&self.url);
+        self.oauth = Some(Arc::new(login.over(self.connections(), self.client.is_some())));
+        self
+    }
+
     /// Uses another client, such as one over a `reqwest::Client` or with hooks.
     #[must_use]
     pub fn client(mut self, client: HttpClient) -> Self {
         self.client = Some(client);
-        self
+        self.reconnected()
     }
 
     /// Connects to public addresses only, whatever the address resolves to: for addresses that users bring. Proxies of
@@ -64,12 +76,25 @@ impl McpEndpoint {
     #[must_use]
     pub fn public_only(mut self) -> Self {
         self.public = true;
+        self.reconnected()
+    }
+
+    /// The login goes the way that requests go.
+    fn reconnected(mut self) -> Self {
+        self.oauth =
+            self.oauth.as_ref().map(|login| Arc::new(login.over(self.connections(), self.client.is_some())));
         self
+    }
+
+    /// The login, where there is one.
+    pub(crate) fn login(&self) -> Option<&Arc<Shared>> {
+        self.oauth.as_ref()
     }
 
     pub(crate) fn secrets(&self) -> Vec<String> {
         let given = self.headers.iter().map(|(_, value)| value).chain(&self.bearer);
-        given.map(|secret| secret.expose().to_owned()).chain(of_url(&self.url)).collect()
+        let tokens = self.oauth.iter().flat_map(|login| login.secrets());
+        given.map(|secret| secret.expose().to_owned()).chain(of_url(&self.url)).chain(tokens).collect()
     }
 
     pub(crate) fn url(&self) -> &str {

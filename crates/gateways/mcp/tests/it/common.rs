@@ -20,6 +20,8 @@ use tokio::task::JoinHandle;
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: Method,
+    /// The path, with the query.
+    pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
@@ -156,9 +158,11 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let form = || Value::from(String::from_utf8_lossy(&body).into_owned());
+    let body: Value = serde_json::from_slice(&body).unwrap_or_else(|_| form());
     let id = body["id"].clone();
-    let asked = Asked { method: head.method, headers: head.headers, body };
+    let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let asked = Asked { method: head.method, path, headers: head.headers, body };
     seen.lock().unwrap().push(asked.clone());
     let json =
         |value: Value| (200, vec![("content-type", "application/json".to_owned())], once(value.to_string()));

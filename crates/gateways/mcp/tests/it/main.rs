@@ -8,12 +8,15 @@
 )]
 
 mod agents;
+mod asking;
 mod common;
 mod faults;
 mod fetching;
 mod hostile;
 mod listing;
+mod logins;
 mod results;
+mod serving;
 mod sessions;
 #[cfg(unix)]
 mod stdio;

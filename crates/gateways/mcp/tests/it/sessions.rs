@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use attache_mcp::{McpEndpoint, McpEra, McpServer};
+use attache_mcp::{McpEndpoint, McpEra, McpRequest, McpServer};
 use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::common::{Answer, Asked, Scripted, call, complete, greeting, names, tool, tools};
 
 /// A server of the older era: it knows no discovery, and gives each handshake a session.
-fn older(asked: &Asked, session: &str) -> Answer {
+pub(crate) fn older(asked: &Asked, session: &str) -> Answer {
     let with_session = |result: serde_json::Value| {
         let id = &asked.body["id"];
         let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
@@ -147,4 +147,30 @@ async fn private_addresses_are_refused_where_only_public_ones_may_be_asked() {
     let server = McpServer::http("test", endpoint).era(McpEra::Stateless);
     assert!(tools(&server).await.is_err());
     assert!(scripted.asked().is_empty());
+}
+
+#[tokio::test]
+async fn somebody_who_looks_on_is_told_of_calls_and_names_their_trace() {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&told);
+    let hook = move |request: &McpRequest<'_>| {
+        let facts = [Some(request.method), request.protocol_version, request.session];
+        seen.lock().unwrap().push(facts.map(|fact| fact.unwrap_or_default().to_owned()));
+        let forged = ("io.modelcontextprotocol/protocolVersion".to_owned(), "forged".to_owned());
+        vec![("traceparent".to_owned(), "00-1-2-01".to_owned()), forged]
+    };
+    let old = Scripted::raw(|asked| older(asked, "s-1")).await;
+    let new = Scripted::new(json!([tool("a")]), |_| Answer::Result(complete(json!({"content": []})))).await;
+    for (scripted, era) in [(&old, McpEra::Sessions), (&new, McpEra::Stateless)] {
+        call(&scripted.server().era(era).hook(hook.clone()), "mcp_test___a").await.unwrap();
+        let asked = scripted.asked();
+        let meta = &asked.iter().find(|asked| asked.asks() == "tools/call").unwrap().body["params"]["_meta"];
+        assert_eq!(meta["traceparent"], "00-1-2-01");
+        assert_ne!(meta["io.modelcontextprotocol/protocolVersion"], "forged");
+    }
+    assert_eq!(
+        *told.lock().unwrap(),
+        [["tools/call", "2025-11-25", "s-1"], ["tools/call", "2026-07-28", ""]]
+            .map(|facts| facts.map(str::to_owned))
+    );
 }

@@ -1,4 +1,4 @@
-//! What a conversation decides before any of it is rendered: pairing, ids, and what stays out.
+//! The decisions about a conversation before any of it is rendered: pairing, ids, and what stays out.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct Plan {
     orphans: HashSet<String>,
 }
 
-/// What the API wants back with a call.
+/// The members that the API wants back with a call.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CallReplay {
     #[serde(default)]
@@ -74,7 +74,7 @@ impl Plan {
         self.variants.get(index).copied().unwrap_or_default()
     }
 
-    /// How many system messages stand before everything else.
+    /// The number of system messages before everything else.
     pub(super) fn leading(&self) -> usize {
         self.leading
     }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::ask::Ask;
 use super::history::began_with_thinking;
 
-/// What may be written where the caller sets no limit, thinking budget apart. The API demands a number; this one
-/// is out of the way of long files, and leaves a 200k window to the conversation.
+/// The tokens that may be written where the caller sets no limit, thinking budget apart. The API demands a number; this
+/// one is out of the way of long files, and leaves a 200k window to the conversation.
 const DEFAULT_MAX_TOKENS: u32 = 32_000;
 
 /// The first version without sampling options.

@@ -57,10 +57,10 @@ pub(super) fn render(
     Ok(text)
 }
 
-/// What the API does not take at the root of a tool's schema; one such tool would fail the whole request.
+/// The keywords that the API does not take at the root of a tool's schema; one such tool would fail the whole request.
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
-/// What becomes of the schemas, by the code that writes them.
+/// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     let (capabilities, subset) = (codec.capabilities(), codec.subset());
     check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
@@ -94,7 +94,7 @@ pub(super) fn choice(
         };
     }
     if !codec.capabilities().tools {
-        // What that means for the tools themselves is decided with them.
+        // The consequence for the tools themselves is decided with them.
         return Ok(None);
     }
     if forced && force_refused(codec.capabilities(), manual_thinking, refusals)? {

@@ -150,7 +150,7 @@ impl Block {
         }
     }
 
-    /// Takes a piece and hands it out. What does not fit the block is a kind of piece from a later version of
+    /// Takes a piece and hands it out. A piece that does not fit the block is of a kind from a later version of
     /// the API, and skipped.
     pub(super) fn extend(&mut self, piece: Piece<'_>, out: &mut ChunkSink) {
         match (&mut self.kind, piece) {

@@ -6,7 +6,7 @@ use attache_transport::JsonStr;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What stands around the blocks: the `message` of a `message_start`, a whole reply, or the `delta` of a
+/// The envelope of the blocks: the `message` of a `message_start`, a whole reply, or the `delta` of a
 /// `message_delta`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Envelope<'a> {
@@ -42,7 +42,7 @@ pub(crate) enum Piece<'a> {
     Content(&'a RawValue),
 }
 
-/// The `delta` of an event. What is set in it tells what it is.
+/// The `delta` of an event. The members that are set in it tell its kind.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Delta<'a> {
     #[serde(borrow, default)]

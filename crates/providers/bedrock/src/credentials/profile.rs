@@ -14,7 +14,7 @@ use crate::error;
 /// The most of a file that is read.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What the keys of a profile are called, and settings that stand for credentials which must be fetched.
+/// The names of the keys of a profile, and settings that stand for credentials which must be fetched.
 const ID: &str = "aws_access_key_id";
 const SECRET: &str = "aws_secret_access_key";
 const TOKEN: &str = "aws_session_token";
@@ -88,7 +88,7 @@ impl Profiles {
         Ok(keys(&self.settings).map(|_| Keys(self.place.clone())))
     }
 
-    /// What the profile asks for besides keys, in words.
+    /// The settings of the profile besides keys, in words.
     pub(crate) fn needs_more(&self) -> Option<String> {
         let setting = ELSEWHERE.into_iter().find(|name| self.get(name).is_some())?;
         Some(format!("the AWS profile {:?} has {setting}", self.place.profile))
@@ -166,7 +166,7 @@ fn section(text: &str, headings: &[&str]) -> Option<HashMap<String, String>> {
     let mut settings = None;
     let mut inside = false;
     for line in text.lines() {
-        // What is indented belongs to the setting above it.
+        // An indented line belongs to the setting above it.
         let nested = line.starts_with([' ', '\t']);
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {

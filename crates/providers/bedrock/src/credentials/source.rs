@@ -58,7 +58,8 @@ impl Credentials {
 
 /// Where credentials come from.
 pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
-    /// Fetches them. What is fetched is kept until shortly before it expires, or until the API refuses it.
+    /// Fetches them. Credentials that are fetched are kept until shortly before it expires, or until the API refuses
+    /// it.
     ///
     /// # Errors
     /// [`ErrorKind::Authentication`](attache_core::ErrorKind::Authentication),

@@ -38,7 +38,7 @@ pub(super) struct Plan {
     beside_results: bool,
 }
 
-/// What one message needs to know of those before it.
+/// The facts that one message needs of those before it.
 #[derive(Debug, Default)]
 struct Step {
     variant: u64,
@@ -75,7 +75,7 @@ impl Plan {
         self.steps.get(index).map_or(&[], |step| &step.names)
     }
 
-    /// How many system messages stand before everything else.
+    /// The number of system messages before everything else.
     pub(super) fn leading(&self) -> usize {
         self.leading
     }

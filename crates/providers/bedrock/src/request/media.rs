@@ -1,4 +1,4 @@
-//! Media types as blocks and formats (bedrock.md 3). What reads as text is a text block.
+//! Media types as blocks and formats (bedrock.md 3). A document that reads as text is a text block.
 
 use attache_core::{MediaKind, MediaType};
 

@@ -18,10 +18,10 @@ use crate::capabilities::FAMILY;
 use crate::codec::ConverseCodec;
 use crate::error;
 
-/// What stands where the API demands words and there are none.
+/// The text where the API demands words and there are none.
 pub(super) const PLACEHOLDER: &str = ".";
 
-/// What keeps two messages of the user apart, which the API would merge otherwise.
+/// The text that keeps two messages of the user apart, which the API would merge otherwise.
 pub(super) const APART: &str =
     r#"]},{"role":"assistant","content":[{"text":"."}]},{"role":"user","content":["#;
 
@@ -44,7 +44,7 @@ struct Page<'w, 'i, 'n> {
     has_text: bool,
     /// True if a message on the wire has just begun within this one.
     begins: bool,
-    /// How many documents the message on the wire holds.
+    /// The number of documents in the message on the wire.
     files: usize,
 }
 

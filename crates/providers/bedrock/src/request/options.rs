@@ -13,7 +13,7 @@ use crate::capabilities::ReasoningFields;
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) members: Map<String, Value>,
-    /// What goes to the model without the API looking at it.
+    /// The members that go to the model without the API looking at them.
     pub(super) additional: Map<String, Value>,
     /// Thinking is on with a budget, which forbids forced tools and prefills.
     pub(super) manual_thinking: bool,

@@ -89,10 +89,11 @@ fn add(
     Ok(())
 }
 
-/// What most models do not take at the root of a tool's schema; one such tool would fail the whole request.
+/// The keywords that most models do not take at the root of a tool's schema; one such tool would fail the whole
+/// request.
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
-/// The schema as the model takes it, and what it lost. What is lost needs leave, unless calls are held to it here.
+/// The schema as the model takes it, and what it lost. A loss needs leave, unless calls are held to it here.
 fn compile<'s>(
     definition: &'s ToolDefinition,
     rule: ToolSchema,
@@ -133,7 +134,7 @@ fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
     keywords.filter(|keyword| !ABOUT_IT.contains(keyword))
 }
 
-/// What becomes of the schemas, by the code that writes them.
+/// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     let (capabilities, subset, rule) = (codec.capabilities(), codec.subset(), codec.family().tool_schema);
     check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
@@ -141,7 +142,7 @@ pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, settings: &ModelSett
     })
 }
 
-/// What is said about the choice among tools.
+/// The word about the choice among tools.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Choice {
     /// `toolConfig.toolChoice`.

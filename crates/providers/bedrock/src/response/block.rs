@@ -40,7 +40,7 @@ pub(super) struct OpaqueBlock {
     /// The member of the union, and what it held at the start.
     member: String,
     start: Box<RawValue>,
-    /// What came after the start.
+    /// The pieces after the start.
     input: String,
     results: Vec<Box<RawValue>>,
     images: Vec<Box<RawValue>>,

@@ -20,7 +20,7 @@ pub(super) fn normalised(raw: &RawValue) -> Option<Usage> {
     Some(usage.with_raw(RawUsage::from_json(raw.get())))
 }
 
-/// What was written to the cache, by how long it is kept.
+/// The tokens that were written to the cache, by how long it is kept.
 fn details(counts: &Map<String, Value>) -> Option<u64> {
     let details = counts.get("cacheDetails")?.as_array()?.iter();
     let written = details.filter_map(|detail| detail.get("inputTokens")?.as_u64());

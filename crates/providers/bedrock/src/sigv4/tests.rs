@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::*;
 
-/// What the newest client of AWS in another language signed; the first two are examples that AWS published.
+/// Signatures of the newest client of AWS in another language; the first two are examples that AWS published.
 const VECTORS: &str = include_str!("vectors.json");
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ fn signatures_are_those_of_other_clients() {
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(vector.unix);
         let signed = signed(&request, &credentials, &vector.region, &vector.service, now).unwrap();
-        // What a redactor takes out of a text is what the request keeps secret.
+        // A redactor takes the secrets of the request out of a text.
         let redacted = signed.redactor().redact(&vector.authorization).into_owned();
         assert_eq!(redacted, "***", "{}", vector.name);
         let headers = sent(&signed);

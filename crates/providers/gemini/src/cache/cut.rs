@@ -34,7 +34,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// How many messages the prefix depends on.
+    /// The number of messages that the prefix depends on.
     pub(super) fn until(self) -> usize {
         self.message + usize::from(self.part > 0)
     }

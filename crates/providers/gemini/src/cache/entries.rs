@@ -1,16 +1,16 @@
-//! What is known to be kept at the provider. Shared by the clones of a codec.
+//! The caches that are known to be kept at the provider. Shared by the clones of a codec.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use attache_core::{ErrorKind, ProviderError};
 
-/// What identifies a prefix: its content, model, address and credentials.
+/// The identity of a prefix: its content, model, address and credentials.
 pub(crate) type Key = [u8; 32];
 
 /// The most prefixes that are remembered. One that is forgotten ends at the provider by itself.
 const MOST: usize = 64;
-/// What is about to end is not used: the request that names it has a way to go.
+/// A cache that is about to end is not used: the request that names it has a way to go.
 const MARGIN: Duration = Duration::from_secs(30);
 /// How long a failure that may pass is taken for one that does not.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -41,14 +41,14 @@ enum Known {
     },
 }
 
-/// What a failed request casts on what it may have named.
+/// The doubt that a failed request casts on the cache that it may have named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doubt {
     Gone,
     Unfit,
 }
 
-/// What is to be done about a prefix before a request.
+/// The step to take about a prefix before a request.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
     /// It is kept.
@@ -77,7 +77,7 @@ pub(super) struct Making<'a> {
 }
 
 impl Caches {
-    /// What is to be done about the prefix `key` that shall be kept for `ttl`.
+    /// The step to take about the prefix `key` that shall be kept for `ttl`.
     pub(super) fn next_step(&self, key: Key, ttl: Duration, may_make: bool, now: Instant) -> Step<'_> {
         let mut entries = self.entries();
         // The last used one stands last.

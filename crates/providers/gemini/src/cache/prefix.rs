@@ -91,7 +91,7 @@ impl State {
 }
 
 impl Found {
-    /// What the prefix leaves of the request.
+    /// The rest of the request without the prefix.
     pub(super) fn rest(&self, ask: Ask<'_>) -> Vec<Arc<Message>> {
         let Cut { message, part } = self.cut;
         let mut rest: Vec<_> = ask.request.messages.iter().skip(message).map(Arc::clone).collect();
@@ -105,7 +105,7 @@ impl Found {
     }
 }
 
-/// What is kept.
+/// The part that is kept.
 fn kept(messages: &[Arc<Message>], cut: Cut) -> Vec<Arc<Message>> {
     let mut kept: Vec<_> = messages.iter().take(cut.message).map(Arc::clone).collect();
     if let Some(Message::User(user)) = messages.get(cut.message).map(|message| &**message)
@@ -211,7 +211,7 @@ fn tokens_of_document(document: &Document) -> u64 {
     }
 }
 
-/// What a prefix depends on besides its messages.
+/// The parts of a request that a prefix depends on besides its messages.
 fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> Result<Key, ProviderError> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {

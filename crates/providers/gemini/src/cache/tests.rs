@@ -26,7 +26,7 @@ async fn what_is_about_to_end_is_prolonged() {
     assert_eq!(methods, ["POST", "POST", "PATCH", "POST", "POST"], "once, and then it lives on");
     assert_eq!(requests[2].uri.query(), Some("updateMask=ttl"));
     assert_eq!(requests[2].json()["ttl"], "3600s");
-    // What was deleted meanwhile is found out, and what has nearly ended is not relied upon.
+    // A cache that was deleted meanwhile is found out, and one that has nearly ended is not relied upon.
     mock.expire_cached_contents();
     soon(100);
     ask(&model, CachePolicy::Long).await;

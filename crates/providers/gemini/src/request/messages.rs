@@ -24,10 +24,10 @@ pub(super) const RESULTS: RoleTag = RoleTag::new(2);
 
 pub(super) static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
 
-/// What the API takes in place of a signature where a history has none (gemini.md 4).
+/// The word that the API takes in place of a signature where a history has none (gemini.md 4).
 const STAND_IN: &str = "skip_thought_signature_validator";
 
-/// What is said of a reply without being a part of it: it does not go back.
+/// A remark about a reply that is no part of it: it does not go back.
 const METADATA: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "citationMetadata"];
 
 fn opening(role: RoleTag) -> &'static str {
@@ -174,7 +174,7 @@ impl Renderer<'_> {
                     item.raw(part.replay.json().trim());
                 }
                 AssistantPart::Document(made) => self.made(made, item),
-                // What means nothing to this model.
+                // The data that means nothing to this model.
                 _ => {}
             }
         }
@@ -232,10 +232,10 @@ impl Renderer<'_> {
     }
 }
 
-/// What goes back with a part.
+/// The members that go back with a part.
 #[derive(Deserialize)]
 struct Replay {
-    /// What the part read, where it reads differently here.
+    /// The part's own text, where it reads differently here.
     #[serde(default)]
     text: Option<String>,
     #[serde(rename = "thoughtSignature")]

@@ -109,7 +109,7 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
     Ok(None)
 }
 
-/// Who sets an effort wants to see the reasoning, of which the API shows a summary only when asked.
+/// A caller that sets an effort wants to see the reasoning, of which the API shows a summary only when asked.
 fn with_effort(effort: Effort) -> Value {
     json!({"includeThoughts": true, "thinkingLevel": effort.as_str()})
 }

@@ -45,7 +45,7 @@ pub(super) fn render(
     Ok(())
 }
 
-/// What routing put behind the text of a result.
+/// The content that routing put behind the text of a result.
 #[derive(Default)]
 struct Attached<'a> {
     texts: Vec<String>,

@@ -70,8 +70,8 @@ impl At {
     }
 }
 
-/// Brings a schema into the subset. What has no equivalent there moves into the description of its place, so that the
-/// model still reads it.
+/// Brings a schema into the subset. A keyword that has no equivalent there moves into the description of its place, so
+/// that the model still reads it.
 pub(super) fn fit(schema: &Value) -> Fitted {
     let mut fitting = Fitting { described: Vec::new() };
     let schema = fitting.node(schema, &At::default(), 0);
@@ -86,7 +86,7 @@ struct Fitting {
 #[derive(Default)]
 struct Node {
     fitted: Map<String, Value>,
-    /// What goes into the description.
+    /// The text that goes into the description.
     moved: Map<String, Value>,
     /// It is of whole numbers.
     is_integer: bool,

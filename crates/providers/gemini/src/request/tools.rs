@@ -56,7 +56,7 @@ fn compile(definition: &ToolDefinition) -> (Value, Vec<SchemaLoosening>) {
     (fitted.schema, loosened)
 }
 
-/// What becomes of the schemas, by the code that writes them.
+/// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     if !tools.is_empty() && !codec.capabilities().tools {
         let mut refusals = Refusals::new(codec.model(), settings.unsupported);
@@ -115,7 +115,7 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         };
     }
     if !codec.capabilities().tools {
-        // What that means for the tools themselves is decided with them.
+        // The consequence for the tools themselves is decided with them.
         return Ok(None);
     }
     let several = codec.capabilities().parallel_tools;
@@ -127,7 +127,7 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         Some(true) if !several => {
             refusals.refuse("parallel_tool_calls", "the model makes one call at a time", "one may come")?;
         }
-        // What the model does anyway.
+        // The model's way without being told.
         _ => {}
     }
     let mut wanted = &request.tool_choice;

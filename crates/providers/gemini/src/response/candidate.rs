@@ -13,7 +13,7 @@ use crate::error::{malformed, unsupported};
 /// tools.
 const MAX_PARTS: usize = 10_000;
 
-/// What a candidate holds, in order.
+/// The contents of a candidate, in order.
 #[derive(Debug)]
 pub(super) enum Piece {
     Text(Words),
@@ -58,7 +58,7 @@ pub(super) struct Candidate {
     pub(super) pieces: Vec<Piece>,
     pub(super) calls: usize,
     pub(super) finish: Option<String>,
-    /// What the provider says about the end; it may quote the model.
+    /// The provider's message about the end; it may quote the model.
     pub(super) message: Option<String>,
     pub(super) url_context: Option<Box<RawValue>>,
     pub(super) grounding: Option<Box<RawValue>>,
@@ -190,7 +190,7 @@ impl Candidate {
         let call = Call {
             slot: self.calls,
             id: ToolCallId::new(),
-            // What stands for no id in some languages is none either.
+            // A word that stands for no id in some languages is none either.
             provider_id: call.id.filled().filter(|id| id != "null").and_then(ProviderCallId::parse),
             name: known_name(&name, tools).to_owned(),
             arguments: call.args.map(|args| args.get().to_owned()).unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use attache_core::FinishReason;
 
-/// What a `finishReason` means. Unknown ones are kept in the provider's word.
+/// The meaning of a `finishReason`. Unknown ones are kept in the provider's word.
 pub(super) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "STOP" => FinishReason::Stop,

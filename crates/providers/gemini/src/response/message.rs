@@ -12,7 +12,7 @@ use super::candidate::{Call, Candidate, Piece, Words, is_known};
 use super::citations;
 use super::endings::finish_reason;
 
-/// What goes back with a part: its signature and, where the part reads differently here, its own text.
+/// The members that go back with a part: its signature and, where the part reads differently here, its own text.
 #[derive(Serialize)]
 struct Replay<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,7 +170,7 @@ fn signed(reading: &Reading, signature: &str) -> Option<ReplayData> {
     Some(reading.tag(to_raw_value(&Replay { text: None, signature }).ok()?))
 }
 
-/// What went into a [`Replay`].
+/// The members that went into a [`Replay`].
 #[derive(serde::Deserialize)]
 struct Signed {
     #[serde(default)]

@@ -4,7 +4,7 @@ use attache_core::{RawUsage, Usage};
 use attache_transport::lenient::Count;
 use serde::Deserialize;
 
-/// What the chunks of a reply say about its tokens.
+/// The tokens of a reply, as its chunks tell them.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     counts: Counts,

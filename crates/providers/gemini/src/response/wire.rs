@@ -126,7 +126,7 @@ pub(crate) struct Content<'a> {
     pub(crate) parts: List<&'a RawValue>,
 }
 
-/// What is looked at in a part. Parts of other kinds are kept as they are.
+/// The members of a part that are read. Parts of other kinds are kept as they are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Part<'a> {

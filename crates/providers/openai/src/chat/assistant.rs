@@ -128,7 +128,7 @@ impl Renderer<'_> {
     }
 }
 
-/// What of a message's reasoning and other data goes back.
+/// The part of a message's reasoning and other data that goes back.
 struct Replaying<'a> {
     renderer: &'a Renderer<'a>,
     wanted: bool,
@@ -188,7 +188,7 @@ impl<'a> Replaying<'a> {
         Ok(replay)
     }
 
-    /// Where reasoning came from, if it goes back there. What is signed or encrypted is the model's own; plain text
+    /// Where reasoning came from, if it goes back there. Signed or encrypted text is the model's own; plain text
     /// may go to another model of the same server.
     fn origin(&self, replay: Option<&ReplayData>) -> Option<Origin> {
         let replay = replay.filter(|_| self.wanted)?;

@@ -1,4 +1,4 @@
-//! What stands beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
+//! Things beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
 
 use attache_core::{AssistantPart, Document, MadeDocument, OpaquePart, ReplayData};
 use attache_transport::{made_document, made_document_of_uri};
@@ -118,8 +118,8 @@ impl Beside {
     }
 }
 
-/// The sound of all pieces, each of which is base64 by itself. What streams is bare samples, whose form nothing tells.
-/// Its id at the server stands beside it.
+/// The sound of all pieces, each of which is base64 by itself. Streamed sound is bare samples, whose form nothing
+/// tells. Its id at the server stands beside it.
 fn sound(pieces: &[Box<RawValue>]) -> Option<(Document, Option<Box<RawValue>>)> {
     #[derive(Default, Deserialize)]
     #[serde(default)]

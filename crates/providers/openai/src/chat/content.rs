@@ -22,7 +22,7 @@ pub(super) struct Body {
     refusal: String,
     /// The text so far is that of sound.
     is_spoken: bool,
-    /// How many bytes of text were taken, tags included.
+    /// The number of bytes of text that were taken, tags included.
     taken: usize,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Body {
 enum Segment {
     Text {
         text: String,
-        /// How many bytes were handed out. Blank text waits until something visible follows.
+        /// The number of bytes that were handed out. Blank text waits until something visible follows.
         shown: HandedOut,
     },
     Thinking(Thinking),

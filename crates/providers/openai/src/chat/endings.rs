@@ -1,4 +1,4 @@
-//! What answers say, apart from their content: how they ended, and errors in the place of an answer.
+//! The parts of answers apart from their content: their endings, and errors in the place of an answer.
 
 use attache_core::{FinishReason, ProviderError};
 use attache_transport::ErrorBody;

@@ -121,7 +121,7 @@ impl Renderer<'_> {
         Ok(true)
     }
 
-    /// What a message of the user's side shows, each with what stands before it in a string.
+    /// The contents of a message of the user's side, each with the text before it in a string.
     fn user<'m>(
         &'m self,
         message: &'m UserMessage,
@@ -304,7 +304,7 @@ impl Source<'_> {
 
 /// The content of a tool message, which is text: no other part is known there (openai.md A.2).
 ///
-/// What follows the text stands on lines of its own.
+/// Content behind the text stands on lines of its own.
 pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
     check_result_routed(result)?;
     open_result(result, out);

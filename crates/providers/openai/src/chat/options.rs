@@ -12,18 +12,18 @@ use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, Profile, ToolsOff};
 use crate::tools::{self, allowed, allowed_functions, reference};
 
-/// What a request asks for beside its messages.
+/// The options of a request.
 #[derive(Debug)]
 pub(super) struct Options {
     /// The members that follow the messages, in order.
     pub(super) members: Map<String, Value>,
     /// The tools that are offered.
     pub(super) offered: Offered,
-    /// What the model is told because no member says it.
+    /// The words to the model that no member can say.
     pub(super) instruction: Option<String>,
     /// The member that marks a part up to which prompts are kept.
     pub(super) marker: Option<&'static str>,
-    /// What is said in the strict subset.
+    /// The schemas that are said in the strict subset.
     pub(super) forms: Option<StrictForms>,
     pub(super) degradations: Vec<Degradation>,
 }

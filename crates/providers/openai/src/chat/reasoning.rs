@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::wire::Delta;
 use attache_transport::lenient::{Count, Text};
 
-/// What is kept beside a reasoning part so that it goes back into the member that it came from.
+/// The data beside a reasoning part with which it goes back into the member that it came from.
 ///
 /// The text of the part is not repeated: with a plain string member it is the member's value.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::profile::Thinking;
 
 const OPTION: &str = "reasoning";
 
-/// What becomes of the option.
+/// The fate of the option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
     /// Nothing is said of it.
@@ -27,7 +27,7 @@ pub(crate) struct Reasons<'a> {
 }
 
 impl<'a> Reasons<'a> {
-    /// What a request asks for, as far as the model can do it.
+    /// The reasoning that a request asks for, as far as the model can do it.
     pub(crate) fn new(
         capabilities: &'a ModelCapabilities,
         settings: &ModelSettings,
@@ -115,7 +115,7 @@ fn unmeasured(measure: &str, can_be_on: bool, refusals: &mut Refusals<'_>) -> Re
     Ok(if can_be_on { Asked::On } else { Asked::Nothing })
 }
 
-/// What stands for a budget where a model takes only efforts.
+/// The effort that stands for a budget where a model takes only efforts.
 fn effort_for(budget: u32) -> Effort {
     match budget {
         0..=2_048 => Effort::Low,

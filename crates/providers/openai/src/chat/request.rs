@@ -25,7 +25,7 @@ use crate::tools::{self, Written};
 const ROLE: RoleTag = RoleTag::new(0);
 static ENVELOPE: Envelope = Envelope::LIST;
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
     profile: Arc<Profile>,
@@ -130,7 +130,7 @@ impl ChatCodec {
         )
     }
 
-    /// What stands before the items, out of what was known before if that still holds.
+    /// The members before the items, out of the state of before if that still holds.
     fn head(
         &self,
         known: Option<Head>,

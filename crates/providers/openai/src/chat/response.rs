@@ -24,13 +24,13 @@ const MAX_CHOICES: usize = 128;
 /// The most tool calls of one generation.
 const MAX_CALLS: usize = 1_000;
 
-/// What kind of opaque part holds the member of the same name.
+/// The kind of the opaque part that holds the member of the same name.
 pub(super) const EXTRA_CONTENT: &str = "extra_content";
 
 /// A reply, assembled from whole messages or deltas.
 ///
-/// The generation that appears first is handed out as it comes. What others bring is kept until the end, when it is
-/// known whether they count.
+/// The generation that appears first is handed out as it comes. Citations of other choices are kept until the end, when
+/// it is known whether they count.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     reading: Reading,
@@ -185,7 +185,7 @@ impl Reply {
     }
 
     /// The message of the generations, merged by rows E05 to E11: with a call in any of them all are
-    /// merged, otherwise the first that says something counts. What was not handed out yet goes to `out`.
+    /// merged, otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
     fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
         let mut choices = std::mem::take(&mut self.choices);
         for choice in &mut choices {

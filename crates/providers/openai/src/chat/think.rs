@@ -5,7 +5,7 @@ const CLOSE: &str = "</think>";
 
 /// Splits a text, as it streams in, into reasoning between tags at its start and the rest (openai.md D 64).
 ///
-/// Tags count only at the start of the reply: one in the middle of an answer, or in code, is text. What may still
+/// Tags count only at the start of the reply: one in the middle of an answer, or in code, is text. Text that may still
 /// become a tag is held back.
 #[derive(Debug)]
 pub(super) struct TagSplitter {
@@ -13,7 +13,7 @@ pub(super) struct TagSplitter {
     /// The server's template has written the opening tag.
     opened: bool,
     held: String,
-    /// What stood before and after the reasoning, tags included.
+    /// The texts before and after the reasoning, tags included.
     open: String,
     close: String,
 }
@@ -27,7 +27,7 @@ enum State {
     Text,
 }
 
-/// What a piece of text turned out to be.
+/// The kind that a piece of text turned out to be.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Split {
     pub(super) thinking: String,
@@ -106,7 +106,7 @@ impl TagSplitter {
         }
     }
 
-    /// What was held back when the text ended.
+    /// The text that was held back when the whole ended.
     pub(super) fn finish(&mut self) -> Split {
         let held = std::mem::take(&mut self.held);
         match self.state {
@@ -115,13 +115,13 @@ impl TagSplitter {
         }
     }
 
-    /// What stood around the reasoning.
+    /// The texts around the reasoning.
     pub(super) fn around(&self) -> (&str, &str) {
         (&self.open, &self.close)
     }
 }
 
-/// How many bytes at the end may be the start of the closing tag.
+/// The number of bytes at the end that may be the start of the closing tag.
 fn partial_tag(text: &str) -> usize {
     (1..CLOSE.len())
         .rev()

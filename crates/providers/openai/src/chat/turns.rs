@@ -15,7 +15,7 @@ use crate::profile::SystemPlace;
 pub(super) struct Turns<'a> {
     renderer: Renderer<'a>,
     messages: &'a [Arc<Message>],
-    /// How many messages of instructions at the start are part of the first message.
+    /// The number of messages of instructions at the start that are part of the first message.
     leading: usize,
 }
 

@@ -1,6 +1,6 @@
-//! What Chat Completions answers look like, whole or in chunks; one set of types for both.
+//! The form of Chat Completions answers, whole or in chunks; one set of types for both.
 //!
-//! What the deltas of a text do not have is boxed: these values are moved several times for each of them.
+//! Members that the deltas of a text do not have are boxed: these values are moved several times for each of them.
 
 use std::borrow::Cow;
 
@@ -165,7 +165,8 @@ pub(super) struct Call<'a> {
     pub(super) extra_content: Option<&'a RawValue>,
 }
 
-/// What is called. A custom tool has `input`, text that need not be JSON, where a function has `arguments`.
+/// The function that is called. A custom tool has `input`, text that need not be JSON, where a function has
+/// `arguments`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Function<'a> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::chat::Reasons;
 use crate::profile::{Thinking, ToolSchemas};
 
-/// What a request asks for beside its messages.
+/// The options of a request.
 #[derive(Debug)]
 pub(super) struct Options {
     /// The members that follow the messages, in order.

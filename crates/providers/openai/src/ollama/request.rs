@@ -24,7 +24,7 @@ use crate::tools;
 const ROLE: RoleTag = RoleTag::new(0);
 static ENVELOPE: Envelope = Envelope::LIST;
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
     capabilities: Arc<ModelCapabilities>,
@@ -42,7 +42,7 @@ struct Head {
     text: String,
 }
 
-/// What becomes of the schemas: they are sent as they are.
+/// The fate of the schemas: they are sent as they are.
 pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, settings.unsupported)
 }

@@ -194,7 +194,7 @@ impl Reply {
         Ok(())
     }
 
-    /// What has come so far.
+    /// The reply so far.
     fn completion(&mut self) -> Completion {
         let replay = RawValue::from_string("{}".to_owned()).ok();
         let thinking = Some(std::mem::take(&mut self.thinking)).filter(|thinking| !thinking.is_empty());

@@ -1,4 +1,4 @@
-//! What Ollama's answers look like, whole or line by line.
+//! The form of Ollama's answers, whole or line by line.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,7 @@ impl Call<'_> {
     }
 }
 
-/// What is called.
+/// The function that is called.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Function<'a> {

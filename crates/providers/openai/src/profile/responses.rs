@@ -1,9 +1,9 @@
-//! What a server that speaks Responses does in its own way, as data.
+//! The quirks of a server that speaks Responses, as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). What is not set is
-/// as at OpenAI.
+/// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). A member that is not
+/// set is as at OpenAI.
 ///
 /// ```
 /// use attache_openai::{ItemIds, Profile};

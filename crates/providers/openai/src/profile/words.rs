@@ -24,7 +24,7 @@ pub struct KeyRules {
     pub required: bool,
     /// The header that carries it.
     pub header: String,
-    /// What stands before it in the header.
+    /// The word before it in the header.
     pub prefix: String,
     /// The environment variables that may hold it, the preferred one first.
     pub variables: Vec<String>,
@@ -123,7 +123,7 @@ pub enum Replayed {
     Always,
 }
 
-/// What `<think>` tags at the start of an answer are (openai.md D 64).
+/// The meaning of `<think>` tags at the start of an answer (openai.md D 64).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -29,7 +29,7 @@ enum Item<'a> {
     Call(usize, &'a ToolCall, bool),
 }
 
-/// What became of the reasoning that an item came behind.
+/// The fate of the reasoning that an item came behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     /// There was none.
@@ -234,7 +234,7 @@ impl<'a> Finder<'a> {
         match self.renderer.own(part.replay()).map(|replay| replay.json()).filter(|json| takes(json)) {
             Some(json) if self.pending.last() == Some(&json) => {}
             Some(json) => self.pending.push(json),
-            // What a server that takes all of it had sent before still goes back.
+            // Reasoning of a server that takes all of it still goes back.
             None => {
                 if self.is_paired() {
                     self.pending.clear();
@@ -246,7 +246,8 @@ impl<'a> Finder<'a> {
 
     /// Puts the reasoning that waits before the item that comes next. Yields whether reasoning of it is there.
     fn product(&mut self) -> bool {
-        // Only the last one leads to it. What another one led to is not there any more, which OpenAI would miss.
+        // Only the last one leads to it. The item that another one led to is not there any more, which OpenAI would
+        // miss.
         let over = if self.is_paired() { self.pending.len().saturating_sub(1) } else { 0 };
         for json in self.pending.drain(..).skip(over) {
             self.items.push(Item::Verbatim(json));

@@ -21,7 +21,7 @@ pub(super) struct Renderer<'a> {
     pub(super) capabilities: &'a ModelCapabilities,
     pub(super) tools: &'a ToolSet,
     pub(super) files: &'a FileReferences,
-    /// Whether answers are kept at the server, so that reasoning can be named by its id alone.
+    /// True if answers are kept at the server, so that reasoning can be named by its id alone.
     pub(super) stored: bool,
 }
 
@@ -172,7 +172,7 @@ impl Renderer<'_> {
         Ok(!first)
     }
 
-    /// What a call returned: a string, or a list of parts where documents are attached.
+    /// The result of a call: a string, or a list of parts where documents are attached.
     fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
         check_result_routed(result)?;
         let attached: Vec<_> = result.attached().iter().filter(|content| !is_blank(content)).collect();

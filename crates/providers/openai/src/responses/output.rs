@@ -13,7 +13,7 @@ use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
 /// The most parts of an item.
 const MAX_PARTS: usize = 1024;
 
-/// What a piece is a piece of.
+/// The field that a piece belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Text,
@@ -41,7 +41,7 @@ pub(super) struct Item {
     pieces: Vec<Written>,
     /// Its call's place among the calls.
     pub(super) slot: Option<usize>,
-    /// What the whole item says of its call, which wins over what its pieces said.
+    /// The call as the whole item has it, which wins over the pieces.
     pub(super) called: Called,
     pub(super) incomplete: bool,
     /// The whole item, once it is known.
@@ -62,7 +62,7 @@ struct Written {
     field: Field,
     part: u64,
     text: String,
-    /// How many bytes were handed out. Blank text waits until something visible follows.
+    /// The number of bytes that were handed out. Blank text waits until something visible follows.
     shown: HandedOut,
     /// It was said as a whole.
     done: bool,
@@ -348,7 +348,7 @@ impl Item {
         }
     }
 
-    /// An image that the server's own tool made. What goes back beside it is the item without its bytes.
+    /// An image that the server's own tool made. The item without its bytes goes back beside it.
     fn made(&self, replay: &impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
         let mut members = Members::of(self.done.as_deref().filter(|_| self.kind == IMAGE_CALL)?.get())?;
         let result = wire::text(members.get(RESULT)?.get());
@@ -400,7 +400,7 @@ impl Written {
     }
 }
 
-/// What of a message does not stand in its texts, and goes back beside them.
+/// The part of a message that does not stand in its texts, and goes back beside them.
 struct Shell<'a> {
     /// The message without its content.
     members: Members<'a>,
@@ -430,7 +430,7 @@ impl<'a> Shell<'a> {
         Some(Self { members, annotations, strange })
     }
 
-    /// What goes back beside the text of a part.
+    /// The data that goes back beside the text of a part.
     fn around(&self, part: u64) -> Option<Box<RawValue>> {
         let cited = usize::try_from(part).ok().and_then(|part| self.annotations.get(part).copied().flatten());
         let more = [(CONTENT, self.strange.as_deref()), (ANNOTATIONS, cited)];

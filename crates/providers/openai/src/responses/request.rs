@@ -26,7 +26,7 @@ use crate::{server, tools};
 const ROLE: RoleTag = RoleTag::new(0);
 static ENVELOPE: Envelope = Envelope::LIST;
 
-/// What is kept of a conversation between its requests.
+/// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
     profile: Arc<Profile>,
@@ -168,7 +168,7 @@ impl ResponsesCodec {
         })
     }
 
-    /// What stands before the items, out of what was known before if that still holds.
+    /// The members before the items, out of the state of before if that still holds.
     fn head(
         &self,
         known: Option<Head>,

@@ -208,7 +208,7 @@ impl Reply {
         out.done(completion);
     }
 
-    /// What has come of an answer that was cut or failed.
+    /// The received part of an answer that was cut or failed.
     pub(super) fn partial(&mut self) -> Completion {
         self.completion(FinishReason::Stop, None, true)
     }
@@ -256,7 +256,7 @@ impl Reply {
         if !item.is_call() {
             return;
         }
-        // What a later event says otherwise is no other call.
+        // A later event that differs is no other call.
         let id = wire.call_id.get().filter(|_| item.called.id.is_none());
         let name = wire.name.get().filter(|_| item.called.name.is_none());
         item.called.id = id.map(str::to_owned).or_else(|| item.called.id.take());

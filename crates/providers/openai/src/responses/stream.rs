@@ -140,7 +140,7 @@ fn is_error(kind: &str, whole: &Whole<'_>, json: &str) -> bool {
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let data = event.data.trim_ascii();
-        // What ends with it without a last event is cut.
+        // A stream that ends with it without a last event is cut.
         if data == b"[DONE]" || data.is_empty() {
             return Ok(());
         }

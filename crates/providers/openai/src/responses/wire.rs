@@ -1,4 +1,4 @@
-//! What the events and objects of the Responses API look like (openai.md B.3, B.6).
+//! The form of the events and objects of the Responses API (openai.md B.3, B.6).
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, List, Object, Text};
 
-/// What the events that a stream mostly consists of have: a kind, a place, a piece of text.
+/// The members of the most frequent events of a stream: a kind, a place, a piece of text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Piece<'a> {
@@ -40,7 +40,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What the other events have.
+/// The members of the other events.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Whole<'a> {
@@ -116,7 +116,7 @@ pub(super) struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// What it is; a message may leave it out.
+    /// The type of the item; a message may leave it out.
     pub(super) fn kind(&self) -> &str {
         match (self.kind.get(), self.role.get()) {
             (Some(kind), _) => kind,

@@ -7,21 +7,27 @@ use super::dialect::{Connection, Row};
 use crate::sql::error::SqlError;
 use crate::sql::row::{entry, message, number, ranges};
 
-pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result<Vec<SessionInfo>, SqlError> {
-    let rows = query(
+/// The beginning of a statement that reads sessions `s` for a list.
+macro_rules! infos {
+    () => {
         "SELECT s.id, s.title, s.created, s.accessed, \
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
-          ORDER BY r.run DESC LIMIT 1) \
-         FROM attache_session s WHERE s.principal = $1 ORDER BY s.accessed DESC, s.id",
-    )
-    .bind(principal)
-    .fetch_all(connection)
-    .await?;
+          ORDER BY r.run DESC LIMIT 1) FROM attache_session s "
+    };
+}
+pub(super) use infos;
+
+pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result<Vec<SessionInfo>, SqlError> {
+    let rows = query(concat!(infos!(), "WHERE s.principal = $1 ORDER BY s.accessed DESC, s.id"))
+        .bind(principal)
+        .fetch_all(connection)
+        .await?;
     rows.iter().map(info).collect()
 }
 
-fn info(row: &Row) -> Result<SessionInfo, SqlError> {
+/// A session in a list.
+pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
     Ok(SessionInfo {
         id: SessionId::parse(row.try_get::<&str, _>(0)?)?,
         title: row.try_get(1)?,

@@ -38,7 +38,7 @@ fn head(reading: &Reading, part: &Part, max_chars: usize) -> String {
     shown.split('\n').next().unwrap().to_owned()
 }
 
-/// What the fences hold.
+/// The texts inside the fences.
 fn inner(answer: &str) -> String {
     let (_, mut rest) = answer.split_once('\n').unwrap();
     let mut text = String::new();
@@ -141,7 +141,7 @@ fn the_text_cannot_leave_its_fence() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    // Who follows what each answer says follows reads all of the document, each line once, in bounded answers.
+    // A reader that goes on where each answer says reads all of the document, each line once, in bounded answers.
     #[test]
     fn nothing_is_skipped(text in "(\\PC{0,80}\n?){1,60}", long in 0_usize..3_000, max_chars in 900_usize..3_000) {
         let text = format!("{text}{}", "long ".repeat(long));

@@ -1,7 +1,7 @@
 //! Large JPEGs at a half, a quarter or an eighth of their size, read without ever being whole in memory.
 //!
-//! A JPEG keeps the coarse and the fine of each square of eight by eight pixels apart. Who leaves the finest out gets
-//! a smaller image, and needs to keep only what is left.
+//! A JPEG keeps the coarse and the fine of each square of eight by eight pixels apart. A decoder that leaves the finest
+//! out gets a smaller image, and needs to keep only the rest.
 
 use super::super::decoded::MALFORMED;
 use super::super::rows::Rows;

@@ -1,0 +1,217 @@
+//! The tools that a configuration brings, for an agent.
+
+#![cfg_attr(
+    not(all(feature = "a2a", feature = "mcp", feature = "http-tools")),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_mut,
+        unused_variables,
+        reason = "there are fewer servers to look at"
+    )
+)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+#[cfg(feature = "a2a")]
+use attache_a2a::{A2aAgent, A2aFetcher, A2aQuestions};
+use attache_agent::{AgentBuilder, Ask, Proposal, Verdict};
+use attache_config::Approvals;
+use attache_core::{BoxFuture, FetchError, Fetched, Fetcher, ToolHandler, ToolSpec};
+#[cfg(feature = "mcp")]
+use attache_mcp::{FileTokens, McpFetcher, McpOAuth, McpServer};
+use attache_transport::GuardedFetcher;
+use bytes::Bytes;
+#[cfg(feature = "mcp")]
+use futures_util::StreamExt;
+#[cfg(feature = "a2a")]
+use futures_util::future::join_all;
+#[cfg(feature = "mcp")]
+use futures_util::stream::FuturesUnordered;
+
+use crate::config::Config;
+#[cfg(feature = "mcp")]
+use crate::config::{Folder, folder};
+use crate::output::{line, short, with_causes};
+
+/// Servers and services, connected as far as they can be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outside {
+    #[cfg(feature = "mcp")]
+    servers: Vec<McpServer>,
+    #[cfg(feature = "a2a")]
+    agents: Vec<A2aAgent>,
+    #[cfg(feature = "http-tools")]
+    said: Arc<attache_config::Config>,
+    /// The servers that cannot be used, with the reason.
+    pub(crate) failed: Vec<String>,
+}
+
+impl Outside {
+    /// Starts and connects everything that the configuration names, side by side. A server that fails costs its own
+    /// tools alone, and is told.
+    pub(crate) async fn connected(config: &Config, quiet: bool) -> Self {
+        let mut outside = Self::default();
+        outside.failed.extend(config.said.left_out().iter().map(|problem| format!("left out: {problem}")));
+        #[cfg(feature = "http-tools")]
+        {
+            outside.said = Arc::clone(&config.said);
+        }
+        #[cfg(feature = "mcp")]
+        {
+            outside.servers = servers(config);
+            let connecting: FuturesUnordered<_> = outside
+                .servers
+                .iter()
+                .map(|server| async move { (server.alias().to_owned(), server.connect().await) })
+                .collect();
+            let done: Vec<_> = connecting.collect().await;
+            for (name, result) in done {
+                let Err(error) = result else { continue };
+                let wants =
+                    outside.servers.iter().any(|server| server.alias() == name && server.wants_login());
+                if wants {
+                    outside
+                        .failed
+                        .push(format!("the MCP server {name} wants a login: `attache mcp login {name}`"));
+                    continue;
+                }
+                outside.failed.push(format!("the MCP server {name} cannot be used: {}", error.for_model()));
+            }
+        }
+        #[cfg(feature = "a2a")]
+        {
+            // Nobody looks at a task behind this process, and an answer that the user types goes to the model.
+            let agents = config.said.a2a_agents().into_iter();
+            outside.agents = agents.map(|agent| agent.defers(false).questions(A2aQuestions::Model)).collect();
+            let cards = outside.agents.iter().map(|agent| async move { (agent.alias(), agent.card().await) });
+            for (name, card) in join_all(cards).await {
+                let Err(error) = card else { continue };
+                outside.failed.push(format!("the A2A agent {name} cannot be used: {}", error.for_model()));
+            }
+        }
+        if !quiet {
+            for problem in &outside.failed {
+                line(&format!("! {}", short(problem, 300)));
+            }
+        }
+        outside
+    }
+
+    /// The services. Whoever read the configuration has found them right.
+    #[cfg(feature = "http-tools")]
+    fn services(&self) -> Vec<attache_http_tools::HttpTools> {
+        self.said.http_tools().unwrap_or_default()
+    }
+
+    /// The sources of tools, by their names.
+    pub(crate) async fn sources(&self) -> HashMap<String, String> {
+        let mut known = HashMap::new();
+        let mut add = |source: String, specs: Vec<ToolSpec>| {
+            let names = specs.into_iter().map(|spec| spec.definition.name().to_owned());
+            known.extend(names.map(|name| (name, source.clone())));
+        };
+        // One that cannot be asked is told already.
+        #[cfg(feature = "mcp")]
+        for server in &self.servers {
+            add(format!("mcp {}", server.alias()), server.tools().await.unwrap_or_default());
+        }
+        #[cfg(feature = "a2a")]
+        for agent in &self.agents {
+            add(format!("a2a {}", agent.alias()), agent.tools().await.unwrap_or_default());
+        }
+        #[cfg(feature = "http-tools")]
+        for service in self.services() {
+            add(format!("http {}", service.name()), service.tools().await.unwrap_or_default());
+        }
+        known
+    }
+
+    /// The content at the address of a document that a tool returned.
+    pub(crate) async fn fetched(&self, url: &str) -> Result<Bytes, String> {
+        let Some(fetcher) = self.fetcher(true) else { return Err("its content is elsewhere".to_owned()) };
+        fetcher.fetch(url).await.map(|fetched| fetched.bytes).map_err(|error| with_causes(&error))
+    }
+
+    /// The agent with these tools, and with what fetches their documents.
+    pub(crate) fn given(&self, mut agent: AgentBuilder, fetches: bool) -> AgentBuilder {
+        #[cfg(feature = "http-tools")]
+        for service in self.services() {
+            agent = agent.handler(service);
+        }
+        #[cfg(feature = "mcp")]
+        for server in &self.servers {
+            agent = agent.handler(server.clone());
+        }
+        #[cfg(feature = "a2a")]
+        for one in &self.agents {
+            agent = agent.handler(one.clone());
+        }
+        match self.fetcher(fetches) {
+            Some(fetcher) => agent.fetcher(fetcher),
+            None => agent,
+        }
+    }
+
+    /// The one that fetches documents of these tools, and those at public addresses if `fetches`.
+    fn fetcher(&self, fetches: bool) -> Option<Links> {
+        let mut links = fetches.then(|| Links(Box::new(GuardedFetcher::new())));
+        #[cfg(feature = "a2a")]
+        if !self.agents.is_empty() {
+            let own = A2aFetcher::new(self.agents.iter().cloned());
+            links = Some(Links(match links {
+                Some(others) => Box::new(own.or(others)),
+                None => Box::new(own),
+            }));
+        }
+        #[cfg(feature = "mcp")]
+        if !self.servers.is_empty() {
+            let own = McpFetcher::new(self.servers.iter().cloned());
+            links = Some(Links(match links {
+                Some(others) => Box::new(own.or(others)),
+                None => Box::new(own),
+            }));
+        }
+        links
+    }
+
+    /// Ends connections and processes.
+    pub(crate) async fn close(&self) {
+        #[cfg(feature = "mcp")]
+        for server in &self.servers {
+            server.close().await;
+        }
+    }
+}
+
+/// A fetcher of some kind.
+struct Links(Box<dyn Fetcher>);
+
+impl Fetcher for Links {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        self.0.fetch(url)
+    }
+}
+
+/// The MCP servers of the configuration, with the logins that are kept.
+#[cfg(feature = "mcp")]
+pub(crate) fn servers(config: &Config) -> Vec<McpServer> {
+    config.said.mcp_servers_with(|| {
+        let file = folder(Folder::Data)?.join("mcp-tokens.json");
+        Some(McpOAuth::new(FileTokens::new(file)).name("attache"))
+    })
+}
+
+/// The agent that asks before what the configuration asks about; before every call, if `asks_first`.
+pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: bool) -> AgentBuilder {
+    let approvals = Arc::new(approvals);
+    agent.approval_policy(move |proposal: &Proposal<'_>| {
+        let tool = proposal.tool;
+        match approvals.verdict(tool.definition.name(), tool.metadata.effect) {
+            Verdict::Deny(why) => Verdict::Deny(why),
+            _ if asks_first => Verdict::Ask(Ask::because("--ask-first asks before each call")),
+            verdict => verdict,
+        }
+    })
+}

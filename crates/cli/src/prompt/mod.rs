@@ -1,0 +1,4 @@
+//! Lines that the user types, and questions to them.
+
+pub(crate) mod approve;
+pub(crate) mod reader;

@@ -1,0 +1,151 @@
+//! The lines that the user types.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::config::Configurer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Context, Editor, Helper};
+
+use crate::show::style::Style;
+
+/// The lines of the history.
+const MAX_HISTORY: usize = 1_000;
+
+/// The user's action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Said(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D, or the end of the input.
+    End,
+    /// The input cannot be read.
+    Failed(String),
+}
+
+/// Reads lines, with editing and history where a terminal writes them.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    editor: Arc<Mutex<Editor<Help, FileHistory>>>,
+    /// `None` if nothing is found again.
+    history: Option<PathBuf>,
+}
+
+impl Reader {
+    /// A reader without a history.
+    pub(crate) fn new(style: Style) -> Result<Self, String> {
+        let mut editor = Editor::new().map_err(|error| error.to_string())?;
+        editor.set_helper(Some(Help { style, completed: |_| None }));
+        editor.set_max_history_size(MAX_HISTORY).map_err(|error| error.to_string())?;
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), history: None })
+    }
+
+    /// The reader with a history in that file, and completions of what is typed.
+    pub(crate) fn with_history(mut self, history: PathBuf, completed: Completed) -> Self {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first time there is none.
+        let _none = editor.load_history(&history);
+        if let Some(help) = editor.helper_mut() {
+            help.completed = completed;
+        }
+        drop(editor);
+        self.history = Some(history);
+        self
+    }
+
+    /// The next line, which may be changed from `initial`. Only what is `kept` is found again with the arrow keys.
+    pub(crate) async fn read(&self, prompt: &str, initial: &str, kept: bool) -> Line {
+        let (reader, prompt, initial) = (self.clone(), prompt.to_owned(), initial.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let mut editor = reader.editor.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = editor.readline_with_initial(&prompt, (&initial, ""));
+            if let (true, Ok(line)) = (kept, &read)
+                && !line.trim().is_empty()
+            {
+                // A history that cannot be written is no reason to stop talking.
+                let _unkept = editor.add_history_entry(line.as_str());
+                let _unkept = reader.history.as_ref().map(|history| editor.append_history(history));
+            }
+            read
+        });
+        match read.await {
+            Ok(Ok(line)) => Line::Said(joined(&line)),
+            Ok(Err(ReadlineError::Interrupted)) => Line::Interrupted,
+            Ok(Err(ReadlineError::Eof)) => Line::End,
+            Ok(Err(error)) => Line::Failed(error.to_string()),
+            Err(error) => Line::Failed(error.to_string()),
+        }
+    }
+}
+
+/// The text of a line that may be several.
+fn joined(line: &str) -> String {
+    let line = line.trim();
+    let block = line.strip_prefix(BLOCK).and_then(|rest| rest.strip_suffix(BLOCK));
+    block.map_or_else(|| line.replace("\\\n", "\n"), |block| block.trim_matches('\n').to_owned())
+}
+
+/// The mark around a text of several lines.
+const BLOCK: &str = "\"\"\"";
+
+/// The texts that what was typed may become, and the place from which on they stand.
+pub(crate) type Completed = fn(&str) -> Option<(usize, Vec<String>)>;
+
+struct Help {
+    style: Style,
+    completed: Completed,
+}
+
+impl Helper for Help {}
+
+impl Hinter for Help {
+    type Hint = String;
+}
+
+impl Validator for Help {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let text = context.input();
+        let is_open = text.trim_start().starts_with(BLOCK) && text.matches(BLOCK).count() % 2 == 1;
+        Ok(if is_open || text.ends_with('\\') {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Valid(None)
+        })
+    }
+}
+
+impl Highlighter for Help {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        Cow::Owned(self.style.asks(prompt))
+    }
+}
+
+impl Completer for Help {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let line = line.get(..at).unwrap_or(line);
+        let (from, texts) = (self.completed)(line).unwrap_or_default();
+        let pair = |text: String| Pair { display: text.clone(), replacement: text };
+        Ok((from, texts.into_iter().map(pair).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_joined() {
+        assert_eq!(joined("one\\\ntwo"), "one\ntwo");
+        assert_eq!(joined("\"\"\"\none\n\ntwo\n\"\"\""), "one\n\ntwo");
+        assert_eq!(joined(" one "), "one");
+    }
+}

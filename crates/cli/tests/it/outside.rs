@@ -1,0 +1,282 @@
+//! The configuration, and tools that it brings.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use attache_conformance::{MockProvider, Reply};
+use serde_json::{Value, json};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::common::{attache, text};
+
+const PDF: &[u8] = b"%PDF-1.4 canary";
+
+/// The command with a home of its own.
+fn at(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = attache(arguments);
+    command.env("ATTACHE_HOME", home);
+    command
+}
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code().unwrap(), text(&stdout), text(&stderr))
+}
+
+#[test]
+fn every_mistake_of_the_configuration_is_told_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("attache.toml");
+    fs::write(&file, "[models]\ndefault = 'antropic/x'\n\n[limits]\nsteps = 3\n").unwrap();
+    let (code, _, told) = output(&mut at(home.path(), &["config", "check"]));
+    assert_eq!(code, 3);
+    assert!(
+        told.contains("attache.toml:2: models.default") && told.contains("did you mean anthropic/x?"),
+        "{told}"
+    );
+    fs::write(&file, "[limits]\nstep = 3\n[mcp.a]\nurl = '${NOT_SET}'\n").unwrap();
+    for arguments in [&["config", "check"] as &[&str], &["tools"], &["ask", "x", "docs/examples/inbox"]] {
+        let (code, _, told) = output(&mut at(home.path(), arguments));
+        assert_eq!(code, 3, "{arguments:?}");
+        assert!(told.contains("the configuration has 2 mistakes"), "{told}");
+        assert!(told.contains("attache.toml:2: limits.step is not known; did you mean `steps`?"), "{told}");
+        assert!(told.contains("attache.toml:4: mcp.a.url needs the variable NOT_SET"), "{told}");
+    }
+    fs::write(&file, "[limits]\nsteps = 3\n").unwrap();
+    let (code, told, _) = output(&mut at(home.path(), &["config", "check"]));
+    assert!(code == 0 && told.contains("no mistakes"), "{told}");
+    let (code, schema, _) = output(&mut at(home.path(), &["config", "schema"]));
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    assert!(code == 0 && schema["properties"]["mcp"].is_object());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_project_starts_nothing_until_it_is_trusted() {
+    let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (file, mark) = (project.path().join("attache.toml"), project.path().join("started"));
+    let line = format!("[mcp.bad]\ncommand = ['touch', '{}']\nconnect_seconds = 5\n", mark.display());
+    fs::write(&file, &line).unwrap();
+    fs::create_dir(project.path().join("src")).unwrap();
+    let run = |arguments: &[&str]| {
+        output(
+            at(home.path(), arguments).current_dir(project.path().join("src")).env("PATH", "/usr/bin:/bin"),
+        )
+    };
+    let (code, _, told) = run(&["tools"]);
+    assert!(code == 0 && told.contains("is left alone, since you do not trust it yet"), "{told}");
+    let (_, _, told) = run(&["ask", "x", "--dry-run", "-a", "/etc/hostname"]);
+    assert!(!mark.exists(), "{told}");
+    // A look at its mistakes starts nothing either.
+    assert_eq!(run(&["config", "check"]).0, 0);
+    assert!(!mark.exists());
+    assert_eq!(run(&["config", "trust"]).0, 0);
+    let (code, _, told) = run(&["tools"]);
+    assert!(code == 1 && told.contains("the MCP server bad cannot be used"), "{told}");
+    assert!(mark.exists());
+    // Somebody else's change is not trusted.
+    fs::remove_file(&mark).unwrap();
+    fs::write(&file, format!("{line}\n")).unwrap();
+    let (code, _, told) = run(&["tools"]);
+    assert!(code == 0 && told.contains("left alone") && !mark.exists(), "{told}");
+    assert_eq!(run(&["config", "trust"]).0, 0);
+    assert_eq!(run(&["config", "untrust"]).0, 0);
+    run(&["tools"]);
+    assert!(!mark.exists());
+}
+
+#[test]
+fn servers_are_added_listed_and_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("attache.toml");
+    fs::write(&file, "# mine\n[limits]\nsteps = 3 # few\n").unwrap();
+    let run = |arguments: &[&str]| output(&mut at(home.path(), arguments));
+    assert_eq!(run(&["mcp", "add", "files", "--env", "API_TOKEN", "--", "npx", "-y", "server"]).0, 0);
+    assert_eq!(run(&["mcp", "add", "web", "--url", "https://a.example/mcp", "--bearer", "${TOKEN}"]).0, 0);
+    let (code, _, told) = run(&["mcp", "add", "web", "--url", "https://b.example/mcp"]);
+    assert!(code == 3 && told.contains("already"), "{told}");
+    // A secret does not go into the file.
+    let (code, _, told) =
+        run(&["mcp", "add", "other", "--url", "https://b.example/mcp", "--bearer", "canary"]);
+    assert!(code == 3 && told.contains("nothing is written") && !told.contains("canary"), "{told}");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(
+        written.starts_with("# mine\n[limits]\nsteps = 3 # few\n") && !written.contains("canary"),
+        "{written}"
+    );
+    assert!(written.contains("API_TOKEN = \"${API_TOKEN}\""), "{written}");
+    let list =
+        at(home.path(), &["mcp", "list", "--json"]).env("TOKEN", "x").env("API_TOKEN", "y").output().unwrap();
+    let names: Vec<String> = text(&list.stdout)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["files", "web"]);
+    assert_eq!(run(&["mcp", "remove", "files"]).0, 0);
+    assert_eq!(run(&["mcp", "remove", "files"]).0, 3);
+    assert!(!fs::read_to_string(&file).unwrap().contains("npx"));
+    assert_eq!(run(&["mcp", "add", "none"]).0, 2);
+}
+
+/// A service that answers with a PDF, and its configuration.
+async fn service() -> (MockServer, tempfile::TempDir) {
+    let server = MockServer::start().await;
+    let pdf = ResponseTemplate::new(200)
+        .set_body_raw(PDF, "application/pdf")
+        .insert_header("content-disposition", "attachment; filename=\"lease.pdf\"");
+    Mock::given(method("GET")).and(path("/leases/7")).respond_with(pdf).mount(&server).await;
+    let noted = ResponseTemplate::new(200).set_body_json(json!({ "noted": true }));
+    Mock::given(method("POST")).and(path("/notes")).respond_with(noted).mount(&server).await;
+    let home = tempfile::tempdir().unwrap();
+    let file = format!(
+        "[http.leases]\nbase_url = '{}'\nprivate_addresses = true\n[[http.leases.endpoints]]\nname = 'leases.get'\n\
+         path = '/leases/{{id}}'\ndescription = 'Gets a lease.'\narguments.id = {{ type = 'integer' }}\n\
+         [[http.leases.endpoints]]\nname = 'leases.note'\nmethod = 'POST'\npath = '/notes'\n\
+         description = 'Notes something.'\narguments.text = {{ type = 'string' }}\n",
+        server.uri()
+    );
+    fs::write(home.path().join("attache.toml"), file).unwrap();
+    (server, home)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_are_listed_shown_and_called_with_their_documents() {
+    let (server, home) = service().await;
+    let run = |arguments: &[&str]| output(&mut at(home.path(), arguments));
+    let (code, listed, _) = run(&["tools", "--json", "-f", "docs/examples/inbox"]);
+    assert_eq!(code, 0);
+    let tools: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of =
+        |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{listed}"));
+    let get = of("leases_get");
+    assert_eq!((get["source"].as_str(), get["effect"].as_str()), (Some("http leases"), Some("read")));
+    assert_eq!(get["before"], "runs");
+    assert_eq!(of("leases_note")["before"], "asks you");
+    assert!(get["tokens"].as_u64().unwrap() > 10 && get["input_schema"]["properties"]["id"].is_object());
+    assert_eq!(of("read_file")["source"], "attache");
+    let (_, table, _) = run(&["tools"]);
+    assert!(table.contains("leases_get") && !table.contains("read_file"), "{table}");
+    let (code, shown, _) = run(&["tools", "show", "leases_get"]);
+    assert!(code == 0 && shown.contains("Gets a lease.") && shown.contains("\"id\""), "{shown}");
+    let (code, _, told) = run(&["tools", "show", "leases"]);
+    assert!(code == 3 && told.contains("did you mean leases_get"), "{told}");
+
+    // Tools of this machine say what they do, too.
+    let file = home.path().join("attache.toml");
+    let before = fs::read_to_string(&file).unwrap();
+    let more =
+        "[tools]\nwrite = true\n[approvals]\ndeny = ['leases_note']\n[mcp.lacks]\nurl = '${NOT_SET}'\n";
+    fs::write(&file, format!("{before}{more}")).unwrap();
+    let (code, listed, told) = run(&["tools", "--json", "-f", "docs/examples/inbox"]);
+    assert!(code == 1 && told.contains("left out:") && told.contains("NOT_SET"), "{told}");
+    let tools: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let write = tools.iter().find(|tool| tool["name"] == "write_file").unwrap();
+    assert_eq!(write["before"], "asks you");
+    // A tool that never runs does not run by hand.
+    let (code, said, _) = run(&["tools", "call", "leases_note", "{\"text\": \"x\"}"]);
+    assert!(code == 1 && said.contains("does not allow this tool"), "{said}");
+    assert!(server.received_requests().await.unwrap().is_empty());
+    fs::write(&file, before).unwrap();
+
+    let folder = home.path().join("out");
+    let save = folder.to_str().unwrap();
+    let (code, said, told) = run(&["tools", "call", "leases_get", "{\"id\": 7}", "--save", save]);
+    assert!(code == 0 && said.contains("[lease.pdf: application/pdf, 15 bytes"), "{said}{told}");
+    assert_eq!(fs::read(folder.join("lease.pdf")).unwrap(), PDF);
+    // Nothing is written over.
+    assert_eq!(run(&["tools", "call", "leases_get", "{\"id\": 7}", "--save", save]).0, 1);
+    let (code, said, _) = run(&["tools", "call", "leases_get", "{\"id\": 8}"]);
+    assert!(code == 1 && said.contains("404"), "{said}");
+    let (code, said, _) = run(&["tools", "call", "leases_get", "{\"ID\": \"x\"}"]);
+    assert!(code == 1 && said.contains("id"), "{said}");
+    assert_eq!(run(&["tools", "call", "leases_get", "seven"]).0, 3);
+    let (_, json, _) = run(&["tools", "call", "leases_get", "{\"id\": 7}", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["documents"][0]["media_type"], "application/pdf");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_with_effects_is_not_run_where_nobody_can_approve_it() {
+    let (server, home) = service().await;
+    let mock = MockProvider::start().await.unwrap();
+    let url = format!("{}/v1", mock.url());
+    let ask = |more: &[&str]| {
+        mock.enqueue(Reply::new().call("call_1", "leases_note", json!({ "text": "hello" })));
+        let arguments = [
+            &[
+                "ask",
+                "Note it",
+                "-a",
+                "docs/examples/inbox/meeting-notes-2026-04-21.md",
+                "-m",
+                "openai-chat/gpt-4o",
+                "--base-url",
+                &url,
+            ],
+            more,
+        ];
+        let (home, arguments) =
+            (home.path().to_owned(), arguments.concat().into_iter().map(str::to_owned).collect::<Vec<_>>());
+        tokio::task::spawn_blocking(move || {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            output(at(&home, &arguments).env("OPENAI_API_KEY", "sk-canary-1234567890"))
+        })
+    };
+    let noted = || async { server.received_requests().await.unwrap().len() };
+    let (code, _, told) = ask(&[]).await.unwrap();
+    assert!(code == 4 && told.contains("`--allow leases"), "{told}");
+    assert_eq!(noted().await, 0);
+    let allowed = ask(&["--allow", "leases*"]);
+    mock.enqueue(Reply::new().text("Noted."));
+    let (code, said, told) = allowed.await.unwrap();
+    assert!(code == 0 && said.contains("Noted."), "{told}");
+    assert_eq!(noted().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_a2a_agent_of_the_configuration_is_a_tool_with_its_documents() {
+    let server = MockServer::start().await;
+    let card = json!({
+        "name": "Leases", "description": "Knows all leases.", "version": "1.0.0",
+        "supportedInterfaces": [{"url": server.uri(), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"streaming": false},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "find", "name": "Find", "description": "Finds leases", "tags": ["leases"]}],
+    });
+    let card = ResponseTemplate::new(200).set_body_json(card);
+    Mock::given(method("GET"))
+        .and(path("/.well-known/agent-card.json"))
+        .respond_with(card)
+        .mount(&server)
+        .await;
+    let parts =
+        json!([{"text": "here"}, {"raw": "aGVsbG8=", "filename": "a.txt", "mediaType": "text/plain"}]);
+    let message = json!({"messageId": "m", "contextId": "c", "role": "ROLE_AGENT", "parts": parts});
+    let reply = json!({"jsonrpc": "2.0", "id": "1", "result": {"message": message}});
+    let reply = ResponseTemplate::new(200).set_body_json(reply);
+    Mock::given(method("POST")).respond_with(reply).mount(&server).await;
+    let home = tempfile::tempdir().unwrap();
+    let file = format!(
+        "[a2a.leases]\nurl = '{}'\nbearer = '${{LEASES_TOKEN}}'\n[a2a.gone]\nurl = 'http://127.0.0.1:1'\n",
+        server.uri()
+    );
+    fs::write(home.path().join("attache.toml"), file).unwrap();
+    let run = |arguments: &[&str]| {
+        output(at(home.path(), arguments).env("LEASES_TOKEN", "canary-token-1234567890"))
+    };
+    // An agent that is not there costs its own tool.
+    let (code, listed, told) = run(&["tools", "--json"]);
+    assert!(code == 1 && told.contains("the A2A agent gone cannot be used"), "{told}");
+    let tools: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let tool =
+        tools.iter().find(|tool| tool["name"] == "a2a_leases___ask").unwrap_or_else(|| panic!("{listed}"));
+    assert_eq!((tool["source"].as_str(), tool["before"].as_str()), (Some("a2a leases"), Some("asks you")));
+    assert!(!format!("{listed}{told}").contains("canary"));
+    let (_, said, told) = run(&["tools", "call", "a2a_leases___ask", "{\"message\": \"The bakery?\"}"]);
+    assert!(said.contains("here") && said.contains("[a.txt: text/plain, 5 bytes]"), "{said}{told}");
+    let requests = server.received_requests().await.unwrap();
+    let asked = requests.iter().find(|request| request.method.as_str() == "POST").unwrap();
+    assert_eq!(asked.headers["authorization"], "Bearer canary-token-1234567890");
+}

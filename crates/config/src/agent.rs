@@ -1,0 +1,168 @@
+//! Prices, limits and approvals of an agent.
+
+use std::time::Duration;
+
+use attache_agent::{AgentBuilder, ApprovalPolicy, Ask, Money, Prices, Proposal, Verdict};
+use attache_core::{BoxFuture, Effect, wire_name};
+
+use crate::config::Config;
+use crate::sections::AskedAbout;
+
+impl Config {
+    /// The prices of models, if there are some.
+    pub fn prices(&self) -> Option<Prices> {
+        let section = self.last(|sections| sections.prices.clone())?;
+        serde_json::to_value(section).and_then(serde_json::from_value).ok()
+    }
+
+    /// The most model calls of an answer, if it is limited.
+    pub fn max_steps(&self) -> Option<u32> {
+        self.last(|sections| sections.limits.steps)
+    }
+
+    /// The agent with the limits, as far as there are some.
+    pub fn limited(&self, mut agent: AgentBuilder) -> AgentBuilder {
+        if let Some(steps) = self.max_steps() {
+            agent = agent.max_steps(steps);
+        }
+        if let Some(calls) = self.last(|sections| sections.limits.tool_calls) {
+            agent = agent.max_tool_calls(calls);
+        }
+        if let Some(tokens) = self.last(|sections| sections.limits.tokens) {
+            agent = agent.max_tokens_per_run(tokens);
+        }
+        if let Some(cost) = self.last(|sections| sections.limits.cost) {
+            agent = agent.max_cost(Money::new(cost));
+        }
+        if let Some(seconds) = self.last(|sections| sections.limits.seconds) {
+            agent = agent.deadline(Duration::from_secs(seconds));
+        }
+        if let Some(seconds) = self.last(|sections| sections.limits.tool_seconds) {
+            agent = agent.tool_timeout(Duration::from_secs(seconds));
+        }
+        if let Some(calls) = self.last(|sections| sections.limits.parallel_calls) {
+            agent = agent.parallel_calls(usize::try_from(calls).unwrap_or(usize::MAX));
+        }
+        if let Some(chars) = self.last(|sections| sections.limits.result_chars) {
+            agent = agent.max_result_chars(usize::try_from(chars).unwrap_or(usize::MAX));
+        }
+        agent
+    }
+
+    /// The policy that says which calls somebody is asked about.
+    pub fn approvals(&self) -> Approvals {
+        let mut approvals = Approvals::default();
+        for read in &self.files {
+            let section = &read.sections.approvals;
+            approvals.allow.extend(section.allow.iter().cloned());
+            approvals.ask.extend(section.ask.iter().cloned());
+            approvals.deny.extend(section.deny.iter().cloned());
+            approvals.default = section.default.unwrap_or(approvals.default);
+        }
+        approvals
+    }
+}
+
+/// The calls that somebody is asked about, by the names of tools and by what they do.
+///
+/// ```
+/// use attache_config::Approvals;
+/// let approvals = Approvals::default().with_allowed(["mcp_files___read_*"]).with_denied(["*delete*"]);
+/// # let _ = approvals;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Approvals {
+    default: AskedAbout,
+    allow: Vec<String>,
+    ask: Vec<String>,
+    deny: Vec<String>,
+}
+
+impl Approvals {
+    /// Lets calls of these tools run without a question; `*` in a name stands for anything.
+    #[must_use]
+    pub fn with_allowed(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allow.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets no call of these tools run.
+    #[must_use]
+    pub fn with_denied(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.deny.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks about every call, whatever lists allow.
+    #[must_use]
+    pub fn with_all_asked(mut self) -> Self {
+        self.ask.push("*".to_owned());
+        self
+    }
+
+    /// The verdict on a call of a tool, by its name and effect.
+    pub fn verdict(&self, tool: &str, effect: Effect) -> Verdict {
+        // A person may write the name that models see.
+        let seen = wire_name(tool);
+        let holds = |names: &[String]| names.iter().any(|name| fits(name, tool) || fits(name, &seen));
+        if holds(&self.deny) {
+            return Verdict::Deny("the configuration does not allow this tool to run".to_owned());
+        }
+        if holds(&self.ask) {
+            return Verdict::Ask(Ask::because("the configuration asks before each call of it"));
+        }
+        let asks = match self.default {
+            AskedAbout::Never => false,
+            AskedAbout::Effects => effect != Effect::Read,
+            AskedAbout::Always => true,
+        };
+        match asks && !holds(&self.allow) {
+            true if effect == Effect::Read => {
+                Verdict::Ask(Ask::because("the configuration asks before each call"))
+            }
+            true => Verdict::Ask(Ask::because("the tool may change something")),
+            false => Verdict::Run,
+        }
+    }
+}
+
+impl ApprovalPolicy for Approvals {
+    fn judge<'a>(&'a self, proposal: &'a Proposal<'a>) -> BoxFuture<'a, Verdict> {
+        let tool = proposal.tool;
+        Box::pin(std::future::ready(self.verdict(tool.definition.name(), tool.metadata.effect)))
+    }
+}
+
+/// True if the name fits the pattern, in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_tools_fit_whole_names() {
+        for (pattern, name, does) in [
+            ("*", "anything", true),
+            ("read", "read", true),
+            ("read", "read_file", false),
+            ("mcp_*_read*", "mcp_files___read_file", true),
+            ("*delete", "mcp_files___delete", true),
+            ("*delete", "delete_all", false),
+            ("a*a", "a", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(fits(pattern, name), does, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! A file held against the schema, with its variables filled in.
+
+use std::collections::BTreeMap;
+
+use attache_schema::Schema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::located::below;
+use crate::problem::{Problem, meant};
+use crate::schema::{known_at, schema};
+use crate::sections::Sections;
+use crate::source::ConfigFile;
+use crate::variables::{Lookup, filled};
+
+/// Values that are shorter stand in texts by chance.
+const LEAST_MASKED: usize = 4;
+
+/// The sections of a file, with its variables filled in.
+pub(crate) struct Checked {
+    pub(crate) sections: Sections,
+    /// The values of variables, each with the text that stands for it.
+    pub(crate) masks: Masks,
+    /// The servers and services that lack variables or files. They are left out of the sections.
+    pub(crate) unset: Vec<Unset>,
+}
+
+/// A server or service that lacks a variable or a file.
+pub(crate) struct Unset {
+    /// Its section, such as `mcp`.
+    pub(crate) section: &'static str,
+    pub(crate) name: String,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The sections whose entries stand for themselves: one that lacks a variable costs the others nothing.
+const OF_SERVERS: [&str; 3] = ["mcp", "a2a", "http"];
+
+/// The values of variables, which no message shows.
+#[derive(Clone, Default)]
+pub(crate) struct Masks(Vec<(String, String)>);
+
+impl Masks {
+    pub(crate) fn add(&mut self, value: String, written: String) {
+        if value.len() >= LEAST_MASKED && !self.0.iter().any(|(known, _)| *known == value) {
+            self.0.push((value, written));
+            // The longest first, since one may hold another.
+            self.0.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        }
+    }
+
+    /// The text with variables in the place of their values.
+    pub(crate) fn apply(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (value, written)| text.replace(value, written))
+    }
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// Every mistake that the schema tells, and every variable that is not there; where servers alone lack some, it is none.
+pub(crate) fn checked(file: &ConfigFile, lookup: Lookup<'_>) -> Result<Checked, Vec<Problem>> {
+    let mut filling = Filling {
+        file,
+        lookup,
+        problems: Vec::new(),
+        missing: Vec::new(),
+        masks: Masks::default(),
+        raw: BTreeMap::new(),
+    };
+    let mut value = file.located.value.clone();
+    filling.fill(&mut value, "", "");
+    let Filling { mut problems, missing, masks, raw, .. } = filling;
+    let document = schema();
+    let schema = match Schema::new(&document) {
+        Ok(schema) => schema,
+        Err(error) => return Err(vec![Problem::of_file(&file.path, error.to_string())]),
+    };
+    // A variable is a text, and may stand for a number or a switch.
+    if !raw.is_empty() {
+        let mut coerced = value.clone();
+        let _ = schema.coerce(&mut coerced);
+        adopt(&mut value, &coerced, "", &raw);
+    }
+    let names_problem =
+        |path: &str| problems.iter().chain(&missing).any(|problem: &Problem| problem.path == path);
+    let found: Vec<Problem> = schema
+        .check(&value)
+        .into_iter()
+        .filter(|violation| !names_problem(&violation.path))
+        .map(|violation| told(file, &document, &violation.path, &violation.problem, &raw))
+        .collect();
+    problems.extend(found);
+    let (unset, others) = taken_out(&mut value, missing);
+    problems.extend(others);
+    if !problems.is_empty() {
+        problems.extend(unset.into_iter().flat_map(|unset| unset.problems));
+        return Err(problems);
+    }
+    match Sections::deserialize(value) {
+        Ok(sections) => Ok(Checked { sections, masks, unset }),
+        Err(error) => Err(vec![Problem::of_file(&file.path, masks.apply(&error.to_string()))]),
+    }
+}
+
+/// Takes the servers and services out that lack something, and yields the problems of everything else beside them.
+/// Nothing is said of those that are switched off.
+fn taken_out(value: &mut Value, missing: Vec<Problem>) -> (Vec<Unset>, Vec<Problem>) {
+    let (mut unset, mut others) = (Vec::<Unset>::new(), Vec::new());
+    for problem in missing {
+        let mut entries = OF_SERVERS.into_iter().flat_map(|section| {
+            let entries = value.get(section).and_then(Value::as_object).into_iter().flatten();
+            entries.map(move |(name, entry)| (section, name, entry))
+        });
+        let holds = |section: &str, name: &str| {
+            let inside = problem.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'));
+            let behind = inside.and_then(|rest| rest.strip_prefix(name));
+            behind.is_some_and(|behind| behind.starts_with('.'))
+        };
+        let Some((section, name, entry)) = entries.find(|(section, name, _)| holds(section, name)) else {
+            others.push(problem);
+            continue;
+        };
+        if entry.get("enabled") == Some(&Value::Bool(false)) {
+            continue;
+        }
+        match unset.iter_mut().find(|known| known.section == section && known.name == *name) {
+            Some(known) => known.problems.push(problem),
+            None => unset.push(Unset { section, name: name.clone(), problems: vec![problem] }),
+        }
+    }
+    for Unset { section, name, .. } in &unset {
+        if let Some(Value::Object(entries)) = value.get_mut(*section) {
+            entries.shift_remove(name);
+        }
+    }
+    (unset, others)
+}
+
+/// A violation in words, without values that are secret.
+fn told(
+    file: &ConfigFile,
+    schema: &Value,
+    path: &str,
+    problem: &str,
+    raw: &BTreeMap<String, String>,
+) -> Problem {
+    if problem == "is not allowed" {
+        let (around, name) = split(file, path);
+        let known = known_at(schema, &around);
+        let hint = meant(name, known.iter().map(String::as_str));
+        return file.problem(path, "is not known", hint);
+    }
+    let stem = problem.split_once(", not ").map_or(problem, |(stem, _)| stem);
+    let shows = at(&file.located.value, path, "");
+    let message = match (raw.get(path), shows) {
+        (Some(written), _) => format!("{stem}, not what {written} holds"),
+        (None, Some(Value::Object(_))) => format!("{stem}, not a table"),
+        (None, Some(Value::Array(_))) => format!("{stem}, not a list"),
+        (None, _) if is_secret_path(path) => stem.to_owned(),
+        (None, _) => problem.to_owned(),
+    };
+    file.problem(path, message, None)
+}
+
+/// The steps to the place around a path, and the last name. Names may hold dots, so the file's own members decide.
+fn split<'p>(file: &ConfigFile, path: &'p str) -> (Vec<&'p str>, &'p str) {
+    let (mut steps, mut rest, mut value) = (Vec::new(), path, &file.located.value);
+    loop {
+        if let Value::Object(members) = value {
+            let rest_ = rest.strip_prefix('.').unwrap_or(rest);
+            let fits = |name: &&String| {
+                rest_
+                    .strip_prefix(name.as_str())
+                    .is_some_and(|behind| behind.is_empty() || behind.starts_with(['.', '[']))
+            };
+            let Some(name) = members.keys().filter(fits).max_by_key(|name| name.len()) else { break };
+            let (step, behind) = rest_.split_at(name.len());
+            if behind.is_empty() {
+                return (steps, step);
+            }
+            let Some(next) = members.get(name) else { break };
+            steps.push(step);
+            (rest, value) = (behind, next);
+        } else if let (Value::Array(items), Some((at, behind))) = (value, rest.split_once(']')) {
+            let Some(next) = at.get(1..).and_then(|at| at.parse::<usize>().ok()).and_then(|at| items.get(at))
+            else {
+                break;
+            };
+            steps.push("[]");
+            (rest, value) = (behind, next);
+        } else {
+            break;
+        }
+    }
+    (steps, rest.trim_start_matches('.'))
+}
+
+/// The value at a path.
+fn at<'v>(value: &'v Value, path: &str, here: &str) -> Option<&'v Value> {
+    if path == here {
+        return Some(value);
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().find_map(|(name, inner)| at(inner, path, &below(here, name)))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(nth, inner)| at(inner, path, &format!("{here}[{nth}]")))
+        }
+        _ => None,
+    }
+}
+
+/// Takes over what a variable stands for.
+fn adopt(value: &mut Value, coerced: &Value, path: &str, raw: &BTreeMap<String, String>) {
+    match (value, coerced) {
+        (Value::Object(members), Value::Object(others)) => {
+            for (name, inner) in members.iter_mut() {
+                if let Some(other) = others.get(name) {
+                    adopt(inner, other, &below(path, name), raw);
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(others)) => {
+            for (at, (inner, other)) in items.iter_mut().zip(others).enumerate() {
+                adopt(inner, other, &format!("{path}[{at}]"), raw);
+            }
+        }
+        (value, other) if raw.contains_key(path) && (other.is_number() || other.is_boolean()) => {
+            *value = other.clone();
+        }
+        _ => {}
+    }
+}
+
+struct Filling<'f> {
+    file: &'f ConfigFile,
+    lookup: Lookup<'f>,
+    problems: Vec<Problem>,
+    /// Those of variables and files that are not there.
+    missing: Vec<Problem>,
+    masks: Masks,
+    /// The texts that hold variables, as they are written, by their paths.
+    raw: BTreeMap<String, String>,
+}
+
+impl Filling<'_> {
+    fn fill(&mut self, value: &mut Value, path: &str, name: &str) {
+        match value {
+            Value::String(text) => match filled(text, &self.file.folder, self.lookup) {
+                Ok(Some(filled)) => {
+                    filled.values.into_iter().for_each(|(value, written)| self.masks.add(value, written));
+                    self.raw.insert(path.to_owned(), std::mem::replace(text, filled.text));
+                }
+                Ok(None) if is_secret(path, name) && !text.is_empty() => {
+                    let hint = "write \"${NAME}\" and set that variable, or \"${file:PATH}\"";
+                    let problem = self.file.problem(
+                        path,
+                        "is a secret, and is written out here",
+                        Some(hint.to_owned()),
+                    );
+                    self.problems.push(problem);
+                }
+                Ok(None) => {}
+                Err(unfilled) => {
+                    let problem = self.file.problem(path, unfilled.message, Some(unfilled.hint));
+                    if unfilled.is_missing { &mut self.missing } else { &mut self.problems }.push(problem);
+                }
+            },
+            Value::Array(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    self.fill(item, &format!("{path}[{at}]"), name);
+                }
+            }
+            Value::Object(members) => {
+                for (name, value) in members.iter_mut() {
+                    self.fill(value, &below(path, name), name);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// True for the place of a secret in a section of servers: its value is not written into the file.
+fn is_secret(path: &str, name: &str) -> bool {
+    let is_of_server = path.starts_with("mcp.") || path.starts_with("http.") || path.starts_with("a2a.");
+    is_of_server
+        && (path.ends_with(".bearer")
+            || path.contains(".credentials.")
+            || (path.contains(".headers.") || path.contains(".env.")) && is_secret_name(name))
+}
+
+fn is_secret_path(path: &str) -> bool {
+    is_secret(path, path.rsplit('.').next().unwrap_or(path))
+}
+
+/// True for a name of headers and variables that hold secrets.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let of_header = ["authorization", "proxy_authorization", "cookie"];
+    let ends = ["key", "token", "secret", "password", "passwd", "credentials"];
+    of_header.contains(&name.as_str())
+        || ends.iter().any(|end| {
+            name == *end || name.strip_suffix(end).is_some_and(|head| head.ends_with('_') || head == "api")
+        })
+}

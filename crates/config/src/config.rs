@@ -1,0 +1,262 @@
+//! The configuration of all files together.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::checked::{Checked, checked};
+use crate::problem::{Problem, Problems};
+use crate::read::Read;
+use crate::sections::Sections;
+use crate::servers::{Server, is_address, is_header, is_name, of_file, plain};
+use crate::source::ConfigFile;
+
+/// The configuration: one file, or several on top of each other.
+///
+/// ```
+/// use attache_config::{Config, ConfigFile};
+///
+/// let file = ConfigFile::parse("attache.toml", "[limits]\nstepz = 5\n\n[approvals]\nallow = 'all'\n")?;
+/// let problems = Config::of([file], &|_| None).unwrap_err();
+/// let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+/// assert_eq!(lines[0], "attache.toml:2: limits.stepz is not known; did you mean `steps`?");
+/// assert!(lines[1].starts_with("attache.toml:5: approvals.allow must be"));
+/// # Ok::<(), attache_config::Problems>(())
+/// ```
+#[derive(Default)]
+pub struct Config {
+    pub(crate) files: Vec<Read>,
+    pub(crate) servers: BTreeMap<String, Server>,
+    notes: Vec<Problem>,
+    left_out: Vec<Problem>,
+}
+
+impl Config {
+    /// The configuration of these files; what a later one says counts where both say something. Variables come from
+    /// `lookup`.
+    ///
+    /// # Errors
+    /// Every mistake of every file.
+    pub fn of(
+        files: impl IntoIterator<Item = ConfigFile>,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Problems> {
+        let config = Self::usable(files, lookup)?;
+        match config.left_out.is_empty() {
+            true => Ok(config),
+            false => Err(Problems::of(config.left_out)),
+        }
+    }
+
+    /// The same, where a server, agent or service that lacks a variable or a file of a secret is no mistake: it is left
+    /// out, and [`left_out`](Self::left_out) tells of it.
+    ///
+    /// # Errors
+    /// Every other mistake, and these with it.
+    pub fn usable(
+        files: impl IntoIterator<Item = ConfigFile>,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Problems> {
+        let (mut config, mut problems) = (Self::default(), Vec::new());
+        // By section and name: a later file may say it anew.
+        let mut left_out = BTreeMap::new();
+        for file in files {
+            match checked(&file, lookup) {
+                Ok(Checked { sections, masks, unset }) => {
+                    let home = lookup("HOME").or_else(|| lookup("USERPROFILE"));
+                    let mut read = Read { file, sections, masks, home, unset };
+                    let found = of_file(&read, lookup, &mut problems);
+                    for name in found.servers.keys().chain(read.sections.mcp.servers.keys()) {
+                        left_out.remove(&("mcp", name.clone()));
+                    }
+                    for name in read.sections.a2a.keys() {
+                        left_out.remove(&("a2a", name.clone()));
+                    }
+                    for name in read.sections.http.keys() {
+                        left_out.remove(&("http", name.clone()));
+                    }
+                    config.servers.extend(found.servers);
+                    config.notes.extend(found.notes);
+                    read.unset.extend(found.unset);
+                    for unset in &read.unset {
+                        if unset.section == "mcp" {
+                            config.servers.remove(&unset.name);
+                        }
+                        left_out.insert((unset.section, unset.name.clone()), unset.problems.clone());
+                    }
+                    config.files.push(read);
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        config.agents(&mut problems);
+        config.unbuilt(&mut problems);
+        #[cfg(feature = "agent")]
+        config.unpriced(&mut problems);
+        #[cfg(feature = "http-tools")]
+        problems.extend(config.http_tools().err().into_iter().flatten());
+        #[cfg(feature = "tools")]
+        problems.extend(config.local_tools().err().into_iter().flatten());
+        let left_out = left_out.into_values().flatten();
+        if problems.is_empty() {
+            config.left_out = Problems::of(left_out.collect()).into_vec();
+            Ok(config)
+        } else {
+            problems.extend(left_out);
+            Err(Problems::of(problems))
+        }
+    }
+
+    /// The same as [`of`](Self::of) with the variables of the process, of one file.
+    ///
+    /// # Errors
+    /// Every mistake.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Problems> {
+        Self::of([ConfigFile::read(path)?], &|name| std::env::var(name).ok())
+    }
+
+    /// The files, the one that counts most last.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|read| read.file.path())
+    }
+
+    /// Things that are no mistakes, and worth a word: servers of other clients that cannot be taken over.
+    pub fn notes(&self) -> &[Problem] {
+        &self.notes
+    }
+
+    /// The servers, agents and services that [`usable`](Self::usable) left out, with the variable or file that each lacks.
+    pub fn left_out(&self) -> &[Problem] {
+        &self.left_out
+    }
+
+    /// The names of the MCP servers, each with the file that it comes from, and its command or address.
+    pub fn server_names(&self) -> impl Iterator<Item = (&str, &Path, String)> {
+        self.servers
+            .iter()
+            .map(|(name, server)| (name.as_str(), server.origin.as_path(), server.shown.clone()))
+    }
+
+    /// The file of sessions, if one is named.
+    pub fn sessions_file(&self) -> Option<PathBuf> {
+        self.store(|sections| sections.stores.sessions.as_deref())
+    }
+
+    /// The folder of documents, if one is named.
+    pub fn documents_folder(&self) -> Option<PathBuf> {
+        self.store(|sections| sections.stores.documents.as_deref())
+    }
+
+    /// The folders whose files the model may list, read and search.
+    pub fn tool_folders(&self) -> Vec<PathBuf> {
+        let named =
+            self.files.iter().flat_map(|read| read.sections.tools.files.iter().map(|path| read.place(path)));
+        named.collect()
+    }
+
+    /// True if the model may change these files, too.
+    pub fn writes_files(&self) -> bool {
+        self.files.iter().any(|read| read.sections.tools.write)
+    }
+
+    fn store(&self, of: impl Fn(&Sections) -> Option<&str>) -> Option<PathBuf> {
+        let found = self.files.iter().rev().find_map(|read| Some((read, of(&read.sections)?)));
+        found.map(|(read, written)| read.place(written))
+    }
+
+    /// The value of the last file that says one.
+    #[cfg(feature = "agent")]
+    pub(crate) fn last<T>(&self, of: impl Fn(&Sections) -> Option<T>) -> Option<T> {
+        self.files.iter().rev().find_map(|read| of(&read.sections))
+    }
+
+    /// Limits of cost that nothing can hold.
+    #[cfg(feature = "agent")]
+    fn unpriced(&self, problems: &mut Vec<Problem>) {
+        let has_prices = self.files.iter().any(|read| read.sections.prices.is_some());
+        for read in self.files.iter().filter(|read| read.sections.limits.cost.is_some() && !has_prices) {
+            let hint = Some("add [prices], or limit tokens".to_owned());
+            problems.push(read.problem("limits.cost", "cannot be held: nothing says what models cost", hint));
+        }
+    }
+
+    /// Addresses and names of A2A agents that cannot be.
+    fn agents(&self, problems: &mut Vec<Problem>) {
+        for read in &self.files {
+            for (name, section) in &read.sections.a2a {
+                let mut told = |member: &str, message: &str, hint: Option<&str>| {
+                    let hint = hint.map(str::to_owned);
+                    problems.push(read.problem(&format!("a2a.{name}{member}"), message, hint));
+                };
+                if !is_name(name) {
+                    let message = format!("{name:?} is no name for an agent");
+                    told("", &message, Some("letters, digits, - and _ make one"));
+                }
+                if section.enabled == Some(false) {
+                    continue;
+                }
+                let url = section.url.as_deref().unwrap_or_default();
+                if url.is_empty() {
+                    told("", "has no `url`", Some("name the address of the agent, or of its card"));
+                } else if !is_address(url) {
+                    let message = format!("must begin with https:// or http://, not {:?}", plain(url));
+                    told(".url", &message, None);
+                }
+                for header in section.headers.keys().filter(|header| !is_header(header)) {
+                    told(&format!(".headers.{header}"), "is no name of a header", None);
+                }
+            }
+        }
+    }
+
+    /// Sections for which this program was not built.
+    fn unbuilt(&self, problems: &mut Vec<Problem>) {
+        for read in &self.files {
+            #[cfg(not(feature = "http-tools"))]
+            if !read.sections.http.is_empty() {
+                problems.push(read.file.problem(
+                    "http",
+                    "is not for this program: it was built without HTTP tools",
+                    None,
+                ));
+            }
+            #[cfg(not(feature = "a2a"))]
+            if !read.sections.a2a.is_empty() {
+                problems.push(read.file.problem(
+                    "a2a",
+                    "is not for this program: it was built without A2A",
+                    None,
+                ));
+            }
+            #[cfg(not(feature = "mcp"))]
+            if !self.servers.is_empty() && read.file.located.value.get("mcp").is_some() {
+                problems.push(read.file.problem(
+                    "mcp",
+                    "is not for this program: it was built without MCP",
+                    None,
+                ));
+            }
+            #[cfg(not(feature = "tools"))]
+            {
+                let tools = &read.sections.tools;
+                if tools.fetch || tools.calculator || tools.time || !tools.command.is_empty() {
+                    let message = "is not for this program: it was built without tools of this machine";
+                    problems.push(read.problem("tools", message, None));
+                }
+            }
+            let sessions = read.sections.stores.sessions.as_deref();
+            if sessions.is_some_and(|place| place.contains("://") || place.starts_with("postgres:")) {
+                let hint =
+                    Some("a program of yours connects to a database; the command keeps a file".to_owned());
+                problems.push(read.file.problem("stores.sessions", "must be the path of a file", hint));
+            }
+        }
+    }
+}
+
+/// The files alone: what they say may be secret.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("files", &self.files().collect::<Vec<_>>()).finish_non_exhaustive()
+    }
+}

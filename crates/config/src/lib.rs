@@ -1,0 +1,83 @@
+//! `attache.toml`: the models, servers, tools, approvals and limits of a program.
+//!
+//! ```toml
+//! [models]
+//! default = "anthropic/claude-sonnet-5"
+//!
+//! [mcp.files]
+//! command = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]
+//!
+//! [mcp.search]
+//! url = "https://search.example/mcp"
+//! bearer = "${SEARCH_TOKEN}"
+//!
+//! [a2a.leases]
+//! url = "https://leases.example"
+//!
+//! [approvals]
+//! allow = ["mcp_files___read_*"]
+//! ```
+//!
+//! A [`ConfigFile`] is read, a [`Config`] is made of one or several, and its methods make models, servers, tools and
+//! policies of it. Every mistake is a [`Problem`] with file, line, value and advice. [`schema`] is the schema for
+//! editors. A project's file is somebody else's input: [`Trusted`] remembers those that the user has read.
+//! Decisions are in `docs/adr/0035-configuration.md`.
+
+#[cfg(feature = "a2a")]
+mod a2a;
+#[cfg(feature = "agent")]
+mod agent;
+mod checked;
+mod config;
+#[cfg(feature = "edit")]
+mod edit;
+#[cfg(feature = "http-tools")]
+mod http;
+mod import;
+#[cfg(feature = "tools")]
+mod local;
+mod located;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod problem;
+mod read;
+#[cfg(feature = "models")]
+mod registry;
+mod schema;
+#[cfg_attr(
+    not(all(
+        feature = "a2a",
+        feature = "agent",
+        feature = "mcp",
+        feature = "models",
+        feature = "http-tools",
+        feature = "tools"
+    )),
+    allow(dead_code, reason = "the features read what it holds")
+)]
+mod sections;
+#[cfg_attr(
+    not(all(
+        feature = "a2a",
+        feature = "agent",
+        feature = "mcp",
+        feature = "models",
+        feature = "http-tools",
+        feature = "tools"
+    )),
+    allow(dead_code, reason = "the features read what it holds")
+)]
+mod servers;
+mod source;
+mod trust;
+mod variables;
+
+#[cfg(feature = "agent")]
+pub use agent::Approvals;
+pub use config::Config;
+#[cfg(feature = "edit")]
+pub use edit::{NewServer, with_mcp_server, without_mcp_server};
+pub use problem::{Problem, Problems};
+pub use schema::schema;
+pub use source::ConfigFile;
+pub use trust::{FILE_NAME, Trusted, project_file};

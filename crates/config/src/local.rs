@@ -1,0 +1,101 @@
+//! Tools of this machine: files, pages, commands, arithmetic, the time.
+
+use std::sync::Arc;
+
+use attache_core::Tool;
+#[cfg(unix)]
+use attache_tools::{Argument, Command, CommandTool};
+use attache_tools::{FetchTool, TimeTools, calculator};
+use attache_transport::GuardedFetcher;
+
+use crate::config::Config;
+use crate::problem::Problem;
+
+impl Config {
+    /// The other tools of this machine that are switched on: fetching, commands, arithmetic, the time. Commands run in
+    /// the working folder.
+    ///
+    /// # Errors
+    /// Every command that cannot be allowed, such as one whose program is not there.
+    pub fn local_tools(&self) -> Result<Vec<Arc<dyn Tool>>, Vec<Problem>> {
+        let has = |of: fn(&crate::sections::ToolsSection) -> bool| {
+            self.files.iter().any(|read| of(&read.sections.tools))
+        };
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        if has(|tools| tools.fetch) {
+            tools.push(Arc::new(FetchTool::new(GuardedFetcher::new())));
+        }
+        if has(|tools| tools.calculator) {
+            tools.push(calculator());
+        }
+        if has(|tools| tools.time) {
+            tools.extend(TimeTools::new().tools());
+        }
+        tools.extend(self.commands()?);
+        Ok(tools)
+    }
+
+    #[cfg(unix)]
+    fn commands(&self) -> Result<Option<Arc<dyn Tool>>, Vec<Problem>> {
+        let (mut commands, mut problems) = (Vec::new(), Vec::new());
+        for read in &self.files {
+            for (at, line) in read.sections.tools.command.iter().enumerate() {
+                // Each is looked at by itself, so that every one that is wrong is told.
+                match command(line).and_then(|command| {
+                    CommandTool::new(".", [command.clone()])
+                        .map(|_| command)
+                        .map_err(|error| error.to_string())
+                }) {
+                    Ok(command) => commands.push(command),
+                    Err(problem) => {
+                        let path = format!("tools.command[{at}]");
+                        problems.push(read.problem(
+                            &path,
+                            &format!("{line:?} cannot be allowed: {problem}"),
+                            None,
+                        ));
+                    }
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(match commands.is_empty() {
+            true => None,
+            false => CommandTool::new(".", commands).ok().map(|tool| Arc::new(tool) as Arc<dyn Tool>),
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn commands(&self) -> Result<Option<Arc<dyn Tool>>, Vec<Problem>> {
+        let named = self.files.iter().filter(|read| !read.sections.tools.command.is_empty());
+        let problems: Vec<Problem> =
+            named.map(|read| read.problem("tools.command", "is for Unix alone", None)).collect();
+        if problems.is_empty() { Ok(None) } else { Err(problems) }
+    }
+}
+
+/// A command of its line: words as they are, `<text>`, `<number>`, `<file>` for what the model writes, and `...` behind
+/// one of these for any number of them.
+#[cfg(unix)]
+fn command(line: &str) -> Result<Command, String> {
+    let mut words = line.split_whitespace();
+    let program = words.next().ok_or("it names no program")?;
+    words.try_fold(Command::new(program), |command, word| {
+        let (stem, repeats) = match word.strip_suffix("...") {
+            Some(stem) => (stem, true),
+            None => (word, false),
+        };
+        let argument = match stem {
+            "<text>" => Argument::Text,
+            "<number>" => Argument::Number,
+            "<file>" => Argument::File,
+            _ if word.starts_with('<') && word.ends_with('>') => {
+                return Err(format!("{word} is none of <text>, <number> and <file>"));
+            }
+            _ => return Ok(command.exact(word)),
+        };
+        Ok(command.argument(if repeats { argument.repeated() } else { argument }))
+    })
+}

@@ -1,0 +1,71 @@
+//! The schema of `attache.toml`.
+
+use attache_core::schemars::schema_for;
+use serde_json::{Map, Value};
+
+use crate::sections::Sections;
+
+/// The JSON schema of `attache.toml`, for editors. It has the sections that this program was built with.
+pub fn schema() -> Value {
+    let mut schema = schema_for!(Sections).to_value();
+    without_null(&mut schema);
+    schema
+}
+
+/// Takes `null` out of types and alternatives: TOML has none.
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(without_null),
+        Value::Object(members) => {
+            members.values_mut().for_each(without_null);
+            if members.get("default").is_some_and(Value::is_null) {
+                members.shift_remove("default");
+            }
+            if let Some(Value::Array(kinds)) = members.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [only] = kinds.as_slice() {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(forms)) = members.get_mut("anyOf") {
+                forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
+                if let [Value::Object(only)] = forms.as_mut_slice() {
+                    let only = std::mem::take(only);
+                    members.shift_remove("anyOf");
+                    only.into_iter().for_each(|(name, value)| {
+                        members.entry(name).or_insert(value);
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The members that the schema knows at a path, such as `mcp.files`; none where any name goes.
+pub(crate) fn known_at(schema: &Value, path: &[&str]) -> Vec<String> {
+    let mut at = resolved(schema, schema);
+    for step in path {
+        let Some(members) = at.as_object() else { return Vec::new() };
+        let next = match step.strip_prefix('[') {
+            Some(_) => members.get("items"),
+            None => members
+                .get("properties")
+                .and_then(|known| known.get(step))
+                .or_else(|| members.get("additionalProperties")),
+        };
+        match next {
+            Some(next) => at = resolved(schema, next),
+            None => return Vec::new(),
+        }
+    }
+    let known = at.get("properties").and_then(Value::as_object).map(Map::keys);
+    known.into_iter().flatten().cloned().collect()
+}
+
+fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let target = schema.get("$ref").and_then(Value::as_str);
+    let target = target.and_then(|name| root.pointer(name.strip_prefix('#')?));
+    target.unwrap_or(schema)
+}

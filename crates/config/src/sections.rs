@@ -1,0 +1,323 @@
+//! The sections of `attache.toml`, of which its schema is made.
+
+use std::collections::BTreeMap;
+
+use attache_core::schemars;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The configuration of attache: models, servers, tools, approvals, limits and stores.
+///
+/// `${NAME}` in a text is the value of a variable, `${NAME:-default}` has a default, `${file:PATH}` is the content of a
+/// file.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "attache.toml")]
+pub(crate) struct Sections {
+    /// Names that stand for models, such as `fast = "groq/llama-3.3-70b-versatile"`. `default` is the one that is asked
+    /// where none is named.
+    pub(crate) models: BTreeMap<String, String>,
+    /// Profiles of servers with an API of OpenAI's, by their names. `like` names a profile to start from, `base_url` the
+    /// address.
+    pub(crate) providers: BTreeMap<String, Map<String, Value>>,
+    /// Facts about models, by family, on top of the bundled table.
+    pub(crate) capabilities: BTreeMap<String, Map<String, Value>>,
+    /// True if large documents are uploaded once, where the API has files; a size says from which on.
+    pub(crate) uploads: Option<UploadsSection>,
+    /// The prices of models.
+    pub(crate) prices: Option<PricesSection>,
+    /// MCP servers, by their names.
+    pub(crate) mcp: McpSection,
+    /// A2A agents, by their names.
+    pub(crate) a2a: BTreeMap<String, A2aSection>,
+    /// Services whose HTTP endpoints are tools, by their names.
+    #[cfg(feature = "http-tools")]
+    pub(crate) http: BTreeMap<String, attache_http_tools::HttpToolsConfig>,
+    #[cfg(not(feature = "http-tools"))]
+    #[schemars(skip)]
+    pub(crate) http: BTreeMap<String, Value>,
+    /// Tools of this machine.
+    pub(crate) tools: ToolsSection,
+    /// Calls of tools that somebody is asked about first.
+    pub(crate) approvals: ApprovalsSection,
+    /// Limits of an answer.
+    pub(crate) limits: LimitsSection,
+    /// The place of sessions and documents.
+    pub(crate) stores: StoresSection,
+}
+
+/// The switch for uploads.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(untagged)]
+pub(crate) enum UploadsSection {
+    /// On or off.
+    Switch(bool),
+    /// From that many bytes on.
+    Bytes(u64),
+    /// From that size on, such as `2 MiB`.
+    Size(String),
+    /// From that size on, and for that many hours.
+    Both(UploadsTable),
+}
+
+/// From which size on documents are uploaded, and for how long.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UploadsTable {
+    /// The size from which on, such as `2 MiB`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    above: Option<String>,
+    /// The hours for which files are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2160))]
+    hours: Option<u32>,
+}
+
+/// The prices of models.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PricesSection {
+    /// The currency, such as `USD`.
+    currency: String,
+    /// The day of which the prices are, such as `2026-11-01`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
+    /// True if a limit of cost holds also where a model has no price.
+    #[serde(default)]
+    allow_unknown: bool,
+    /// The prices, by `provider/model`; a name that ends with `*` stands for all that begin so.
+    models: BTreeMap<String, PriceSection>,
+}
+
+/// The price of a million tokens.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PriceSection {
+    /// Input.
+    #[schemars(range(min = 0))]
+    input: f64,
+    /// Output.
+    #[schemars(range(min = 0))]
+    output: f64,
+    /// Input that is read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cached: Option<f64>,
+    /// Input that is written to the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cache_write: Option<f64>,
+    /// Output that is reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning: Option<f64>,
+}
+
+/// MCP servers, by their names.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default)]
+pub(crate) struct McpSection {
+    /// Files of other clients whose servers are taken over: the `mcpServers` or `servers` of their JSON.
+    pub(crate) import: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) servers: BTreeMap<String, McpServerSection>,
+}
+
+/// One MCP server: a `command` that is started, or a `url`.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpServerSection {
+    /// False if it is left alone.
+    pub(crate) enabled: Option<bool>,
+    /// The program that is started, alone or with its arguments.
+    pub(crate) command: Option<CommandLine>,
+    /// The arguments of the program.
+    pub(crate) args: Vec<String>,
+    /// Variables that the program gets, beside a short list of harmless ones.
+    pub(crate) env: BTreeMap<String, String>,
+    /// Variables of this process that it gets too.
+    pub(crate) inherit: Vec<String>,
+    /// The folder in which it is started.
+    pub(crate) folder: Option<String>,
+    /// The address of a server over HTTP.
+    pub(crate) url: Option<String>,
+    /// The token that is sent with each request: `${NAME}` or `${file:PATH}`.
+    pub(crate) bearer: Option<String>,
+    /// Headers of each request.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// True if private addresses are refused.
+    pub(crate) public_only: bool,
+    /// The only tools that are taken, by the server's names; one `*` stands for anything.
+    pub(crate) only: Vec<String>,
+    /// The tools that are left out.
+    pub(crate) without: Vec<String>,
+    /// Other names for tools, by the server's names.
+    pub(crate) rename: BTreeMap<String, String>,
+    /// True if the server is believed which of its tools only read.
+    pub(crate) trust_hints: bool,
+    /// True if its resources are tools: list and read.
+    pub(crate) resources: bool,
+    /// True if its prompts are tools: list and get.
+    pub(crate) prompts: bool,
+    /// Folders in which it may work.
+    pub(crate) roots: Vec<String>,
+    /// The era of the protocol; found out by default.
+    pub(crate) era: Option<Era>,
+    /// The most seconds of a call; 120 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) call_seconds: Option<u32>,
+    /// The most seconds until it is connected; 30 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) connect_seconds: Option<u32>,
+}
+
+/// A program, alone or with its arguments.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(untagged)]
+pub(crate) enum CommandLine {
+    /// The program.
+    Program(String),
+    /// The program and its arguments.
+    Line(Vec<String>),
+}
+
+/// The eras of the protocol.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Era {
+    Auto,
+    Sessions,
+    Stateless,
+}
+
+/// One A2A agent, which is a tool.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct A2aSection {
+    /// False if it is left alone.
+    pub(crate) enabled: Option<bool>,
+    /// The address of the agent, or of its card.
+    pub(crate) url: Option<String>,
+    /// The token that is sent with each request: `${NAME}` or `${file:PATH}`.
+    pub(crate) bearer: Option<String>,
+    /// Headers of each request.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// True if private addresses are refused.
+    pub(crate) public_only: bool,
+    /// The only skills that the model is told of, by their ids.
+    pub(crate) only: Vec<String>,
+    /// The one who answers what the agent asks; the user by default.
+    pub(crate) questions: Option<Questions>,
+    /// The most seconds that a call waits for a task; 60 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) call_seconds: Option<u32>,
+}
+
+/// The one who answers what an agent asks.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Questions {
+    User,
+    Model,
+}
+
+/// Tools of this machine. All are off unless they are asked for.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolsSection {
+    /// Folders and files that the model may list, read and search.
+    pub(crate) files: Vec<String>,
+    /// True if it may change them, too; you are asked before each change.
+    pub(crate) write: bool,
+    /// True if it may fetch public addresses.
+    pub(crate) fetch: bool,
+    /// True if it may calculate.
+    pub(crate) calculator: bool,
+    /// True if it may ask for the time.
+    pub(crate) time: bool,
+    /// Commands that it may run, such as `git log -n <number>`. `<text>`, `<number>` and `<file>` stand for what the
+    /// model writes, `...` behind one of them for any number of them.
+    pub(crate) command: Vec<String>,
+}
+
+/// Calls of tools that somebody is asked about first. Tools under `deny` never run; those under `ask` are asked about
+/// also where `allow` names them.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ApprovalsSection {
+    /// The calls that are asked about where no list names the tool; those of tools with effects by default.
+    pub(crate) default: Option<AskedAbout>,
+    /// Tools whose calls run without a question, by their names; `*` stands for anything.
+    pub(crate) allow: Vec<String>,
+    /// Tools whose calls are always asked about.
+    pub(crate) ask: Vec<String>,
+    /// Tools whose calls never run.
+    pub(crate) deny: Vec<String>,
+}
+
+/// The calls that are asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AskedAbout {
+    /// None.
+    Never,
+    /// Those of tools that do more than read.
+    #[default]
+    Effects,
+    /// All.
+    Always,
+}
+
+/// Limits of an answer.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsSection {
+    /// Model calls; 20 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) steps: Option<u32>,
+    /// Tool calls; 150 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) tool_calls: Option<u32>,
+    /// Tokens read and written; none by default.
+    #[schemars(range(min = 1))]
+    pub(crate) tokens: Option<u64>,
+    /// The cost in the currency of `[prices]`; none by default.
+    #[schemars(range(min = 0))]
+    pub(crate) cost: Option<f64>,
+    /// Seconds in all; none by default.
+    #[schemars(range(min = 1))]
+    pub(crate) seconds: Option<u64>,
+    /// Seconds of one call of a tool that sets no time of its own; 60 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) tool_seconds: Option<u64>,
+    /// Calls that run side by side; 8 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) parallel_calls: Option<u32>,
+    /// Characters of one result that the model reads; 50,000 by default.
+    #[schemars(range(min = 100))]
+    pub(crate) result_chars: Option<u32>,
+}
+
+/// The place of sessions and documents.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct StoresSection {
+    /// The file of sessions in SQLite.
+    pub(crate) sessions: Option<String>,
+    /// The folder of documents.
+    pub(crate) documents: Option<String>,
+}

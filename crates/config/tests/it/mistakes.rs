@@ -1,0 +1,278 @@
+use attache_config::{Config, ConfigFile};
+use attache_models::Registry;
+
+use crate::{config, mistakes, variable};
+
+#[test]
+fn every_mistake_is_told_with_its_line_value_and_hint() {
+    let text = "\
+[models]
+default = 5
+
+[mcp.files]
+comand = 'npx'
+args = ['-y', 3]
+
+[limits]
+steps = 'many'
+tokns = 9
+
+[aprovals]
+";
+    assert_eq!(
+        mistakes(text),
+        [
+            "attache.toml:2: models.default must be a string, not 5",
+            "attache.toml:5: mcp.files.comand is not known; did you mean `command`?",
+            "attache.toml:6: mcp.files.args[1] must be a string, not 3",
+            "attache.toml:9: limits.steps must be an integer, not \"many\"",
+            "attache.toml:10: limits.tokns is not known; did you mean `tokens`?",
+            "attache.toml:12: aprovals is not known; did you mean `approvals`?",
+        ]
+    );
+}
+
+#[test]
+fn each_line_that_is_no_toml_is_told() {
+    let problems = ConfigFile::parse("a.toml", "[models\nx = 1\n\ny = = 2\nz = 'open\n").unwrap_err();
+    let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
+    assert!(lines.len() >= 3 && lines.contains(&Some(1)) && lines.contains(&Some(4)), "{problems}");
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_told_with_its_line() {
+    let text =
+        "[mcp.a]\nurl = 'https://a.example'\nbearer = '${NOT_SET}'\n[mcp.b]\ncommand = '${ALSO NOT}'\n";
+    let told = mistakes(text);
+    assert_eq!(
+        told[0],
+        "attache.toml:3: mcp.a.bearer needs the variable NOT_SET, which is not set; set it, or write \
+         ${NOT_SET:-default}"
+    );
+    assert!(told[1].starts_with("attache.toml:5: mcp.b.command holds ${ALSO NOT}"), "{}", told[1]);
+}
+
+#[test]
+fn secrets_are_not_written_into_the_file_and_not_shown() {
+    let text = "\
+[mcp.a]
+url = 'https://a.example'
+bearer = 'canary-literal'
+headers = { X-Api-Key = 'canary-header', X-Team = 'leases' }
+[mcp.b]
+command = 'b'
+env = { GITHUB_TOKEN = 'canary-env', LEVEL = 'debug' }
+";
+    let told = mistakes(text);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[0].contains("mcp.a.bearer is a secret"), "{}", told[0]);
+    assert!(!told.concat().contains("canary"), "{told:?}");
+}
+
+#[test]
+fn what_a_variable_holds_is_in_no_message_and_no_debug() {
+    let wrong = [
+        "[mcp.a]\nurl = '${TOKEN}'\n",
+        "[limits]\nsteps = '${TOKEN}'\n",
+        "[mcp.a]\nurl = 'https://a.example'\nera = '${TOKEN}'\n",
+        "[mcp.a]\nargs = { x = '${TOKEN}' }\n",
+        "[http.a]\nbase_url = '${TOKEN}'\n",
+        "[http.a]\nbase_url = 'https://a.example'\n[[http.a.endpoints]]\nname = 'x'\npath = '/{a'\ndescription = 'd'\n\
+         method = '${TOKEN}'\n",
+    ];
+    for text in wrong {
+        let told = mistakes(text).concat();
+        assert!(!told.contains("canary"), "{told}");
+    }
+    let fine =
+        config("[mcp.a]\nurl = 'https://u:${TOKEN}@a.example/mcp?key=${TOKEN}'\nbearer = '${TOKEN}'\n")
+            .unwrap();
+    assert!(!format!("{fine:?}").contains("canary"));
+    let (_, _, shown) = fine.server_names().next().unwrap();
+    assert_eq!(shown, "https://a.example/mcp");
+    assert!(!format!("{:?}", fine.mcp_servers()).contains("canary"));
+}
+
+#[test]
+fn values_of_variables_are_masked_in_addresses_and_in_files_of_other_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("attache.toml");
+    let import = |text: &str| {
+        std::fs::write(folder.path().join("mcp.json"), text).unwrap();
+        std::fs::write(&path, "[mcp]\nimport = ['mcp.json']\n").unwrap();
+        Config::of([ConfigFile::read(&path).unwrap()], &variable)
+    };
+    let told = import(r#"{"mcpServers": {"a": {"url": "${TOKEN}"}}}"#).unwrap_err().to_string();
+    assert!(told.contains("a.url must begin with") && !told.contains("canary"), "{told}");
+    let fine = import(r#"{"mcpServers": {"a": {"url": "https://a.example/${TOKEN}/mcp"}}}"#).unwrap();
+    assert_eq!(fine.server_names().next().unwrap().2, "https://a.example/${TOKEN}/mcp");
+    let own = config("[mcp.a]\nurl = 'https://a.example/s/${TOKEN}'\n").unwrap();
+    assert_eq!(own.server_names().next().unwrap().2, "https://a.example/s/${TOKEN}");
+}
+
+#[test]
+fn a_server_that_lacks_a_variable_costs_the_others_nothing() {
+    let text = "[mcp.a]\nurl = 'https://a.example'\nbearer = '${NOT_SET}'\n[mcp.b]\ncommand = 'b'\n\
+                [a2a.c]\nurl = 'https://${NOT_SET}'\n[a2a.d]\nurl = 'https://d.example'\n\
+                [http.e]\nbase_url = '${file:/no/such/file}'\n[mcp.off]\nenabled = false\nurl = '${NOT_SET}'\n";
+    let file = |text: &str| ConfigFile::parse("/project/attache.toml", text).unwrap();
+    let usable = Config::usable([file(text)], &variable).unwrap();
+    assert_eq!(usable.server_names().map(|(name, ..)| name).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(usable.a2a_agents().iter().map(|agent| agent.alias()).collect::<Vec<_>>(), ["d"]);
+    assert!(usable.http_tools().unwrap().is_empty());
+    let left_out: Vec<String> = usable.left_out().iter().map(ToString::to_string).collect();
+    assert_eq!(left_out.len(), 3, "{left_out:?}");
+    assert!(left_out[0].contains(":3: mcp.a.bearer needs the variable NOT_SET"), "{left_out:?}");
+    // Where nobody asks for less, it is a mistake.
+    assert_eq!(mistakes(text).len(), 3);
+    // It does not fall back to another file's server of that name, and a later file may say it anew.
+    let (good, bad) = ("[mcp.a]\ncommand = 'mine'\n", "[mcp.a]\ncommand = '${NOT_SET}'\n");
+    let both = Config::usable([file(good), file(bad)], &variable).unwrap();
+    assert_eq!((both.server_names().count(), both.left_out().len()), (0, 1));
+    let both = Config::usable([file(bad), file(good)], &variable).unwrap();
+    assert_eq!((both.server_names().count(), both.left_out().len()), (1, 0));
+    // A variable of anything else is needed.
+    let told = Config::usable([file("[limits]\nsteps = '${NOT_SET}'\n")], &variable).unwrap_err();
+    assert!(told.to_string().contains("limits.steps needs the variable"), "{told}");
+}
+
+#[test]
+fn a_server_of_another_client_that_lacks_a_variable_may_be_switched_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let servers = r#"{"mcpServers": {"a": {"command": "${NOT_SET}"}, "b": {"command": "b"}}}"#;
+    std::fs::write(folder.path().join("mcp.json"), servers).unwrap();
+    let path = folder.path().join("attache.toml");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        Config::usable([ConfigFile::read(&path).unwrap()], &variable).unwrap()
+    };
+    let config = read("[mcp]\nimport = ['mcp.json']\n");
+    assert_eq!((config.server_names().count(), config.left_out().len()), (1, 1));
+    let config = read("[mcp]\nimport = ['mcp.json']\n[mcp.a]\nenabled = false\n");
+    assert_eq!((config.server_names().count(), config.left_out().len()), (1, 0));
+}
+
+#[test]
+fn agents_that_cannot_be_are_told() {
+    let told = mistakes(
+        "[a2a.a]\n[a2a.b]\nurl = 'ftp://b.example'\n[a2a.c___d]\nurl = 'https://c.example'\n[a2a.e]\n\
+         url = 'https://e.example'\nbearer = 'canary-literal'\n",
+    );
+    // Secrets are looked for first, and are the only mistake of that kind.
+    assert!(told.len() == 1 && told[0].contains("a2a.e.bearer is a secret"), "{told:?}");
+    let told =
+        mistakes("[a2a.a]\n[a2a.b]\nurl = 'ftp://b.example'\n[a2a.c___d]\nurl = 'https://c.example'\n");
+    for (line, part) in told.iter().zip([
+        ":1: a2a.a has no `url`",
+        ":3: a2a.b.url must begin with https://",
+        ":4: a2a.c___d \"c___d\" is no name",
+    ]) {
+        assert!(line.contains(part), "{part}: {told:#?}");
+    }
+    assert_eq!(told.len(), 3);
+}
+
+#[test]
+fn servers_that_do_not_fit_together_are_told() {
+    let text = "\
+[mcp.a]
+[mcp.b]
+command = 'x'
+url = 'https://b.example'
+[mcp.c]
+command = 'npx -y server'
+[mcp.d]
+url = 'ftp://d.example'
+env = { A = 'b' }
+[mcp.'e f']
+command = 'x'
+[mcp.g]
+url = 'https://g.example'
+headers = { 'a b' = 'c' }
+[mcp.h]
+command = 'x'
+bearer = '${TOKEN}'
+[mcp]
+import = ['none.json']
+";
+    let told = mistakes(text);
+    for part in [
+        ":1: mcp.a has neither `command` nor `url`",
+        ":4: mcp.b.url stands beside `command`",
+        ":6: mcp.c.command \"npx -y server\" is no program; arguments are items of their own: command = [\"npx\", \"-y\"",
+        ":8: mcp.d.url must begin with https://",
+        ":9: mcp.d.env goes with `command`",
+        ":10: mcp.e f \"e f\" is no name",
+        ":14: mcp.g.headers.a b is no name of a header",
+        ":17: mcp.h.bearer goes with `url`",
+        ":19: mcp.import[0] names /project/none.json",
+    ] {
+        let part = part.replace("/project/", "");
+        assert!(told.iter().any(|line| line.contains(&part)), "{part}: {told:#?}");
+    }
+}
+
+// A78
+#[test]
+fn mistakes_in_profiles_capabilities_and_names_are_told_together() {
+    let text = "\
+[models]
+default = 'opnai/gpt'
+fine = 'work/large'
+
+[providers.work]
+like = 'openai-chat'
+base_url = 'https://llm.example/v1'
+
+[providers.typo]
+like = 'openai-chat'
+bse_url = 'https://llm.example/v1'
+
+[providers.word]
+like = 'openai-chat'
+system_role = 'sytem'
+
+[capabilities.openai-chat]
+context_windw = 3
+";
+    let config = config(text).unwrap();
+    let told = config.registry(Registry::bundled()).unwrap_err().to_string();
+    for part in [
+        "attache.toml:2: models.default = \"opnai/gpt\": ",
+        "attache.toml:11: providers.typo.bse_url is wrong: unknown field `bse_url`; did you mean `base_url`?",
+        "attache.toml:15: providers.word.system_role is wrong: unknown variant `sytem`",
+        "attache.toml:18: capabilities.openai-chat.context_windw is wrong",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(told.lines().count(), 4, "{told}");
+}
+
+#[test]
+fn a_limit_of_cost_needs_prices() {
+    assert!(mistakes("[limits]\ncost = 0.5\n")[0].contains("nothing says what models cost"));
+    assert!(config("[limits]\ncost = 0.5\n[prices]\ncurrency = 'USD'\nmodels = {}\n").is_ok());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told() {
+    let problems = ConfigFile::read("/nowhere/attache.toml").unwrap_err().to_string();
+    assert!(problems.starts_with("/nowhere/attache.toml: "), "{problems}");
+    // A path that never ends is no file.
+    assert!(ConfigFile::read("/dev/zero").unwrap_err().to_string().contains("no regular file"));
+    let endless =
+        "[mcp]\nimport = ['/dev/zero']\n[mcp.a]\ncommand = 'x'\nenv = { A = '${file:/dev/zero}' }\n";
+    let file = ConfigFile::parse("/project/attache.toml", endless).unwrap();
+    let told = Config::of([file], &variable).unwrap_err().to_string();
+    assert!(told.contains("no regular file"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_that_cannot_be_allowed_are_told() {
+    let text = "[tools]\ncommand = [\n  'ls <file>...',\n  'no-such-program-of-anybody',\n  'ls <path>',\n  '',\n]\n";
+    let told = mistakes(text);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[0].starts_with("attache.toml:4: tools.command[1]"), "{told:?}");
+    assert!(told[1].contains("<path> is none of <text>"), "{told:?}");
+}

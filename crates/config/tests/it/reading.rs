@@ -1,0 +1,154 @@
+use std::fs;
+
+use attache_agent::Verdict;
+use attache_config::{Config, ConfigFile, schema};
+use attache_core::Effect;
+use attache_models::Registry;
+
+use crate::{config, variable};
+
+#[test]
+fn variables_stand_for_texts_and_numbers() {
+    let config =
+        config("[limits]\nsteps = '${STEPS}'\n[models]\nfast = '${WHO:-offline}/extractive'\n").unwrap();
+    assert_eq!(config.max_steps(), Some(7));
+    let registry = config.registry(Registry::bundled()).unwrap();
+    assert_eq!(registry.model("fast").unwrap().id(), "offline/extractive");
+}
+
+#[test]
+fn a_later_file_counts_where_both_say_something() {
+    let file = |path: &str, text: &str| ConfigFile::parse(path, text).unwrap();
+    let user = file(
+        "/u/attache.toml",
+        "[models]\ndefault = 'a/one'\nfast = 'a/two'\n[limits]\nsteps = 5\n[approvals]\nallow = ['read']\n\
+         [mcp.files]\ncommand = 'one'\n[mcp.more]\ncommand = 'more'\n[stores]\nsessions = '~/s.db'\n",
+    );
+    let project = file(
+        "/p/attache.toml",
+        "[models]\ndefault = 'b/one'\n[approvals]\ndeny = ['write']\n[mcp.files]\ncommand = './two'\n",
+    );
+    let config = Config::of([user, project], &variable).unwrap();
+    assert_eq!(config.model_names()["default"], "b/one");
+    assert_eq!(config.model_names()["fast"], "a/two");
+    assert_eq!(config.max_steps(), Some(5));
+    assert_eq!(config.sessions_file(), Some("/home/ann/s.db".into()));
+    let servers: Vec<(&str, String)> =
+        config.server_names().map(|(name, _, shown)| (name, shown.replace("/./", "/"))).collect();
+    assert_eq!(servers, [("files", "/p/two".to_owned()), ("more", "more".to_owned())]);
+    let approvals = config.approvals();
+    assert_eq!(approvals.verdict("read", Effect::SideEffect), Verdict::Run);
+    assert!(matches!(approvals.verdict("write", Effect::Read), Verdict::Deny(_)));
+}
+
+#[test]
+fn approvals_ask_about_effects_unless_told_otherwise() {
+    let plain = config("").unwrap().approvals();
+    assert_eq!(plain.verdict("x", Effect::Read), Verdict::Run);
+    for effect in [Effect::SideEffect, Effect::Idempotent] {
+        assert!(matches!(plain.verdict("x", effect), Verdict::Ask(_)));
+    }
+    let lists = "[approvals]\ndefault = 'always'\nallow = ['a*']\nask = ['ab']\ndeny = ['abc']\n";
+    let lists = config(lists).unwrap().approvals();
+    assert!(matches!(lists.verdict("x", Effect::Read), Verdict::Ask(_)));
+    assert_eq!(lists.verdict("a", Effect::SideEffect), Verdict::Run);
+    assert!(matches!(lists.verdict("ab", Effect::Read), Verdict::Ask(_)));
+    assert!(matches!(lists.verdict("abc", Effect::Read), Verdict::Deny(_)));
+    // A person names the tool that they saw.
+    let seen = config("[approvals]\ndeny = ['leases_all_9']\n").unwrap().approvals();
+    assert!(matches!(seen.verdict("leases/all 9", Effect::Read), Verdict::Deny(_)));
+    let never = config("[approvals]\ndefault = 'never'\n").unwrap().approvals();
+    assert_eq!(never.verdict("x", Effect::SideEffect), Verdict::Run);
+}
+
+#[test]
+fn servers_of_other_clients_are_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("claude.json"),
+        r#"{"mcpServers": {
+            "files": {"command": "npx", "args": ["-y", "server", "${STEPS}"], "env": {"API_KEY": "canary-literal"}},
+            "off": {"command": "x", "disabled": true},
+            "old": {"type": "sse", "url": "https://old.example/sse"},
+            "web": {"type": "http", "url": "https://web.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"},
+                    "alwaysAllow": ["a"]}
+        }}"#,
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("editor.json"),
+        r#"{"inputs": [], "servers": {"editor": {"command": "e", "cwd": "/tmp", "env": {"A": "${env:TOKEN}"}},
+            "files": {"command": "other"}}}"#,
+    )
+    .unwrap();
+    let path = folder.path().join("attache.toml");
+    fs::write(&path, "[mcp]\nimport = ['claude.json', 'editor.json']\n[mcp.web]\nenabled = false\n").unwrap();
+    let config = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap();
+    let names: Vec<(&str, String)> = config.server_names().map(|(name, _, shown)| (name, shown)).collect();
+    assert_eq!(names, [("editor", "e".to_owned()), ("files", "other".to_owned())]);
+    assert!(config.notes()[0].to_string().contains("old transport"), "{:?}", config.notes());
+    assert!(!format!("{:?}", config.mcp_servers()).contains("canary"));
+
+    fs::write(
+        folder.path().join("claude.json"),
+        "{\"mcpServers\": {\"a\":\n {\"command\": \"${input:key}\"}}}",
+    )
+    .unwrap();
+    fs::write(folder.path().join("editor.json"), "{\n\n,}").unwrap();
+    let told = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap_err().to_string();
+    assert!(told.contains("claude.json:1: mcpServers.a holds ${input:key}"), "{told}");
+    assert!(told.contains("editor.json:3: is no JSON"), "{told}");
+}
+
+#[test]
+fn a2a_agents_are_tools_by_their_names() {
+    let text = "[a2a.leases]\nurl = 'https://leases.example'\nbearer = '${TOKEN}'\nonly = ['find']\n\
+                questions = 'model'\ncall_seconds = 5\n[a2a.off]\nenabled = false\nurl = 'https://off.example'\n";
+    let agents = config(text).unwrap().a2a_agents();
+    assert_eq!(agents.iter().map(|agent| agent.alias()).collect::<Vec<_>>(), ["leases"]);
+    assert!(!format!("{agents:?}").contains("canary"));
+}
+
+#[test]
+fn services_are_declared_or_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r#"{"openapi": "3.1.0", "servers": [{"url": "https://api.example.com"}], "paths": {"/orders": {"get":
+        {"operationId": "list", "summary": "Lists orders."}}}}"#;
+    fs::write(folder.path().join("orders.json"), document).unwrap();
+    let path = folder.path().join("attache.toml");
+    let text = "[http.orders]\nopenapi = 'orders.json'\nheaders = { X-Api-Key = '${TOKEN}' }\n[http.weather]\n\
+                base_url = 'https://weather.example'\n[[http.weather.endpoints]]\nname = 'weather.now'\n\
+                path = '/now/{city}'\ndescription = 'The weather.'\narguments.city = { type = 'string' }\n";
+    fs::write(&path, text).unwrap();
+    let config = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap();
+    let services = config.http_tools().unwrap();
+    assert_eq!(services.iter().map(|service| service.endpoints().len()).collect::<Vec<_>>(), [1, 1]);
+    fs::write(folder.path().join("orders.json"), "{").unwrap();
+    let told = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap_err().to_string();
+    assert!(told.contains("attache.toml:1: http.orders cannot be made"), "{told}");
+}
+
+#[test]
+fn the_schema_of_the_docs_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/attache.schema.json");
+    let written = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    if std::env::var_os("WRITE").is_some() {
+        fs::write(path, &written).unwrap();
+    }
+    let known = fs::read_to_string(path).unwrap_or_default();
+    assert!(known == written, "`attache config schema > docs/attache.schema.json` writes it anew");
+}
+
+#[test]
+fn tools_of_this_machine_are_off_unless_asked_for() {
+    let names = |text: &str| {
+        let tools = config(text).unwrap().local_tools().unwrap();
+        tools.iter().map(|tool| tool.spec().definition.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(names("").is_empty());
+    let on = names("[tools]\nfetch = true\ncalculator = true\ntime = true\n");
+    assert!(on.len() >= 3 && on.contains(&"calculate".to_owned()), "{on:?}");
+    let files = config("[tools]\nfiles = ['docs', '~/notes']\nwrite = true\n").unwrap();
+    assert_eq!(files.tool_folders(), ["/project/docs", "/home/ann/notes"].map(std::path::PathBuf::from));
+    assert!(files.writes_files());
+}

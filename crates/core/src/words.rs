@@ -1,0 +1,132 @@
+//! The words of texts, for search.
+
+/// The most words of a query that are looked for.
+const MAX_WORDS: usize = 64;
+/// The most characters of a word that count.
+const MAX_CHARS: usize = 60;
+
+/// The words of a text in small letters, each once, sorted. Scripts without blanks between words yield pairs of
+/// characters, and a longer word its first 60.
+///
+/// ```
+/// assert_eq!(attache_core::words("Ann's invoices, invoices"), ["ann", "invoices", "s"]);
+/// assert_eq!(attache_core::words("租赁合同"), ["合同", "租赁", "赁合"]);
+/// ```
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        if word.chars().any(is_unspaced) {
+            let mut chars = word.chars();
+            let mut last = chars.next();
+            let before = words.len();
+            for next in chars {
+                words.extend(last.map(|last| String::from_iter([last, next])));
+                last = Some(next);
+            }
+            if words.len() == before {
+                words.push(word.to_owned());
+            }
+        } else {
+            words.push(word.to_lowercase().chars().take(MAX_CHARS).collect());
+        }
+    }
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// True for a character of a script that writes words without blanks.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
+}
+
+/// The words that a search looks for: those of a query, of more than 64 the longest ones.
+///
+/// It ranks in the same way wherever texts are kept, so that a store answers as another one does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordQuery(Vec<String>);
+
+impl WordQuery {
+    /// The words of a query. All that is no word in it means nothing.
+    pub fn new(query: &str) -> Self {
+        let mut words = words(query);
+        if words.len() > MAX_WORDS {
+            words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+            words.truncate(MAX_WORDS);
+        }
+        Self(words)
+    }
+
+    /// The words, 64 at most.
+    pub fn words(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The words of the query of which a text holds a form, as bits in their order. The text is given as its
+    /// [`words`].
+    ///
+    /// Two words are forms of one if they are equal, or if one of four characters at least goes on in the other with
+    /// three at most.
+    pub fn held<'a>(&self, text: impl IntoIterator<Item = &'a str>) -> u64 {
+        let mut held = 0;
+        for known in text {
+            for (at, _) in self.0.iter().enumerate().filter(|(_, word)| are_alike(known, word)) {
+                held |= 1 << at;
+            }
+        }
+        held
+    }
+
+    /// The places of the texts that match best, by what each of them [holds](Self::held), the best first. A word that
+    /// many of them hold says little; of two that match alike the first stands first. One that holds none is left out.
+    pub fn best(&self, held: &[u64], limit: usize) -> Vec<usize> {
+        let bits = || (0..self.0.len()).map(|at| 1_u64 << at);
+        let holding = |bit: u64| held.iter().filter(|held| *held & bit > 0).count().max(1);
+        let weights: Vec<(u64, usize)> = bits().map(|bit| (bit, 1_000 / holding(bit) + 1)).collect();
+        let score = |held: u64| -> usize {
+            weights.iter().filter(|(bit, _)| held & bit > 0).map(|(_, weight)| weight).sum()
+        };
+        let mut found: Vec<(usize, usize)> = held.iter().map(|held| score(*held)).enumerate().collect();
+        found.retain(|(_, score)| *score > 0);
+        found.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+        found.into_iter().take(limit).map(|(at, _)| at).collect()
+    }
+}
+
+/// True if two words are forms of one: equal, or one begins with the other but for a short ending.
+fn are_alike(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    long.strip_prefix(short).is_some_and(|ending| {
+        ending.is_empty() || (short.chars().count() >= 4 && ending.chars().count() <= 3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_scripts_with_and_without_blanks() {
+        assert_eq!(words("Crème BRÛLÉE"), ["brûlée", "crème"]);
+        assert_eq!(words("合 x合"), ["x合", "合"]);
+        assert_eq!(words(&"X".repeat(1_000_000)), ["x".repeat(60)]);
+        assert!(words(" \0\"*-").is_empty());
+    }
+
+    #[test]
+    fn forms_of_a_word_are_alike() {
+        assert!(are_alike("invoice", "invoices") && are_alike("invoices", "invoice"));
+        assert!(!are_alike("in", "invoice") && !are_alike("ann", "anna") && !are_alike("form", "formally"));
+    }
+
+    #[test]
+    fn a_rare_word_counts_for_more_and_the_first_of_equals_comes_first() {
+        let query = WordQuery::new("red house");
+        let held = ["red red", "a house", "red", "red house", "blue"].map(|text| {
+            let words = words(text);
+            query.held(words.iter().map(String::as_str))
+        });
+        assert_eq!(query.best(&held, 9), [3, 1, 0, 2]);
+        assert_eq!(query.best(&held, 1), [3]);
+    }
+}

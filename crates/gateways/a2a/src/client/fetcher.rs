@@ -1,0 +1,98 @@
+//! Reads the files that agents name by their addresses.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::{BoxFuture, ErrorKind, FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_transport::{RequestParts, named_file, said_media_type};
+use http::header::{ACCEPT, ACCEPT_ENCODING};
+use tokio::time::Instant;
+
+use super::agent::A2aAgent;
+use super::failure::Failure;
+use super::send::{Way, body};
+use crate::origin::has_user;
+
+/// The time that a file may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Fetches the files that agents name by their addresses, where the model is to see them.
+///
+/// An agent's own files, those at the origin of its address, are asked for with what the agent was given: its token goes
+/// nowhere else. All others are for the other fetcher, which has guards and no credentials.
+///
+/// ```
+/// use attache_a2a::{A2aAgent, A2aFetcher};
+/// let leases = A2aAgent::at("leases", "https://leases.example");
+/// let fetcher = A2aFetcher::new([leases.clone()]).or(attache_transport::GuardedFetcher::new());
+/// # let _ = fetcher;
+/// ```
+#[derive(Clone)]
+pub struct A2aFetcher {
+    agents: Vec<A2aAgent>,
+    others: Option<Arc<dyn Fetcher>>,
+}
+
+impl A2aFetcher {
+    /// A fetcher for the files of these agents, of as many bytes as their messages may have.
+    pub fn new(agents: impl IntoIterator<Item = A2aAgent>) -> Self {
+        Self { agents: agents.into_iter().collect(), others: None }
+    }
+
+    /// Fetches all other addresses.
+    #[must_use]
+    pub fn or(mut self, others: impl Fetcher + 'static) -> Self {
+        self.others = Some(Arc::new(others));
+        self
+    }
+
+    async fn read(agent: &A2aAgent, url: &str) -> Result<Fetched, FetchError> {
+        let config = agent.config();
+        let way = Way::new(config);
+        let end = Instant::now() + LIMIT;
+        let parts =
+            RequestParts::get(url).with_header(ACCEPT, "*/*").with_header(ACCEPT_ENCODING, "identity");
+        let reply = way.send(config, parts, end).await.map_err(|failure| failed(&failure))?;
+        let (said, name) = (said_media_type(reply.headers()), named_file(reply.headers()));
+        let bytes = body(config, reply, end).await.map_err(|failure| failed(&failure))?;
+        Ok(Fetched::new(bytes).with_media_type(said).with_file_name(name))
+    }
+}
+
+impl Fetcher for A2aFetcher {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        Box::pin(async move {
+            let own = self.agents.iter().find(|agent| !has_user(url) && Way::is_own(agent.config(), url));
+            match (own, &self.others) {
+                (Some(agent), _) => Self::read(agent, url).await,
+                (None, Some(others)) => others.fetch(url).await,
+                (None, None) => Err(FetchError::new(FetchErrorKind::Refused, "its address is not fetched")),
+            }
+        })
+    }
+}
+
+fn failed(failure: &Failure) -> FetchError {
+    let (kind, text) = match failure {
+        Failure::Late => (FetchErrorKind::Timeout, "its agent takes too long"),
+        Failure::Unreached(error) if error.kind() == ErrorKind::Timeout => {
+            (FetchErrorKind::Timeout, "its agent takes too long")
+        }
+        Failure::TooLarge => (FetchErrorKind::TooLarge, "it has more bytes than are fetched"),
+        Failure::Unreached(_) | Failure::Cut(_) => {
+            (FetchErrorKind::Unavailable, "its agent is not available")
+        }
+        Failure::Malformed(_) => (FetchErrorKind::Malformed, "its agent's answer is none that is known"),
+        Failure::Refused { .. } | Failure::Status { .. } | Failure::Forbidden(_) => {
+            (FetchErrorKind::NotFound, "its agent does not give it")
+        }
+    };
+    FetchError::new(kind, text)
+}
+
+impl fmt::Debug for A2aFetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("A2aFetcher").field("agents", &self.agents).finish_non_exhaustive()
+    }
+}

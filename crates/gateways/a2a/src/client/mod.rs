@@ -1,0 +1,18 @@
+//! Agents of others as tools.
+
+pub(crate) mod agent;
+pub(crate) mod answer;
+pub(crate) mod asking;
+pub(crate) mod failure;
+pub(crate) mod fetcher;
+pub(crate) mod follow;
+pub(crate) mod gather;
+pub(crate) mod handle;
+pub(crate) mod link;
+pub(crate) mod listing;
+pub(crate) mod output;
+pub(crate) mod reading;
+pub(crate) mod request;
+pub(crate) mod send;
+pub(crate) mod stream;
+pub(crate) mod update;

@@ -1,0 +1,364 @@
+//! Agents of ours for those of others: a router that speaks the protocol.
+
+mod error;
+mod profile;
+mod serve;
+mod shape;
+mod tasks;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_agent::Sessions;
+use attache_core::DocumentStore;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::routing::{get, post};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use ring::digest::{SHA256, digest};
+use serde_json::{Map, Value, json};
+
+use self::error::Refusal;
+use self::serve::{Framing, answered, sending};
+use self::shape::Shape;
+use self::tasks::Tasks;
+use crate::wire::{A2aVersion, Json, Node};
+
+pub use self::profile::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
+
+/// The largest request that is read.
+const LARGEST: usize = 48 << 20;
+
+type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+
+/// An agent of ours that others speak to over A2A: version 1.0 as JSON-RPC and HTTP+JSON, and 0.3 as JSON-RPC.
+///
+/// A task is a run of a session, and its `contextId` is the session: all of it is kept where sessions are kept, and outlives
+/// this process. A task that was worked on when its process died goes on when somebody next asks for it. The tasks of one
+/// principal are not there for another.
+///
+/// ```
+/// use std::sync::Arc;
+/// use attache_a2a::{A2aProfile, A2aServer};
+/// use attache_agent::{Agent, MemorySessions, Sessions};
+/// # use attache_testkit::ScriptedModel;
+/// # let model = ScriptedModel::new([]);
+/// let agent = Agent::builder(model).build()?;
+/// let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+/// let profile = A2aProfile::new("Leases", "Knows all leases.", "https://leases.example");
+/// let router = A2aServer::new(profile, sessions)
+///     // Whoever the caller is: here by a header that a proxy sets. `None` is refused.
+///     .principal(|request| Some(request.headers.get("x-user")?.to_str().ok()?.to_owned()))
+///     .router();
+/// # let _: axum::Router = router;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct A2aServer {
+    profile: A2aProfile,
+    tasks: Tasks,
+    principals: Option<Principals>,
+    signer: Option<A2aSigner>,
+}
+
+impl A2aServer {
+    /// An agent, with the sessions in which its tasks are kept. Until [`principal`](Self::principal) says who callers are,
+    /// all of them are refused.
+    pub fn new(profile: A2aProfile, sessions: Sessions) -> Self {
+        Self { profile, tasks: Tasks::new(sessions), principals: None, signer: None }
+    }
+
+    /// Says who a caller is, by the head of its request; `None` refuses it. Facts that were checked before, such as a token, may
+    /// stand in the request's extensions.
+    pub fn principal(mut self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.principals = Some(Arc::new(principal));
+        self
+    }
+
+    /// Takes every caller for the same principal: for agents that are open to all who reach them.
+    pub fn open_to_all(self, principal: impl Into<String>) -> Self {
+        let principal = principal.into();
+        self.principal(move |_| Some(principal.clone()))
+    }
+
+    /// Reads documents of answers from there: the agent's [store](attache_agent::AgentBuilder::store). Without it those
+    /// whose bytes are not in memory are notes.
+    pub fn store(mut self, store: Arc<dyn DocumentStore>) -> Self {
+        self.tasks.store = Some(store);
+        self
+    }
+
+    /// Says whether the documents that tools returned, and those that the model made, are a part of the answer, as they
+    /// are by default.
+    pub fn with_documents(mut self, given: bool) -> Self {
+        self.tasks.gives_documents = given;
+        self
+    }
+
+    /// Lets callers approve the calls of their own tasks. By default somebody here [decides](attache_agent::decide).
+    pub fn caller_approves(mut self, approves: bool) -> Self {
+        self.tasks.caller_approves = approves;
+        self
+    }
+
+    /// Signs the card.
+    pub fn signer(mut self, signer: A2aSigner) -> Self {
+        self.signer = Some(signer);
+        self
+    }
+
+    /// The router, to be served at the address that the profile names, or nested there. Runs go on while it lives.
+    pub fn router(self) -> Router {
+        let card = self.profile.card(self.signer.as_ref()).to_string();
+        let tag: String =
+            digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let served = Served {
+            card,
+            tag: format!("\"{tag}\""),
+            tasks: Arc::new(self.tasks),
+            principals: self.principals,
+        };
+        Router::new()
+            .route("/.well-known/agent-card.json", get(card_of))
+            .route("/", post(rpc))
+            .fallback(rest)
+            .with_state(Arc::new(served))
+    }
+}
+
+impl fmt::Debug for A2aServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("A2aServer").field("profile", &self.profile).finish_non_exhaustive()
+    }
+}
+
+struct Served {
+    card: String,
+    tag: String,
+    tasks: Arc<Tasks>,
+    principals: Option<Principals>,
+}
+
+async fn card_of(State(served): State<Arc<Served>>, headers: HeaderMap) -> Response<Body> {
+    let is_known =
+        headers.get(http::header::IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == served.tag.as_bytes());
+    let mut response = Response::new(if is_known { Body::empty() } else { Body::from(served.card.clone()) });
+    if is_known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    if let Ok(tag) = HeaderValue::try_from(&served.tag) {
+        headers.insert(http::header::ETAG, tag);
+    }
+    response
+}
+
+/// The caller and the body of a request.
+async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u8>), Response<Body>> {
+    let (head, body) = request.into_parts();
+    let principal = served.principals.as_ref().and_then(|principal| principal(&head));
+    let Some(principal) = principal else {
+        let error = json!({"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "the caller is not known"}});
+        let mut response = answered(StatusCode::UNAUTHORIZED, &error);
+        response.headers_mut().insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return Err(response);
+    };
+    match to_bytes(body, LARGEST).await {
+        Ok(body) => Ok((principal, head, body.to_vec())),
+        Err(_) => Err(answered(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &json!({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": "the request is too large"}}),
+        )),
+    }
+}
+
+/// The version that a client asks for; none is 0.3, or whatever the method is of. (A2A 1.0 section 3.6.2)
+fn check_version(headers: &HeaderMap, query: Option<&str>) -> Result<(), Refusal> {
+    let said = headers.get("a2a-version").and_then(|version| version.to_str().ok()).map(str::trim);
+    let in_query = || query?.split('&').find_map(|pair| pair.strip_prefix("A2A-Version="));
+    match said.or_else(in_query).unwrap_or_default() {
+        "" | "0.3" | "0.3.0" | "1.0" | "1.0.0" => Ok(()),
+        _ => Err(Refusal::Version),
+    }
+}
+
+/// The operations, with their names in both versions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Send,
+    Stream,
+    Get,
+    List,
+    Cancel,
+    Subscribe,
+    Push,
+    ExtendedCard,
+}
+
+fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
+    use A2aVersion::{V0_3, V1};
+    Some(match method {
+        "message/send" => (Operation::Send, V0_3),
+        "message/stream" => (Operation::Stream, V0_3),
+        "tasks/get" => (Operation::Get, V0_3),
+        "tasks/cancel" => (Operation::Cancel, V0_3),
+        "tasks/resubscribe" => (Operation::Subscribe, V0_3),
+        "agent/getAuthenticatedExtendedCard" => (Operation::ExtendedCard, V0_3),
+        method if method.starts_with("tasks/pushNotificationConfig/") => (Operation::Push, V0_3),
+        "SendMessage" => (Operation::Send, V1),
+        "SendStreamingMessage" => (Operation::Stream, V1),
+        "GetTask" => (Operation::Get, V1),
+        "ListTasks" => (Operation::List, V1),
+        "CancelTask" => (Operation::Cancel, V1),
+        "SubscribeToTask" => (Operation::Subscribe, V1),
+        "GetExtendedAgentCard" => (Operation::ExtendedCard, V1),
+        "CreateTaskPushNotificationConfig"
+        | "GetTaskPushNotificationConfig"
+        | "ListTaskPushNotificationConfigs"
+        | "DeleteTaskPushNotificationConfig" => (Operation::Push, V1),
+        _ => return None,
+    })
+}
+
+async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
+    let (principal, head, body) = match read(&served, request).await {
+        Ok(read) => read,
+        Err(response) => return response,
+    };
+    let text = String::from_utf8_lossy(&body);
+    let parsed = Json::read(&text);
+    let root = parsed.as_ref().map(Json::root);
+    let member = |name: &str| {
+        let value = root.and_then(Node::object)?.get(name)?;
+        serde_json::from_str::<Value>(value.raw()).ok()
+    };
+    let id = member("id").filter(|id| id.is_string() || id.is_number());
+    let failed = |refusal: Refusal| {
+        let id = id.clone().unwrap_or_default();
+        answered(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "error": refusal.rpc()}))
+    };
+    if root.is_none() {
+        return failed(Refusal::Parse);
+    }
+    let method = member("method").and_then(|method| method.as_str().map(str::to_owned));
+    let is_valid = member("jsonrpc") == Some(json!("2.0"))
+        && (id.is_some() || member("id").is_none_or(|id| id.is_null()));
+    let Some(method) = method.filter(|_| is_valid) else { return failed(Refusal::InvalidRequest) };
+    if let Err(refusal) = check_version(&head.headers, head.uri.query()) {
+        return failed(refusal);
+    }
+    let Some((operation, version)) = operation(&method) else { return failed(Refusal::UnknownMethod) };
+    let params = member("params").unwrap_or_else(|| json!({}));
+    if !params.is_object() {
+        return failed(Refusal::InvalidParams("`params` must be an object"));
+    }
+    let framing = Framing(Some(id.clone().unwrap_or_default()));
+    match done(&served, principal, operation, &params, Shape(version), framing).await {
+        Ok(Done::Value(result)) => {
+            let id = id.clone().unwrap_or_default();
+            answered(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
+        }
+        Ok(Done::Stream(response)) => response,
+        Err(refusal) => failed(refusal),
+    }
+}
+
+enum Done {
+    Value(Value),
+    Stream(Response<Body>),
+}
+
+async fn done(
+    served: &Served,
+    principal: String,
+    operation: Operation,
+    params: &Value,
+    shape: Shape,
+    framing: Framing,
+) -> Result<Done, Refusal> {
+    let tasks = &served.tasks;
+    Ok(match operation {
+        Operation::Send => {
+            Done::Value(Box::pin(serve::send(tasks, &principal, sending(params, shape.0)?, shape)).await?)
+        }
+        Operation::Get => Done::Value(serve::get(tasks, &principal, params, shape).await?),
+        Operation::List => Done::Value(serve::list(tasks, &principal, params).await?),
+        Operation::Cancel => Done::Value(Box::pin(serve::cancel(tasks, &principal, params, shape)).await?),
+        Operation::Stream => {
+            let sending = sending(params, shape.0)?;
+            Done::Stream(
+                Box::pin(serve::send_stream(Arc::clone(tasks), principal, sending, shape, framing)).await?,
+            )
+        }
+        Operation::Subscribe => Done::Stream(
+            Box::pin(serve::subscribe(Arc::clone(tasks), principal, params, shape, framing)).await?,
+        ),
+        Operation::Push => return Err(Refusal::NoPush),
+        Operation::ExtendedCard => return Err(Refusal::NoExtendedCard),
+    })
+}
+
+/// The operation that an address stands for, with the task that it names.
+fn addressed(method: &Method, path: &str) -> Option<(Operation, Option<String>)> {
+    let steps: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let read = |step: &str| String::from_utf8(attache_transport::percent_decoded(step)).ok();
+    Some(match (method.as_str(), steps.as_slice()) {
+        ("POST", ["message:send"]) => (Operation::Send, None),
+        ("POST", ["message:stream"]) => (Operation::Stream, None),
+        ("GET", ["tasks"]) => (Operation::List, None),
+        ("GET", ["extendedAgentCard"]) => (Operation::ExtendedCard, None),
+        (_, ["tasks", task, "pushNotificationConfigs", ..]) => (Operation::Push, read(task)),
+        ("GET" | "POST", ["tasks", task]) => match (method.as_str(), task.rsplit_once(':')) {
+            ("POST", Some((task, "cancel"))) => (Operation::Cancel, read(task)),
+            (_, Some((task, "subscribe"))) => (Operation::Subscribe, read(task)),
+            ("GET", None) => (Operation::Get, read(task)),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
+    let found = addressed(request.method(), request.uri().path());
+    let Some((operation, task)) = found else {
+        return answered(
+            StatusCode::NOT_FOUND,
+            &json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "there is nothing here"}}),
+        );
+    };
+    let (principal, head, body) = match read(&served, request).await {
+        Ok(read) => read,
+        Err(response) => return response,
+    };
+    let failed = |refusal: Refusal| {
+        let (status, error) = refusal.rest();
+        answered(status, &error)
+    };
+    if let Err(refusal) = check_version(&head.headers, head.uri.query()) {
+        return failed(refusal);
+    }
+    let mut params = match (body.is_empty(), serde_json::from_slice::<Value>(&body)) {
+        (true, _) => Map::new(),
+        (false, Ok(Value::Object(params))) => params,
+        (false, _) => return failed(Refusal::Parse),
+    };
+    for pair in head.uri.query().unwrap_or_default().split('&') {
+        let Some((name, value)) = pair.split_once('=') else { continue };
+        let value = attache_transport::percent_decoded(&value.replace('+', " "));
+        params.insert(name.to_owned(), String::from_utf8_lossy(&value).into_owned().into());
+    }
+    if let Some(task) = task {
+        params.insert("id".to_owned(), task.into());
+    }
+    let params = Value::Object(params);
+    match done(&served, principal, operation, &params, Shape(A2aVersion::V1), Framing(None)).await {
+        Ok(Done::Value(result)) => answered(StatusCode::OK, &result),
+        Ok(Done::Stream(response)) => response,
+        Err(refusal) => failed(refusal),
+    }
+}

@@ -1,0 +1,255 @@
+//! The operations of the protocol, whichever way they are asked for.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::calendar::rfc3339;
+use axum::body::{Body, Bytes};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::error::Refusal;
+use super::shape::Shape;
+use super::tasks::Tasks;
+use crate::wire::{A2aState, A2aVersion, Message, bare_message};
+
+/// The time that an answer waits for a task that is waited for; the task goes on beyond it.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// The time between two signs of life on a stream, and between two looks at a task that another process drives.
+const ALIVE: Duration = Duration::from_secs(15);
+const LOOK: Duration = Duration::from_millis(500);
+/// The most tasks on a page of a list, and how many there are where nothing is said.
+const LARGEST_PAGE: u64 = 100;
+const PAGE: u64 = 50;
+
+/// A message to the agent, with what is asked of the answer.
+pub(crate) struct Sending {
+    message: Message,
+    history: Option<usize>,
+    waits: bool,
+}
+
+/// Reads a whole number that is not negative; protocol buffers may write it as a text.
+fn count(value: Option<&Value>, what: &'static str) -> Result<Option<u64>, Refusal> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => text.parse().map(Some).map_err(|_| Refusal::InvalidParams(what)),
+        Some(value) => value.as_u64().map(Some).ok_or(Refusal::InvalidParams(what)),
+    }
+}
+
+fn history(params: &Value) -> Result<Option<usize>, Refusal> {
+    let count = count(params.get("historyLength"), "`historyLength` must be a whole number from 0")?;
+    Ok(count.map(|count| usize::try_from(count).unwrap_or(usize::MAX)))
+}
+
+/// The id of a task in parameters.
+pub(crate) fn id(params: &Value) -> Result<&str, Refusal> {
+    let id = params.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+    id.ok_or(Refusal::InvalidParams("`id` must be that of a task"))
+}
+
+/// Reads the parameters of a message.
+pub(crate) fn sending(params: &Value, version: A2aVersion) -> Result<Sending, Refusal> {
+    let message = params.get("message").filter(|message| message.is_object());
+    let message = message.ok_or(Refusal::InvalidParams("`message` is missing"))?;
+    let has = |name: &str| message.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    if !has("messageId") {
+        return Err(Refusal::InvalidParams("`messageId` is missing"));
+    }
+    let user = if version == A2aVersion::V0_3 { "user" } else { "ROLE_USER" };
+    if message.get("role").and_then(Value::as_str) != Some(user) {
+        return Err(Refusal::InvalidParams("`role` must be that of a user"));
+    }
+    if message.get("parts").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+        return Err(Refusal::InvalidParams("`parts` must be a list that is not empty"));
+    }
+    let configuration = params.get("configuration").unwrap_or(&Value::Null);
+    let flag = |name: &str| configuration.get(name).and_then(Value::as_bool);
+    let waits = match version {
+        // Clients of 0.3 wait unless they say otherwise, as those of 1.0 do.
+        A2aVersion::V0_3 => flag("blocking") != Some(false),
+        A2aVersion::V1 => flag("returnImmediately") != Some(true),
+    };
+    let pushes = ["pushNotificationConfig", "taskPushNotificationConfig"];
+    if pushes.iter().any(|name| configuration.get(name).is_some_and(|config| !config.is_null())) {
+        return Err(Refusal::NoPush);
+    }
+    let read =
+        bare_message(&message.to_string()).ok_or(Refusal::InvalidParams("`message` cannot be read"))?;
+    Ok(Sending { message: read, history: history(configuration)?, waits })
+}
+
+/// A message, and the task that comes of it.
+pub(crate) async fn send(
+    tasks: &Arc<Tasks>,
+    principal: &str,
+    sending: Sending,
+    shape: Shape,
+) -> Result<Value, Refusal> {
+    let place = tasks.send(principal, sending.message).await?;
+    if sending.waits {
+        let _ = tokio::time::timeout(LONGEST_WAIT, tasks.stopped(&place)).await;
+    }
+    let (_, view) = tasks.view(principal, &place.id).await?;
+    Ok(shape.wrapped(shape.task(&view, sending.history, true)))
+}
+
+pub(crate) async fn get(
+    tasks: &Arc<Tasks>,
+    principal: &str,
+    params: &Value,
+    shape: Shape,
+) -> Result<Value, Refusal> {
+    let history = history(params)?;
+    let (_, view) = tasks.view(principal, id(params)?).await?;
+    Ok(shape.task(&view, history, true))
+}
+
+pub(crate) async fn cancel(
+    tasks: &Arc<Tasks>,
+    principal: &str,
+    params: &Value,
+    shape: Shape,
+) -> Result<Value, Refusal> {
+    let view = tasks.cancel(principal, id(params)?).await?;
+    Ok(shape.task(&view, None, true))
+}
+
+/// The tasks of the caller, a page of them. (A2A 1.0 section 3.1.4)
+pub(crate) async fn list(tasks: &Arc<Tasks>, principal: &str, params: &Value) -> Result<Value, Refusal> {
+    let shape = Shape(A2aVersion::V1);
+    let text = |name: &str| params.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let size =
+        count(params.get("pageSize"), "`pageSize` must be a whole number from 1 to 100")?.unwrap_or(PAGE);
+    if !(1..=LARGEST_PAGE).contains(&size) {
+        return Err(Refusal::InvalidParams("`pageSize` must be a whole number from 1 to 100"));
+    }
+    let state = match text("status") {
+        None | Some("TASK_STATE_UNSPECIFIED") => None,
+        Some(status) => match A2aState::parse(status) {
+            A2aState::Unknown => return Err(Refusal::InvalidParams("`status` is none that is known")),
+            state => Some(state),
+        },
+    };
+    let no_token = Refusal::InvalidParams("`pageToken` is none of this list");
+    let skipped: usize = text("pageToken").map_or(Ok(0), |token| token.parse().map_err(|_| no_token))?;
+    // Fewer words than that say nothing of a list.
+    let history = history(params)?.or(Some(0));
+    let with_artifacts = match params.get("includeArtifacts") {
+        Some(Value::String(text)) => text == "true",
+        value => value.and_then(Value::as_bool) == Some(true),
+    };
+    let after = match text("statusTimestampAfter") {
+        None => None,
+        Some(after) => {
+            Some(rfc3339(after).ok_or(Refusal::InvalidParams("`statusTimestampAfter` is no time"))?)
+        }
+    };
+    // Whole seconds, as the parts of one are not read.
+    let is_after =
+        |at: u64| after.is_none_or(|after| i64::try_from(at / 1_000).is_ok_and(|seconds| seconds >= after));
+    let mut listed = tasks.list(principal, text("contextId")).await?;
+    listed.retain(|task| state.is_none_or(|state| task.state == state) && is_after(task.at));
+    let total = listed.len();
+    let page = listed.get(skipped..).ok_or(no_token)?;
+    let page = page.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(page);
+    let views = tasks.page(principal, page, with_artifacts || history != Some(0)).await?;
+    let shown: Vec<Value> = views.iter().map(|view| shape.task(view, history, with_artifacts)).collect();
+    let next = skipped.saturating_add(page.len());
+    let token = if next < total { next.to_string() } else { String::new() };
+    Ok(json!({"tasks": shown, "nextPageToken": token, "pageSize": shown.len(), "totalSize": total}))
+}
+
+/// A stream of events as they are written: inside of an answer to a request, or bare.
+#[derive(Clone, Debug)]
+pub(crate) struct Framing(pub(crate) Option<Value>);
+
+impl Framing {
+    fn event(&self, value: Value) -> Bytes {
+        let value = match &self.0 {
+            Some(id) => json!({"jsonrpc": "2.0", "id": id, "result": value}),
+            None => value,
+        };
+        format!("data: {value}\n\n").into()
+    }
+}
+
+/// The events of a task, from what it is now to its end, or to its question.
+pub(crate) async fn stream(
+    tasks: Arc<Tasks>,
+    principal: String,
+    task: &str,
+    shape: Shape,
+    framing: Framing,
+) -> Result<Response<Body>, Refusal> {
+    let (place, first) = tasks.view(&principal, task).await?;
+    let events = async_stream::stream! {
+        yield Ok::<_, Infallible>(framing.event(shape.wrapped(shape.task(&first, None, true))));
+        if first.state.is_final() || first.state.is_waiting() {
+            yield Ok(framing.event(shape.status_event(&first)));
+            return;
+        }
+        let mut silent = Duration::ZERO;
+        loop {
+            if tokio::time::timeout(LOOK, tasks.stopped(&place)).await.is_ok() {
+                let Ok((_, view)) = tasks.view(&principal, &place.id).await else { return };
+                if view.state.is_final() || view.state.is_waiting() {
+                    for event in shape.last_events(&view) {
+                        yield Ok(framing.event(event));
+                    }
+                    return;
+                }
+                // Another process drives it, or it waits for a result from elsewhere.
+                tokio::time::sleep(LOOK).await;
+            }
+            silent += LOOK;
+            if silent >= ALIVE {
+                silent = Duration::ZERO;
+                yield Ok(Bytes::from_static(b": still working\n\n"));
+            }
+        }
+    };
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// Begins or goes on with a task, and streams it.
+pub(crate) async fn send_stream(
+    tasks: Arc<Tasks>,
+    principal: String,
+    sending: Sending,
+    shape: Shape,
+    framing: Framing,
+) -> Result<Response<Body>, Refusal> {
+    let place = tasks.send(&principal, sending.message).await?;
+    stream(tasks, principal, &place.id, shape, framing).await
+}
+
+/// The rest of a task's stream; one that is over has none. (A2A 1.0 section 3.1.6)
+pub(crate) async fn subscribe(
+    tasks: Arc<Tasks>,
+    principal: String,
+    params: &Value,
+    shape: Shape,
+    framing: Framing,
+) -> Result<Response<Body>, Refusal> {
+    let task = id(params)?.to_owned();
+    let (_, view) = tasks.view(&principal, &task).await?;
+    if view.state.is_final() {
+        return Err(Refusal::Unsupported("the task is over"));
+    }
+    stream(tasks, principal, &task, shape, framing).await
+}
+
+/// JSON with a status.
+pub(crate) fn answered(status: StatusCode, value: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,503 @@
+//! Tasks: runs of sessions, driven here, and read from where sessions are kept.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
+use attache_core::{Capture, Document, DocumentStore, ToolResult, UserMessage, UserPart, fresh};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::error::Refusal;
+use super::view::{Logged, View};
+use crate::card::{base64url, from_base64url};
+use crate::wire::{A2aState, Content, Message};
+
+/// The time that a run may take to let its session go, once its log says that it stops.
+const STOPPING: Duration = Duration::from_secs(2);
+/// The most bytes of documents in an answer.
+const MOST_BYTES: usize = 32 << 20;
+/// The most failed tasks that are remembered.
+const MOST_FAILED: usize = 1_000;
+/// The most sessions and runs that a list looks at.
+const MOST_LISTED: usize = 500;
+
+/// The state of a run that is driven here.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Starting,
+    Working,
+    /// It stopped: what came of it is in its log.
+    Over,
+    /// It did not begin.
+    Refused(Refusal),
+}
+
+/// A run that is driven here.
+struct Live {
+    control: Control,
+    step: watch::Receiver<Step>,
+    driver: AbortHandle,
+}
+
+/// The tasks of an agent.
+pub(crate) struct Tasks {
+    pub(crate) sessions: Sessions,
+    pub(crate) store: Option<Arc<dyn DocumentStore>>,
+    pub(crate) gives_documents: bool,
+    pub(crate) caller_approves: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    live: HashMap<String, Live>,
+    /// Tasks whose drivers failed; their runs have not ended.
+    failed: Vec<(String, String)>,
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for live in self.lock().live.values() {
+            live.driver.abort();
+        }
+    }
+}
+
+/// The place of a task: a run in a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) id: String,
+    pub(crate) run: String,
+    pub(crate) context: String,
+}
+
+impl Place {
+    fn new(run: &str, context: &str) -> Self {
+        let id = format!("{run}.{}", base64url(context.as_bytes()));
+        Self { id, run: run.to_owned(), context: context.to_owned() }
+    }
+
+    /// The id of a task says where it is, so that nothing has to be kept of it elsewhere.
+    pub(crate) fn parse(id: &str) -> Option<Self> {
+        let (run, context) = id.rsplit_once('.')?;
+        let context = String::from_utf8(from_base64url(context)?).ok()?;
+        Some(Self { id: id.to_owned(), run: run.to_owned(), context })
+    }
+}
+
+fn refused(error: &SessionError) -> Refusal {
+    match error {
+        SessionError::NotFound => Refusal::TaskNotFound,
+        SessionError::Busy { .. } | SessionError::QueueFull { .. } => {
+            Refusal::Unsupported("another task of the conversation is worked on")
+        }
+        SessionError::InvalidId | SessionError::Nul { .. } => {
+            Refusal::InvalidParams("`contextId` cannot be used")
+        }
+        error => {
+            tracing::warn!(%error, "a session of an A2A task fails");
+            Refusal::Internal
+        }
+    }
+}
+
+impl Tasks {
+    pub(crate) fn new(sessions: Sessions) -> Self {
+        Self { sessions, store: None, gives_documents: true, caller_approves: false, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn step(&self, id: &str) -> Option<watch::Receiver<Step>> {
+        self.lock().live.get(id).map(|live| live.step.clone())
+    }
+
+    async fn session(&self, principal: &str, place: &Place) -> Result<Session, Refusal> {
+        self.sessions.get(principal, &place.context).await.map_err(|error| refused(&error))
+    }
+
+    async fn logged(session: &Session, place: &Place) -> Result<Option<Logged>, Refusal> {
+        let entries = session.journal_of(&place.run).load().await.map_err(|error| {
+            tracing::warn!(%error, "the log of an A2A task cannot be read");
+            Refusal::Internal
+        })?;
+        Ok(Logged::read(&entries))
+    }
+
+    /// Takes a message: a new task, or the answer to one that asks. Yields its place once it has begun.
+    pub(crate) async fn send(self: &Arc<Self>, principal: &str, message: Message) -> Result<Place, Refusal> {
+        let input = input(&message)?;
+        match &message.task {
+            Some(task) => self.go_on(principal, task, &message, input).await,
+            None => self.begin(principal, message.context.as_deref(), input).await,
+        }
+    }
+
+    async fn begin(
+        self: &Arc<Self>,
+        principal: &str,
+        context: Option<&str>,
+        input: UserMessage,
+    ) -> Result<Place, Refusal> {
+        let session = self.sessions.open(principal, context).await.map_err(|error| refused(&error))?;
+        let place = Place::new(&fresh::uuid(), session.id().as_str());
+        let input = RunInput::from(input).with_run_id(place.run.clone());
+        self.drive(&place, session.run(input)).await?;
+        Ok(place)
+    }
+
+    async fn go_on(
+        self: &Arc<Self>,
+        principal: &str,
+        task: &str,
+        message: &Message,
+        input: UserMessage,
+    ) -> Result<Place, Refusal> {
+        let place = Place::parse(task).ok_or(Refusal::TaskNotFound)?;
+        let session = self.session(principal, &place).await?;
+        if message.context.as_ref().is_some_and(|context| *context != place.context) {
+            return Err(Refusal::InvalidParams("`contextId` is not that of the task"));
+        }
+        let logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
+        if logged.has_ended {
+            return Err(Refusal::Unsupported("the task is over"));
+        }
+        let control = self.lock().live.get(&place.id).map(|live| live.control.clone());
+        if let Some(control) = control.filter(|_| !logged.asks()) {
+            control.inject(input).map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
+            return Ok(place);
+        }
+        if !logged.asks() {
+            return Err(Refusal::Unsupported("the task takes no message now"));
+        }
+        let words = words(message);
+        let has_stopped = tokio::time::timeout(STOPPING, self.stopped(&place)).await.is_ok();
+        let asked = logged.outcome.deferred.iter().find(|request| request.deferred.prompt.is_some());
+        let run = match asked {
+            // Its run waits for the answer itself, for a while.
+            Some(request) if !has_stopped => {
+                let result = ToolResult::of(&request.call, &answer(message, &words));
+                let result = result.map_err(|_| Refusal::InvalidParams("the answer is too large"))?;
+                let journal = session.journal_of(&place.run);
+                let delivered = deliver(&*journal, result).await;
+                delivered.map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
+                return Ok(place);
+            }
+            Some(request) => session.resume().reply(&request.call.id, answer(message, &words)),
+            None if !self.caller_approves => {
+                return Err(Refusal::Unsupported("the task waits until somebody else approves a call"));
+            }
+            None => {
+                let approves = approves(message, &words).ok_or(Refusal::InvalidParams(
+                    "the answer must be `yes` or `no`, or data with `approved`",
+                ))?;
+                let decide = |run: AgentRun, id: &str| match approves {
+                    true => run.approve(id),
+                    false => run.deny(id, "the caller says no"),
+                };
+                logged
+                    .outcome
+                    .approvals
+                    .iter()
+                    .fold(session.resume(), |run, request| decide(run, &request.id))
+            }
+        };
+        self.drive(&place, run).await?;
+        Ok(place)
+    }
+
+    /// Drives a run in the background, and waits until it has begun.
+    async fn drive(self: &Arc<Self>, place: &Place, run: AgentRun) -> Result<(), Refusal> {
+        self.drive_to(place, run, false).await
+    }
+
+    /// The same; `cancels` stops a run as soon as it has its log.
+    async fn drive_to(
+        self: &Arc<Self>,
+        place: &Place,
+        mut run: AgentRun,
+        cancels: bool,
+    ) -> Result<(), Refusal> {
+        let control = run.control();
+        let canceller = Some(run.control()).filter(|_| cancels);
+        let (sender, mut step) = watch::channel(Step::Starting);
+        let (tasks, id) = (Arc::downgrade(self), place.id.clone());
+        let driving = async move {
+            while let Some(event) = run.next().await {
+                if let Some(canceller) = &canceller {
+                    canceller.cancel();
+                }
+                match event.kind {
+                    EventKind::Finished(result) => {
+                        let last = match &result {
+                            Ok(_) => Step::Over,
+                            Err(error) => match error.session_error() {
+                                Some(error) => Step::Refused(refused(error)),
+                                None => Step::Over,
+                            },
+                        };
+                        let failure = result.err().map(|error| error.to_string());
+                        over(&tasks, &id, failure.filter(|_| matches!(last, Step::Over)));
+                        sender.send_replace(last);
+                    }
+                    _ => {
+                        sender.send_if_modified(|step| {
+                            let is_new = matches!(step, Step::Starting);
+                            if is_new {
+                                *step = Step::Working;
+                            }
+                            is_new
+                        });
+                    }
+                }
+            }
+        };
+        {
+            let mut state = self.lock();
+            // Somebody else was quicker; its control must not be lost.
+            if state.live.get(&place.id).is_some_and(|live| !live.driver.is_finished()) {
+                return Err(Refusal::Unsupported("the task is worked on"));
+            }
+            state.failed.retain(|(id, _)| *id != place.id);
+            let driver = tokio::spawn(driving).abort_handle();
+            state.live.insert(place.id.clone(), Live { control, step: step.clone(), driver });
+        }
+        let begun = step.wait_for(|step| !matches!(step, Step::Starting)).await;
+        match begun.map(|step| step.clone()) {
+            Ok(Step::Refused(refusal)) => Err(refusal),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Refusal::Internal),
+        }
+    }
+
+    /// Waits until a task that is driven here stops.
+    pub(crate) async fn stopped(&self, place: &Place) {
+        if let Some(mut step) = self.step(&place.id) {
+            let _ = step.wait_for(|step| matches!(step, Step::Over | Step::Refused(_))).await;
+        }
+    }
+
+    /// A task as it is now. One that nobody drives any more, since its process died, goes on.
+    pub(crate) async fn view(self: &Arc<Self>, principal: &str, id: &str) -> Result<(Place, View), Refusal> {
+        let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
+        let session = self.session(principal, &place).await?;
+        let mut logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
+        // Whoever is told of its end or its question may send the next message at once.
+        if (logged.asks() || logged.has_ended) && self.step(&place.id).is_some() {
+            let _ = tokio::time::timeout(STOPPING, self.stopped(&place)).await;
+            // The answer to its question may have been on its way.
+            logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
+        }
+        let mut left = MOST_BYTES;
+        let mut view = self.shown(&place, &logged, &mut left, self.store.as_ref()).await;
+        let failed = {
+            let state = self.lock();
+            let failed = state.failed.iter().find(|(id, _)| *id == place.id);
+            failed.map(|(_, why)| why.clone())
+        };
+        match failed {
+            Some(why) if !logged.has_ended && !logged.asks() => {
+                view.state = A2aState::Failed;
+                view.said = Some(why);
+            }
+            _ if view.state == A2aState::Working && self.step(&place.id).is_none() => {
+                self.take_up(&session, &place, &logged).await;
+            }
+            _ => {}
+        }
+        Ok((place, view))
+    }
+
+    /// A task with as many bytes of documents as are left.
+    async fn shown(
+        &self,
+        place: &Place,
+        logged: &Logged,
+        left: &mut usize,
+        store: Option<&Arc<dyn DocumentStore>>,
+    ) -> View {
+        let mut view = logged.view(&place.id, &place.context, store, self.gives_documents, left).await;
+        // The arguments of calls are for those who decide about them.
+        view.asks = view.asks.filter(|_| self.caller_approves);
+        view
+    }
+
+    /// Goes on with the last run of a session, where it is one that was left.
+    async fn take_up(self: &Arc<Self>, session: &Session, place: &Place, logged: &Logged) {
+        let last = session.runs().await.ok().and_then(|mut runs| runs.pop());
+        let is_last = last.is_some_and(|run| run.id == place.run);
+        if !is_last {
+            return;
+        }
+        // Somebody else may drive it, and has its lease then.
+        if let Err(refusal) = Box::pin(self.drive(place, session.resume())).await {
+            tracing::debug!(?refusal, waits = logged.waits(), "an A2A task is not taken up here");
+        }
+    }
+
+    /// Cancels a task, and yields it as it is then.
+    pub(crate) async fn cancel(self: &Arc<Self>, principal: &str, id: &str) -> Result<View, Refusal> {
+        let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
+        let session = self.session(principal, &place).await?;
+        let logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
+        if logged.has_ended {
+            return Err(Refusal::NotCancelable);
+        }
+        let control = self.lock().live.get(&place.id).map(|live| live.control.clone());
+        match control {
+            Some(control) => control.cancel(),
+            None => self.drive_to(&place, session.resume(), true).await?,
+        }
+        self.stopped(&place).await;
+        let (_, view) = self.view(principal, id).await?;
+        Ok(view)
+    }
+
+    /// The tasks of a principal with their states, the newest first. Nothing else of them is held in memory.
+    pub(crate) async fn list(&self, principal: &str, context: Option<&str>) -> Result<Vec<Listed>, Refusal> {
+        let contexts: Vec<String> = match context {
+            Some(context) => vec![context.to_owned()],
+            None => {
+                let all = self.sessions.list(principal).await.map_err(|error| refused(&error))?;
+                all.into_iter().take(MOST_LISTED).map(|session| session.id.as_str().to_owned()).collect()
+            }
+        };
+        let mut listed = Vec::new();
+        for context in contexts {
+            let session = match self.sessions.get(principal, &context).await {
+                Ok(session) => session,
+                Err(SessionError::NotFound) => continue,
+                Err(error) => return Err(refused(&error)),
+            };
+            for run in session.runs().await.map_err(|error| refused(&error))?.into_iter().rev() {
+                if listed.len() >= MOST_LISTED {
+                    break;
+                }
+                let place = Place::new(&run.id, &context);
+                if let Some(logged) = Self::logged(&session, &place).await? {
+                    listed.push(Listed { place, state: logged.state(), at: logged.at });
+                }
+            }
+        }
+        listed.sort_by_key(|task| std::cmp::Reverse(task.at));
+        Ok(listed)
+    }
+
+    /// The tasks of a page, with documents or without; all of them together have as many bytes as one.
+    pub(crate) async fn page(
+        &self,
+        principal: &str,
+        page: &[Listed],
+        with_documents: bool,
+    ) -> Result<Vec<View>, Refusal> {
+        let mut views = Vec::with_capacity(page.len());
+        let mut left = MOST_BYTES;
+        for Listed { place, .. } in page {
+            let session = self.session(principal, place).await?;
+            if let Some(logged) = Self::logged(&session, place).await? {
+                let store = self.store.as_ref().filter(|_| with_documents);
+                views.push(self.shown(place, &logged, &mut left, store).await);
+            }
+        }
+        Ok(views)
+    }
+}
+
+/// A task in a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    place: Place,
+    pub(crate) state: A2aState,
+    /// Milliseconds since 1970.
+    pub(crate) at: u64,
+}
+
+/// Notes that nobody drives a task any more.
+fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
+    let Some(tasks) = tasks.upgrade() else { return };
+    let mut state = tasks.lock();
+    state.live.remove(id);
+    if let Some(failure) = failure {
+        if state.failed.len() >= MOST_FAILED {
+            state.failed.remove(0);
+        }
+        state.failed.push((id.to_owned(), failure));
+    }
+}
+
+fn words(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match &part.content {
+        Content::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn data(message: &Message) -> Option<&serde_json::Value> {
+    message.parts.iter().find_map(|part| match &part.content {
+        Content::Data(data) => Some(data),
+        _ => None,
+    })
+}
+
+/// The answer to a question: text, or data where there is no text.
+fn answer(message: &Message, words: &str) -> serde_json::Value {
+    match data(message).filter(|_| words.trim().is_empty()) {
+        Some(data) => data.clone(),
+        None => words.to_owned().into(),
+    }
+}
+
+/// The decision in an answer about calls that wait for approval.
+fn approves(message: &Message, words: &str) -> Option<bool> {
+    if let Some(approved) = data(message).and_then(|data| data.get("approved")?.as_bool()) {
+        return Some(approved);
+    }
+    match words.trim().trim_end_matches('.').to_ascii_lowercase().as_str() {
+        "yes" | "y" | "approve" | "approved" | "ok" => Some(true),
+        "no" | "n" | "deny" | "denied" => Some(false),
+        _ => None,
+    }
+}
+
+/// A message as the input of a run.
+fn input(message: &Message) -> Result<UserMessage, Refusal> {
+    let mut parts: Vec<Option<UserPart>> = Vec::new();
+    for part in &message.parts {
+        let name = part.name.clone().filter(|name| !name.trim().is_empty());
+        let named = |document: Document| match &name {
+            Some(name) => document.with_file_name(name.clone()),
+            None => document,
+        };
+        parts.push(match &part.content {
+            Content::Text(text) => UserPart::text(text.clone()),
+            Content::Bytes(bytes) => {
+                let said = part.media_type.as_deref().unwrap_or_default();
+                Some(UserPart::Document(named(Document::from_bytes(bytes.clone(), said))))
+            }
+            // Whoever fetches it has guards.
+            Content::Url(url) if url.starts_with("https://") || url.starts_with("http://") => {
+                let document = Document::external(url.clone());
+                Some(UserPart::Document(named(match &part.media_type {
+                    Some(said) => document.with_media_type(said),
+                    None => document,
+                })))
+            }
+            Content::Data(data) => {
+                let tree = Capture::new().finish(data);
+                Some(UserPart::Object(tree.map_err(|_| Refusal::InvalidParams("the data is too large"))?))
+            }
+            Content::Url(_) | Content::Deep(_) | Content::Broken | Content::Other(_) => {
+                return Err(Refusal::InvalidParams("a part of the message cannot be read"));
+            }
+        });
+    }
+    if parts.iter().all(Option::is_none) {
+        return Err(Refusal::InvalidParams("the message has no content"));
+    }
+    Ok(UserMessage::new(parts))
+}

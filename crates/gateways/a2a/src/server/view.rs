@@ -1,0 +1,221 @@
+//! Runs as tasks: what the log of a run says of it.
+
+use std::sync::Arc;
+
+use attache_agent::{Action, EndReason, Entry, EntryKind, Outcome, Run};
+use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::wire::A2aState;
+
+/// A task as it is shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) id: String,
+    pub(crate) context: String,
+    pub(crate) state: A2aState,
+    /// Milliseconds since 1970.
+    pub(crate) at: u64,
+    pub(crate) said: Option<String>,
+    /// The thing that the state waits for, for programs.
+    pub(crate) asks: Option<Value>,
+    pub(crate) answer: Option<String>,
+    pub(crate) structured: Option<Value>,
+    pub(crate) files: Vec<File>,
+    pub(crate) history: Vec<Said>,
+}
+
+/// A document that is given away.
+#[derive(Clone, Debug)]
+pub(crate) enum File {
+    Bytes(Document),
+    Url(Document, String),
+    /// A note in its place.
+    Note(String),
+}
+
+/// A message of the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) id: String,
+    pub(crate) is_agent: bool,
+    pub(crate) text: String,
+    pub(crate) files: Vec<File>,
+}
+
+/// A run, as far as a task has need of it.
+pub(crate) struct Logged {
+    pub(crate) outcome: Outcome,
+    pub(crate) has_ended: bool,
+    /// The place at which the run's own messages begin.
+    begins: usize,
+    /// Milliseconds since 1970.
+    pub(crate) at: u64,
+}
+
+impl Logged {
+    /// Reads a log; `None` for one that has not begun, or cannot be read.
+    pub(crate) fn read(entries: &[Entry]) -> Option<Self> {
+        let run = Run::replay(entries).ok()?;
+        let begins = entries.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Started(started) => Some(started.task),
+            _ => None,
+        })?;
+        let at = entries.last()?.at;
+        let has_ended = matches!(run.next(), Action::Ended);
+        Some(Self { outcome: run.outcome(), has_ended, begins, at })
+    }
+
+    /// True if somebody is asked something.
+    pub(crate) fn asks(&self) -> bool {
+        !self.has_ended
+            && (!self.outcome.approvals.is_empty()
+                || self.outcome.deferred.iter().any(|request| request.deferred.prompt.is_some()))
+    }
+
+    /// True if its result comes from elsewhere.
+    pub(crate) fn waits(&self) -> bool {
+        !self.has_ended && !self.outcome.deferred.is_empty()
+    }
+
+    pub(crate) fn state(&self) -> A2aState {
+        if self.asks() {
+            return A2aState::InputRequired;
+        }
+        if !self.has_ended {
+            return A2aState::Working;
+        }
+        match &self.outcome.reason {
+            EndReason::Cancelled => A2aState::Canceled,
+            EndReason::Refusal | EndReason::ContentFilter | EndReason::GuardrailTripped => A2aState::Rejected,
+            reason if reason.is_failure() => A2aState::Failed,
+            _ => A2aState::Completed,
+        }
+    }
+
+    /// The task. Documents come from the store, as many bytes as are left.
+    pub(crate) async fn view(
+        &self,
+        id: &str,
+        context: &str,
+        store: Option<&Arc<dyn DocumentStore>>,
+        gives_documents: bool,
+        left: &mut usize,
+    ) -> View {
+        let outcome = &self.outcome;
+        let state = self.state();
+        let mut view = View { id: id.into(), context: context.into(), state, at: self.at, ..View::default() };
+        let own: Vec<&Arc<Message>> = outcome.messages.iter().skip(self.begins).collect();
+        for message in &own {
+            view.history.extend(said(message, store, left).await);
+        }
+        if state == A2aState::InputRequired {
+            let prompts = outcome.deferred.iter().filter_map(|request| request.deferred.prompt.clone());
+            let approvals = outcome.approvals.iter().map(|approval| match &approval.reason {
+                Some(reason) => format!("May {:?} be called? {reason}", approval.call.name),
+                None => format!("May {:?} be called?", approval.call.name),
+            });
+            view.said = Some(prompts.chain(approvals).collect::<Vec<_>>().join("\n"));
+            let asked = outcome.approvals.iter().map(|approval| {
+                let arguments = approval.call.arguments.object().map(Value::Object).unwrap_or_default();
+                json!({"id": approval.id, "tool": approval.call.name, "arguments": arguments})
+            });
+            let asked: Vec<Value> = asked.collect();
+            view.asks = (!asked.is_empty()).then(|| json!({"approvals": asked}));
+            return view;
+        }
+        if !self.has_ended {
+            return view;
+        }
+        let text = outcome.text.trim();
+        match state {
+            A2aState::Completed => {
+                view.answer = Some(outcome.text.clone()).filter(|_| !text.is_empty());
+                view.structured =
+                    outcome.structured.as_deref().and_then(|value| value.as_ref().ok().cloned());
+            }
+            _ if text.is_empty() => view.said = Some(format!("the task ended: {}", outcome.reason)),
+            _ => view.said = Some(outcome.text.clone()),
+        }
+        if gives_documents && state == A2aState::Completed {
+            let calls: Vec<&ToolCallId> = outcome.calls.iter().map(|call| &call.id).collect();
+            for document in given(&own, &calls) {
+                view.files.push(file(document, store, left).await);
+            }
+        }
+        view
+    }
+}
+
+/// The documents that the run's tools returned and its model made, each once.
+fn given<'m>(messages: &[&'m Arc<Message>], calls: &[&ToolCallId]) -> Vec<&'m Document> {
+    let mut given: Vec<&Document> = Vec::new();
+    for message in messages {
+        let documents: Vec<&Document> = match &***message {
+            Message::Assistant(reply) => reply.documents().collect(),
+            Message::ToolResults(results) => {
+                let own = results.results.iter().filter(|result| calls.contains(&&result.call_id));
+                own.flat_map(|result| &result.documents).collect()
+            }
+            _ => Vec::new(),
+        };
+        for document in documents {
+            if !given.iter().any(|known| known.id() == document.id()) {
+                given.push(document);
+            }
+        }
+    }
+    given
+}
+
+async fn file(document: &Document, store: Option<&Arc<dyn DocumentStore>>, left: &mut usize) -> File {
+    if let DocumentSource::External { url } = document.source() {
+        return File::Url(document.clone(), url.to_string());
+    }
+    let name = document.file_name().unwrap_or("a document").to_owned();
+    let bytes: Option<Bytes> = match (document.bytes(), store) {
+        (Some(bytes), _) => Some(bytes),
+        (None, Some(store)) => store.get(document.id()).await.ok(),
+        (None, None) => None,
+    };
+    let Some(bytes) = bytes else {
+        return File::Note(format!("{name:?} is not shown: its content is not there"));
+    };
+    match left.checked_sub(bytes.len()) {
+        Some(rest) => *left = rest,
+        None => return File::Note(format!("{name:?} is not shown: the documents of the task are too large")),
+    }
+    let mut held = Document::from_bytes(bytes, &document.media_type().to_string());
+    if let Some(name) = document.file_name() {
+        held = held.with_file_name(name);
+    }
+    File::Bytes(held)
+}
+
+async fn said(
+    message: &Arc<Message>,
+    store: Option<&Arc<dyn DocumentStore>>,
+    left: &mut usize,
+) -> Option<Said> {
+    let id = message.id().as_str().to_owned();
+    match &**message {
+        Message::User(user) if !message.is_tool_call_documents() => {
+            let (mut text, mut files) = (Vec::new(), Vec::new());
+            for part in user.shown() {
+                match part {
+                    UserPart::Text(part) => text.push(part.text().to_owned()),
+                    UserPart::Document(document) => files.push(file(document, store, left).await),
+                    UserPart::Object(tree) => text.push(tree.model_text().to_string()),
+                    _ => {}
+                }
+            }
+            Some(Said { id, is_agent: false, text: text.join("\n"), files })
+        }
+        Message::Assistant(reply) => {
+            let text = reply.text();
+            (!text.trim().is_empty()).then_some(Said { id, is_agent: true, text, files: Vec::new() })
+        }
+        _ => None,
+    }
+}

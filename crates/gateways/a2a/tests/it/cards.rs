@@ -1,0 +1,214 @@
+//! Cards: where they are found, what becomes of them, and whom credentials go to.
+
+use attache_a2a::{A2aAgent, A2aKey, A2aVersion};
+use attache_agent::{Agent, EventKind};
+use attache_core::{Arguments, DynToolHandler, Effect, ToolContext, ToolErrorKind};
+use attache_testkit::{ScriptedModel, Turn};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::support::*;
+
+fn text() -> Response {
+    result(&message(&json!([{"text": "2031"}])))
+}
+
+// C35
+#[tokio::test]
+async fn a_card_becomes_one_tool_with_its_skills() {
+    let fake = Fake::v1(false, |_, _| text()).await;
+    let tools = DynToolHandler::tools(&fake.agent()).await.unwrap();
+    let [tool] = &*tools else { panic!("{tools:?}") };
+    assert_eq!(tool.definition.name(), "a2a_leases___ask");
+    assert_eq!(
+        tool.definition.description(),
+        "Asks the agent Leases: Knows all leases.\nIts skills:\n- Find: Finds leases Example: The bakery?\n\
+         - Draw up: Draws leases up"
+    );
+    assert_eq!(tool.metadata.effect, Effect::SideEffect);
+    let members: Vec<_> = tool.definition.input_schema()["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["message", "documents"]);
+}
+
+#[tokio::test]
+async fn each_skill_may_be_a_tool() {
+    let fake = Fake::v1(false, |_, _| text()).await;
+    let agent = fake.agent().per_skill().only(["draw.up"]);
+    let tools = DynToolHandler::tools(&agent).await.unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool.definition.name()).collect();
+    assert_eq!(names, ["a2a_leases___draw.up"]);
+    let arguments = Arguments::new(r#"{"message":"go"}"#);
+    DynToolHandler::call(&agent, "a2a_leases___draw.up", &arguments, ToolContext::new()).await.unwrap();
+    assert_eq!(fake.asked()[0].params()["message"]["metadata"], json!({"skillId": "draw.up"}));
+    for none in ["a2a_leases___find", "a2a_leases___ask", "a2a_other___draw.up", "draw.up"] {
+        let error = DynToolHandler::call(&agent, none, &arguments, ToolContext::new()).await.unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::UnknownTool, "{none}");
+    }
+}
+
+#[tokio::test]
+async fn a_card_is_found_at_the_older_place_and_at_an_address_of_its_own() {
+    // Of version 0.2: the newer place is not there.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let base = url.clone();
+    let router = axum::Router::new().fallback(move |request: axum::extract::Request| {
+        let base = base.clone();
+        async move {
+            match request.uri().path() {
+                "/x/.well-known/agent.json" | "/cards/leases.json" => json_answer(&card_v0_3(&base, false)),
+                "/" => result(
+                    &json!({"kind": "message", "role": "agent", "parts": [{"kind": "text", "text": "2031"}]}),
+                ),
+                _ => http::StatusCode::NOT_FOUND.into_response(),
+            }
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    for place in ["/x", "/x/", "/cards/leases.json"] {
+        let agent = A2aAgent::at("leases", format!("{url}{place}"));
+        assert_eq!(ask(&agent).await.unwrap().tree.model_text(), "2031", "{place}");
+    }
+    let none = A2aAgent::at("leases", format!("{url}/y")).card().await.unwrap_err();
+    assert_eq!(none.for_model(), "the agent \"leases\" has no card at its address");
+}
+
+#[tokio::test]
+async fn credentials_go_to_the_origin_of_the_address_alone() {
+    let elsewhere = Fake::v1(false, |_, _| text()).await;
+    let other = elsewhere.url.clone();
+    let card = move |_: &str| card_v1(&other, false);
+    let fake = Fake::new(card, |_, _| text()).await;
+    let agent = fake.agent().bearer("canary-token").header("x-api-key", "canary-key");
+    // It is at an address that is not public, which the card of somebody else may not name.
+    let error = ask(&agent).await.unwrap_err();
+    assert!(error.for_model().contains("not public"), "{error}");
+    assert!(elsewhere.all().is_empty());
+    assert_eq!(fake.all()[0].headers["authorization"], "Bearer canary-token");
+
+    ask(&agent.origin(&elsewhere.url)).await.unwrap();
+    assert_eq!(elsewhere.asked()[0].headers["x-api-key"], "canary-key");
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_origin_is_not_followed() {
+    let elsewhere = Fake::v1(false, |_, _| text()).await;
+    let to = format!("{}/", elsewhere.url);
+    let fake = Fake::v1(false, move |asked, _| match &*asked.path {
+        "/" => Response::builder()
+            .status(307)
+            .header("location", to.clone())
+            .body(axum::body::Body::empty())
+            .unwrap(),
+        _ => text(),
+    })
+    .await;
+    let error = ask(&fake.agent().bearer("canary-token")).await.unwrap_err();
+    assert!(error.for_model().contains("status 307"), "{error}");
+    assert!(elsewhere.all().is_empty());
+    // Within its origin it is.
+    let fake = Fake::v1(false, |asked, _| match &*asked.path {
+        "/" => Response::builder()
+            .status(308)
+            .header("location", "/rpc")
+            .body(axum::body::Body::empty())
+            .unwrap(),
+        _ => text(),
+    })
+    .await;
+    ask(&fake.agent().bearer("canary-token")).await.unwrap();
+    assert_eq!(fake.asked()[1].headers["authorization"], "Bearer canary-token");
+}
+
+#[tokio::test]
+async fn a_card_without_a_signature_is_refused_where_keys_are_given() {
+    let fake = Fake::v1(false, |_, _| text()).await;
+    let jwk = json!({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
+    let agent = fake.agent().signed_by([A2aKey::from_jwk(&jwk).unwrap()]);
+    let error = ask(&agent).await.unwrap_err();
+    assert!(error.for_model().contains("none of the known keys has signed"), "{error}");
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn the_extended_card_is_asked_for_with_credentials() {
+    let card = |url: &str| {
+        let mut card = card_v1(url, false);
+        card["capabilities"]["extendedAgentCard"] = json!(true);
+        card
+    };
+    let fake = Fake::new(card, |asked, _| {
+        let url = format!("http://{}", asked.headers["host"].to_str().unwrap());
+        let mut more = card_v1(&url, false);
+        more["skills"] =
+            json!([{"id": "secret", "name": "Secret", "description": "For those who may", "tags": ["x"]}]);
+        result(&more)
+    })
+    .await;
+    let card = fake.agent().bearer("canary-token").card().await.unwrap();
+    assert_eq!((card.skills.len(), &*card.skills[0].id), (1, "secret"));
+    assert_eq!(fake.methods(), ["GetExtendedAgentCard"]);
+    assert_eq!(fake.agent().card().await.unwrap().skills.len(), 2);
+}
+
+#[tokio::test]
+async fn an_agent_that_speaks_no_known_way_says_so() {
+    let card = |url: &str| {
+        let mut card = card_v1(url, false);
+        card["supportedInterfaces"] =
+            json!([{"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"}]);
+        card
+    };
+    let fake = Fake::new(card, |_, _| text()).await;
+    let error = fake.agent().card().await.unwrap_err();
+    assert!(error.for_model().contains("it offers GRPC 1.0"), "{error}");
+    let fake = Fake::v1(false, |_, _| text()).await;
+    assert!(fake.agent().version(A2aVersion::V0_3).card().await.is_err());
+    for alias in ["", "a_", "a___b"] {
+        assert!(A2aAgent::at(alias, &fake.url).card().await.unwrap_err().for_model().contains("alias"));
+    }
+}
+
+#[tokio::test]
+async fn a_dead_agent_costs_its_own_tool_alone() {
+    let fake = Fake::v1(false, |_, _| text()).await;
+    let model =
+        ScriptedModel::new([Turn::call("a2a_leases___ask", json!({"message": "go"})), Turn::text("2031")]);
+    let dead = A2aAgent::at("dead", "http://127.0.0.1:1");
+    let ours = Agent::builder(model).handler(dead).handler(fake.agent()).build().unwrap();
+    let mut run = ours.run("Until when?");
+    let (mut warned, mut text) = (false, String::new());
+    while let Some(event) = run.next().await {
+        match event.kind {
+            EventKind::Warning { code: "tools_unavailable", .. } => warned = true,
+            EventKind::Finished(outcome) => text = outcome.unwrap().text,
+            _ => {}
+        }
+    }
+    assert!(warned);
+    assert_eq!(text, "2031");
+}
+
+#[tokio::test]
+async fn files_of_the_agent_are_fetched_with_its_token_and_others_without() {
+    use attache_a2a::A2aFetcher;
+    use attache_core::Fetcher;
+    let fake = Fake::v1(false, |asked, _| match asked.path.as_str() {
+        "/files/x.pdf" => Response::builder()
+            .header("content-type", "application/pdf")
+            .header("content-disposition", "attachment; filename=\"lease.pdf\"")
+            .body("%PDF-1.7".into())
+            .unwrap(),
+        _ => http::StatusCode::NOT_FOUND.into_response(),
+    })
+    .await;
+    let other = Fake::v1(false, |_, _| text()).await;
+    let agent = fake.agent().bearer("canary-token");
+    let fetcher = A2aFetcher::new([agent]).or(attache_transport::GuardedFetcher::new());
+    let fetched = fetcher.fetch(&format!("{}/files/x.pdf", fake.url)).await.unwrap();
+    assert_eq!((&*fetched.bytes, fetched.file_name.as_deref()), (&b"%PDF-1.7"[..], Some("lease.pdf")));
+    assert_eq!(fake.asked()[0].headers["authorization"], "Bearer canary-token");
+    assert!(fetcher.fetch(&format!("{}/x", other.url)).await.is_err());
+    assert!(fetcher.fetch(&format!("{}/missing", fake.url)).await.is_err());
+    assert!(other.all().is_empty());
+}

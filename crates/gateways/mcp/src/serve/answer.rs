@@ -1,0 +1,107 @@
+//! The end of an agent's run as the result of a call.
+
+use attache_agent::{EndReason, Outcome, RunError};
+use attache_core::Document;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use super::blocks::Blocks;
+
+/// A failure that whoever called reads.
+pub(super) fn failure(text: impl Into<String>) -> CallToolResponse {
+    CallToolResult::error(vec![ContentBlock::text(text.into())]).into()
+}
+
+/// The schema of the structured content.
+pub(super) fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "answer": {"type": "string"},
+            "session": {"type": "string", "description": "Goes into the next question of the conversation"},
+            "reason": {"type": "string", "description": "The reason why the agent stopped; answer is the usual one"},
+            "value": {"description": "The answer as a value, where one was asked for"},
+            "documents": {
+                "type": "array",
+                "description": "The documents that the agent's tools returned",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "mediaType": {"type": "string"},
+                        "size": {"type": "integer"},
+                        "uri": {"type": "string"},
+                    },
+                    "required": ["name", "mediaType"],
+                },
+            },
+            "citations": {"type": "array", "items": {"type": "object"}},
+            "unsupportedFigures": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["answer", "session", "reason"],
+    })
+}
+
+/// The result of a call, made of the end of a run.
+pub(super) fn result(
+    end: Result<Outcome, RunError>,
+    session: &str,
+    documents: &[Document],
+    mut blocks: Blocks<'_>,
+) -> CallToolResponse {
+    let (outcome, failed) = match end {
+        Ok(outcome) => (outcome, None),
+        Err(error) => (error.partial().clone(), Some(error)),
+    };
+    let said = outcome.text.trim();
+    let is_whole =
+        matches!(outcome.reason, EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool);
+    let is_lost = failed.is_some()
+        || matches!(outcome.reason, EndReason::Refusal | EndReason::Cancelled)
+        || (!is_whole && said.is_empty());
+    if is_lost {
+        if let Some(error) = &failed {
+            tracing::warn!(%error, reason = outcome.reason.as_str(), "an agent failed");
+        }
+        let busy = failed.as_ref().and_then(|error| error.session_error());
+        let mut text = match busy {
+            Some(error) => format!("the agent did not begin: {error}"),
+            None => format!("the agent stopped before its work was done: {}", outcome.reason),
+        };
+        if !said.is_empty() {
+            text.push_str(&format!(". It had said: {said}"));
+        }
+        blocks.text(text);
+    } else {
+        blocks.text(outcome.text.clone());
+        if !is_whole {
+            blocks.text(format!("[the agent stopped before its work was done: {}]", outcome.reason));
+        }
+    }
+    for document in documents {
+        blocks.document(document);
+    }
+    let (content, documents) = blocks.finish();
+    if is_lost {
+        return CallToolResult::error(content).into();
+    }
+    let mut structured =
+        json!({"answer": outcome.text, "session": session, "reason": outcome.reason.as_str()});
+    let figures: Vec<Value> =
+        outcome.unsupported().map(|figure| Value::from(figure.text.to_string())).collect();
+    let citations = serde_json::to_value(&outcome.citations).unwrap_or_default();
+    let value = outcome.structured.as_deref().and_then(|value| value.as_ref().ok()).cloned();
+    if let Some(members) = structured.as_object_mut() {
+        let lists = [
+            ("documents", Value::Array(documents)),
+            ("citations", citations),
+            ("unsupportedFigures", Value::Array(figures)),
+        ];
+        let filled = lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
+        members.extend(filled.map(|(name, list)| (name.to_owned(), list)));
+        members.extend(value.map(|value| ("value".to_owned(), value)));
+    }
+    let mut result = CallToolResult::success(content);
+    result.structured_content = Some(structured);
+    result.into()
+}

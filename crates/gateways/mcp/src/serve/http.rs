@@ -1,0 +1,335 @@
+//! The server over streamable HTTP.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use attache_core::BoxFuture;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tower_service::Service;
+
+use super::handler::{Handler, Principal, SESSION};
+use super::shared::Shared;
+use super::stdio::McpServeError;
+
+/// The path at which a listener serves.
+const PATH: &str = "/mcp";
+/// The time in which the head of a request must be there.
+const HEAD: Duration = Duration::from_secs(10);
+/// The wait after a connection that could not be accepted.
+const BREATH: Duration = Duration::from_millis(50);
+/// The owners of sessions are looked through once there are so many more.
+const PRUNE: usize = 64;
+
+/// Says on whose behalf the bearer of a token works.
+type Bearer = Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
+
+/// An [`McpService`](crate::McpService) over streamable HTTP: a service of `tower`, which `axum` mounts, or which
+/// [`serve`](Self::serve) binds.
+///
+/// Requests whose `Host` or `Origin` is another than this machine are refused, so that no web page reaches it by a name
+/// of its own: a server for others [says its names](Self::with_hosts).
+///
+/// ```
+/// use attache_mcp::McpService;
+/// # fn example(service: McpService) {
+/// let service = service.http().with_hosts(["books.example.org"]).with_bearer(|token| async move {
+///     (token == "ann's token").then(|| "ann@example.org".to_owned())
+/// });
+/// # let _ = service;
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct McpHttp {
+    shared: Arc<Shared>,
+    sessions: Arc<LocalSessionManager>,
+    owners: Arc<Mutex<HashMap<String, Arc<str>>>>,
+    bearer: Option<Bearer>,
+    config: StreamableHttpServerConfig,
+}
+
+impl McpHttp {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+        let config = StreamableHttpServerConfig::default()
+            .enforce_origin_validation()
+            .with_allowed_origins(local)
+            .with_max_request_body_bytes(shared.state.limits.message_bytes);
+        Self { shared, sessions: Arc::default(), owners: Arc::default(), bearer: None, config }
+    }
+
+    /// Sets the names under which clients reach it, with or without a port: `books.example.org`. Those of this machine by
+    /// default.
+    pub fn with_hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.config = self.config.with_allowed_hosts(hosts);
+        self
+    }
+
+    /// Sets the web pages whose scripts may ask it: `https://app.example.org:443`, `https://app.example.org:*`. Those of
+    /// this machine by default.
+    pub fn with_origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.config = self.config.with_allowed_origins(origins);
+        self
+    }
+
+    /// Demands a bearer token of each request, and says on whose behalf it works: `principal` is asked for each, and
+    /// returns none for one that it does not know. Sessions, conversations and documents of another principal are not
+    /// found.
+    pub fn with_bearer<F, P>(mut self, principal: F) -> Self
+    where
+        F: Fn(String) -> P + Send + Sync + 'static,
+        P: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.bearer = Some(Arc::new(move |token| Box::pin(principal(token))));
+        self
+    }
+
+    /// Listens at an address; port 0 is a free one.
+    ///
+    /// # Errors
+    /// The address cannot be listened at.
+    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<McpListener, McpServeError> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() && self.bearer.is_none() {
+            tracing::warn!(%address, "an MCP server without tokens can be reached from elsewhere");
+        }
+        Ok(McpListener { http: self, listener, address })
+    }
+
+    /// Listens at an address and serves `/mcp` there.
+    ///
+    /// # Errors
+    /// The address cannot be listened at.
+    ///
+    /// # Cancellation
+    /// Dropping the future closes the connections, and cancels their calls.
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), McpServeError> {
+        self.bind(address).await?.serve().await;
+        Ok(())
+    }
+
+    async fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let Some(bearer) = &self.bearer else { return Some(Arc::clone(&self.shared.principal)) };
+        let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, token) = value.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        bearer(token.trim().to_owned()).await.map(Arc::from)
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<McpBody>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let Some(principal) = self.principal(request.headers()).await else {
+            let mut refused = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed");
+            refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return refused;
+        };
+        let session = request.headers().get(SESSION).cloned();
+        if let Some(session) = &session {
+            let owner = session.to_str().ok().and_then(|session| self.owner(session));
+            if owner.is_some_and(|owner| owner != principal) {
+                return plain(StatusCode::NOT_FOUND, "Not Found: Session not found");
+            }
+        }
+        let (mut head, body) = request.into_parts();
+        let limits = &self.shared.state.limits;
+        let body = match tokio::time::timeout(limits.body, Limited::new(body, limits.message_bytes).collect())
+            .await
+        {
+            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+            }
+            Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
+            Ok(Ok(body)) => body.to_bytes(),
+        };
+        let begins =
+            session.is_none() && std::str::from_utf8(&body).is_ok_and(|text| text.contains("\"initialize\""));
+        if begins && self.sessions.sessions.read().await.len() >= limits.sessions {
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
+        }
+        head.extensions.insert(Principal(Arc::clone(&principal)));
+        let shared = Arc::clone(&self.shared);
+        let mut service = StreamableHttpService::new(
+            move || Ok(Handler::of_http(Arc::clone(&shared))),
+            Arc::clone(&self.sessions),
+            self.config.clone(),
+        );
+        let answered = Service::call(&mut service, Request::from_parts(head, Full::new(body))).await;
+        let response = answered.unwrap_or_else(|never| match never {});
+        if session.is_none()
+            && let Some(begun) = response.headers().get(SESSION).and_then(|session| session.to_str().ok())
+        {
+            self.own(begun, principal).await;
+        }
+        response.map(McpBody)
+    }
+
+    fn owner(&self, session: &str) -> Option<Arc<str>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+    }
+
+    async fn own(&self, session: &str, principal: Arc<str>) {
+        let live = self.sessions.sessions.read().await;
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.insert(session.to_owned(), principal);
+        if owners.len() > live.len() + PRUNE {
+            owners.retain(|session, _| live.contains_key(session.as_str()));
+        }
+    }
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<McpBody> {
+    let mut response = Response::new(McpBody(Full::new(Bytes::from_static(text.as_bytes())).boxed()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+impl<B> Service<Request<B>> for McpHttp
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<McpBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<McpBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let http = self.clone();
+        Box::pin(async move { Ok(http.answer(request).await) })
+    }
+}
+
+/// The body of an answer.
+pub struct McpBody(BoxBody<Bytes, Infallible>);
+
+impl Body for McpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// A server that listens at an address.
+#[must_use]
+pub struct McpListener {
+    http: McpHttp,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl McpListener {
+    /// The address at which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves `/mcp`, for ever. Connections beyond the [limit](crate::McpServeLimits::connections) wait; one that does not
+    /// send the head of a request within 10 s is closed.
+    ///
+    /// # Cancellation
+    /// Dropping the future closes the connections, and cancels their calls.
+    pub async fn serve(self) {
+        let most = self.http.shared.state.limits.connections.min(Semaphore::MAX_PERMITS);
+        let free = Arc::new(Semaphore::new(most));
+        let mut connections = JoinSet::new();
+        loop {
+            // It is never closed.
+            let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+            while connections.try_join_next().is_some() {}
+            match self.listener.accept().await {
+                Ok((socket, _)) => {
+                    let http = self.http.clone();
+                    connections.spawn(async move {
+                        connection(http, socket).await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+        }
+    }
+}
+
+async fn connection(http: McpHttp, socket: TcpStream) {
+    let service = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
+        let http = http.clone();
+        async move {
+            let is_here = request.uri().path().trim_end_matches('/') == PATH;
+            Ok::<_, Infallible>(match is_here {
+                true => http.answer(request).await,
+                false => plain(StatusCode::NOT_FOUND, "there is nothing here; the server is at /mcp"),
+            })
+        }
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .serve_connection(TokioIo::new(socket), service)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
+
+impl fmt::Debug for McpHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpHttp").field("name", &self.shared.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for McpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpBody").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for McpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpListener").field("address", &self.address).finish_non_exhaustive()
+    }
+}

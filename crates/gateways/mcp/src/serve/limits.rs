@@ -1,0 +1,116 @@
+//! The bounds of a server.
+
+use std::time::Duration;
+
+/// The bounds of an MCP server of ours: on the work of clients, and on the documents that it keeps for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpServeLimits {
+    /// The most bytes of one message of a client; 32 MiB. Larger ones are refused.
+    pub message_bytes: usize,
+    /// The time in which the body of a request must be there; 30 s.
+    pub body: Duration,
+    /// The most calls under way at once, of all clients; 64. One more is refused with a text that says so.
+    pub calls: usize,
+    /// The most calls under way at once in one MCP session; 16.
+    pub session_calls: usize,
+    /// The most MCP sessions over HTTP; 1,000. One more is refused.
+    pub sessions: usize,
+    /// The most connections of [`McpListener`](crate::McpListener); 256. Others wait.
+    pub connections: usize,
+    /// The time that a person has to answer a question; 10 minutes.
+    pub answer: Duration,
+    /// The most bytes of a document that stands in a result; 4 MiB. Larger ones are linked to.
+    pub inline_bytes: usize,
+    /// The most bytes of all documents that stand in one result; 16 MiB.
+    pub inline_total: usize,
+    /// The most bytes of documents that are kept for one principal, to be read by their links; 64 MiB. The oldest go
+    /// first.
+    pub kept_bytes: usize,
+    /// The same for all principals; 256 MiB.
+    pub kept_total: usize,
+    /// The most documents of one call, in and out; 500.
+    pub documents: usize,
+    /// The most conversations of a principal, where the program keeps no [sessions](crate::McpAgent::with_sessions) of its
+    /// own; 1,000. They live for 60 minutes without use.
+    pub conversations: usize,
+    /// The items on a page of a list; 100.
+    pub page: usize,
+}
+
+impl Default for McpServeLimits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 32 << 20,
+            body: Duration::from_secs(30),
+            calls: 64,
+            session_calls: 16,
+            sessions: 1_000,
+            connections: 256,
+            answer: Duration::from_secs(600),
+            inline_bytes: 4 << 20,
+            inline_total: 16 << 20,
+            kept_bytes: 64 << 20,
+            kept_total: 256 << 20,
+            documents: 500,
+            conversations: 1_000,
+            page: 100,
+        }
+    }
+}
+
+impl McpServeLimits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the most bytes of one message.
+    #[must_use]
+    pub fn with_message_bytes(mut self, bytes: usize) -> Self {
+        self.message_bytes = bytes;
+        self
+    }
+
+    /// Sets the most calls under way at once, of all clients and in one session.
+    #[must_use]
+    pub fn with_calls(mut self, all: usize, session: usize) -> Self {
+        (self.calls, self.session_calls) = (all, session);
+        self
+    }
+
+    /// Sets the most sessions over HTTP.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: usize) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Sets the time that a person has to answer.
+    #[must_use]
+    pub fn with_answer(mut self, limit: Duration) -> Self {
+        self.answer = limit;
+        self
+    }
+
+    /// Sets the most bytes of a document that stands in a result, and of all of them.
+    #[must_use]
+    pub fn with_inline_bytes(mut self, each: usize, total: usize) -> Self {
+        (self.inline_bytes, self.inline_total) = (each, total);
+        self
+    }
+
+    /// Sets the most bytes of documents that are kept, for one principal and for all.
+    #[must_use]
+    pub fn with_kept_bytes(mut self, each: usize, total: usize) -> Self {
+        (self.kept_bytes, self.kept_total) = (each, total);
+        self
+    }
+
+    /// Sets the items on a page of a list.
+    #[must_use]
+    pub fn with_page(mut self, items: usize) -> Self {
+        self.page = items.max(1);
+        self
+    }
+}

@@ -1,0 +1,27 @@
+//! Tools and agents of ours as an MCP server.
+
+mod agent;
+mod answer;
+mod asking;
+mod blocks;
+mod call;
+mod handler;
+mod held;
+mod http;
+mod incoming;
+mod limits;
+mod listing;
+mod paused;
+mod service;
+mod shared;
+mod shelf;
+mod state;
+mod stdio;
+mod toolbox;
+
+pub use agent::McpAgent;
+pub use call::{McpCall, McpLogLevel};
+pub use http::{McpBody, McpHttp, McpListener};
+pub use limits::McpServeLimits;
+pub use service::McpService;
+pub use stdio::McpServeError;

@@ -1,0 +1,246 @@
+//! The tools of a toolbox, each as one of the server.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, Judgement, ToolManager};
+use attache_core::schema::Schema;
+use attache_core::{
+    Arguments, Deferred, Effect, ResultStatus, ToolCall, ToolContext, ToolDefinition, ToolResult, ToolSpec,
+};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+
+use super::answer::failure;
+use super::asking::{Asked, Client, Question, answer_to, is_approved};
+use super::blocks::Blocks;
+use super::held::Held;
+use super::state::CallState;
+
+/// The name under which the answer to a question comes.
+const KEY: &str = "answer";
+/// The dialect of our schemas.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The tools of an agent.
+pub(super) struct Toolbox {
+    agent: Agent,
+    listed: Mutex<Option<ToolManager>>,
+}
+
+impl Toolbox {
+    pub(super) fn new(agent: Agent) -> Self {
+        Self { agent, listed: Mutex::default() }
+    }
+
+    /// The tools as they are now.
+    pub(super) async fn manager(&self) -> Result<ToolManager, ErrorData> {
+        let mut listed = self.listed.lock().await;
+        let manager = match &*listed {
+            Some(manager) => manager.refreshed().await,
+            None => self.agent.tool_manager().await,
+        };
+        let manager = manager.map_err(|error| {
+            tracing::warn!(%error, "the tools cannot be listed");
+            ErrorData::internal_error("the tools cannot be listed now", None)
+        })?;
+        *listed = Some(manager.clone());
+        Ok(manager)
+    }
+}
+
+/// A tool of ours as the protocol describes tools.
+pub(super) fn described(wire: &str, spec: &ToolSpec) -> Tool {
+    let definition = &spec.definition;
+    let object = |schema: &Value| schema.as_object().cloned().unwrap_or_default();
+    let mut input = object(definition.input_schema());
+    if input.contains_key("$defs") {
+        // Older dialects know definitions by another name.
+        input.entry("$schema").or_insert_with(|| DIALECT.into());
+    }
+    let mut tool = Tool::new(wire.to_owned(), definition.description().to_owned(), Arc::new(input));
+    tool.title = Some(title(wire));
+    tool.output_schema = definition.output_schema().map(|schema| Arc::new(object(schema)));
+    let effect = spec.metadata.effect;
+    let mut annotations = ToolAnnotations::new().read_only(effect == Effect::Read);
+    if effect != Effect::Read {
+        annotations =
+            annotations.destructive(effect == Effect::SideEffect).idempotent(effect == Effect::Idempotent);
+    }
+    tool.annotations = Some(annotations);
+    tool
+}
+
+/// A name as people read it: `fetch_invoice` is "Fetch invoice".
+pub(super) fn title(name: &str) -> String {
+    let words: Vec<&str> = name.split(['_', '-', '.']).filter(|word| !word.is_empty()).collect();
+    let words = words.join(" ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// One call of a tool.
+pub(super) struct Calling<'a> {
+    pub(super) shared: &'a CallState,
+    pub(super) client: &'a Client,
+    pub(super) manager: &'a ToolManager,
+    pub(super) spec: &'a ToolSpec,
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a Map<String, Value>,
+}
+
+impl Calling<'_> {
+    pub(super) async fn run(&self) -> Result<CallToolResponse, ErrorData> {
+        let call = ToolCall::new(
+            self.spec.definition.name(),
+            Arguments::new(Value::Object(self.arguments.clone()).to_string()),
+        );
+        let mut approved = false;
+        if let Some(state) = &self.client.state {
+            let whose = &self.client.whose;
+            match self.shared.held.take(&whose.principal, self.name, self.arguments, state) {
+                Some(Held::Approval(asked)) => {
+                    let answers = self.client.answers();
+                    match answers.get(KEY) {
+                        // It was not asked, so it is asked again.
+                        None => {}
+                        answer if !is_approved(answer) => return Ok(denied()),
+                        // So it is for a tool that is another one now.
+                        Some(_) => approved = *asked == *self.spec,
+                    }
+                }
+                Some(Held::Question(deferred)) => {
+                    let answers = self.client.answers();
+                    return match answers.get(key(&deferred)) {
+                        None => self.ask(&call, deferred).await,
+                        answer => Ok(self.answered(&call, answer, deferred.schema.as_ref())),
+                    };
+                }
+                Some(Held::Agent(_)) | None => return Err(unknown_state()),
+            }
+        }
+        // An approval takes nothing back that a policy denies.
+        match self.manager.judge(&call, self.context()).await {
+            Judgement::Run => {}
+            Judgement::Ask(_) if approved => {}
+            Judgement::Ask(ask) => {
+                let text = call.arguments.raw();
+                let reason = ask.reason.as_deref();
+                let question = Question::approval(KEY.to_owned(), self.name, text, reason);
+                match self.client.ask(vec![question]).await {
+                    Asked::Answered(answers) if is_approved(answers.get(KEY)) => {}
+                    Asked::Answered(_) => return Ok(denied()),
+                    Asked::Later(requests) => {
+                        return Ok(self.later(requests, Held::Approval(Box::new(self.spec.clone()))));
+                    }
+                    Asked::Unable => {
+                        let text = "not executed: the tool needs an approval, and this client cannot ask for \
+                                one (it does not declare elicitation)";
+                        return Ok(failure(text));
+                    }
+                }
+            }
+            Judgement::Refused(result) => return Ok(self.result(&result)),
+            _ => return Ok(failure("not executed: nobody here answers this tool")),
+        }
+        match self.manager.attempt(&call, self.context()).await {
+            Ok(result) => Ok(self.result(&result)),
+            Err(deferred) => self.ask(&call, deferred).await,
+        }
+    }
+
+    fn context(&self) -> ToolContext {
+        let whose = &self.client.whose;
+        let mut context = ToolContext::new().with(self.client.call.clone());
+        context.principal = Some(whose.principal.to_string());
+        context.session = whose.scope.as_deref().map(str::to_owned);
+        context
+    }
+
+    /// Asks the user what the tool wants to know: the answer is its result.
+    async fn ask(&self, call: &ToolCall, deferred: Box<Deferred>) -> Result<CallToolResponse, ErrorData> {
+        let Some(prompt) = &deferred.prompt else {
+            return Ok(failure("the result comes later, and nobody waits for it here"));
+        };
+        let schema = deferred.schema.as_ref();
+        let key = key(&deferred).to_owned();
+        match self.client.ask(vec![Question::of(key.clone(), prompt, schema)]).await {
+            Asked::Answered(answers) => Ok(self.answered(call, answers.get(&key), schema)),
+            Asked::Later(requests) => Ok(self.later(requests, Held::Question(deferred))),
+            Asked::Unable => {
+                let text = "the tool asks the user, and this client cannot ask them (it does not declare \
+                    elicitation)";
+                Ok(failure(text))
+            }
+        }
+    }
+
+    fn answered(
+        &self,
+        call: &ToolCall,
+        answer: Option<&rmcp::model::ElicitResult>,
+        schema: Option<&Value>,
+    ) -> CallToolResponse {
+        match answer_to(answer, schema) {
+            Ok(Value::String(text)) => self.result(&ToolResult::ok(call, &text)),
+            Ok(value) => self.result(&ToolResult::ok(call, &value.to_string())),
+            Err(text) => failure(text),
+        }
+    }
+
+    fn later(&self, requests: rmcp::model::InputRequests, held: Held) -> CallToolResponse {
+        let principal = &self.client.whose.principal;
+        let state = self.shared.held.put(principal, self.name, self.arguments, held);
+        InputRequiredResult::new(Some(requests), Some(state)).into()
+    }
+
+    fn result(&self, result: &ToolResult) -> CallToolResponse {
+        let CallState { shelf, limits, .. } = self.shared;
+        let mut blocks = Blocks::new(shelf, &self.client.whose, limits);
+        blocks.tree(&result.tree, &result.documents, result.withheld.len());
+        let is_error = result.status != ResultStatus::Ok;
+        let structured = match is_error {
+            true => Ok(None),
+            false => structured(&self.spec.definition, result.tree.json()),
+        };
+        if let Err(problem) = &structured {
+            blocks.text(problem.clone());
+        }
+        let (content, _) = blocks.finish();
+        let mut said = match is_error || structured.is_err() {
+            true => CallToolResult::error(content),
+            false => CallToolResult::success(content),
+        };
+        said.structured_content = structured.ok().flatten();
+        said.into()
+    }
+}
+
+/// The output as a value, where the tool says which it returns.
+fn structured(definition: &ToolDefinition, json: &str) -> Result<Option<Value>, String> {
+    let Some(schema) = definition.output_schema() else { return Ok(None) };
+    let value: Value = serde_json::from_str(json).unwrap_or_default();
+    let fits = Schema::new(schema).map(|schema| schema.check(&value));
+    match fits.as_deref() {
+        Ok([]) => Ok(Some(value)),
+        Ok([first, ..]) => Err(format!("[the tool returned something else than it promises: {first}]")),
+        Err(_) => Err("[the tool promises something that no schema can say]".to_owned()),
+    }
+}
+
+/// The name under which the answer to a tool's question comes.
+fn key(deferred: &Deferred) -> &str {
+    deferred.handle.as_deref().unwrap_or(KEY)
+}
+
+fn denied() -> CallToolResponse {
+    failure("not executed: the user did not approve it")
+}
+
+/// The state of a call that is made again is not one that waits.
+pub(super) fn unknown_state() -> ErrorData {
+    let text =
+        "the requestState is none of a call that waits: it was used, is too old, or is of another call";
+    ErrorData::invalid_params(text, None)
+}

@@ -1,0 +1,247 @@
+//! Agents as tools.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::{Approval, Deferred, Document, ErrorKind, Message, ToolError, UserPart};
+use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServer, McpService};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+
+use super::super::common::call_with;
+use super::tools::PNG;
+use super::{Client, served, text};
+
+fn service(agent: Agent) -> McpService {
+    McpService::agent("ask", "Answers questions", agent)
+}
+
+fn plain(turns: impl IntoIterator<Item = Turn>) -> (ScriptedModel, Agent) {
+    let model = ScriptedModel::new(turns).unverified();
+    (model.clone(), Agent::builder(model).build().unwrap())
+}
+
+#[tokio::test]
+async fn an_agent_answers_with_its_documents_and_tells_its_progress() {
+    let plan =
+        tool_fn("fetch_plan", "Fetches the plan", || Ok(Document::new(PNG).with_file_name("plan.png")));
+    let model = ScriptedModel::new([Turn::call("fetch_plan", "{}"), Turn::text("Four rooms.")]).unverified();
+    let agent = Agent::builder(model).tool(plan).build().unwrap();
+    let mut client = Client::new(service(agent), json!({})).await;
+    let params = json!({
+        "name": "ask", "arguments": {"question": "How many rooms?"}, "_meta": {"progressToken": 7},
+    });
+    let result = client.ask("tools/call", params).await["result"].clone();
+    assert_eq!(text(&result), "Four rooms.", "{result}");
+    let image = &result["content"][1];
+    assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
+    assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
+    let structured = &result["structuredContent"];
+    assert_eq!((&structured["answer"], &structured["reason"]), (&json!("Four rooms."), &json!("answer")));
+    assert_eq!(structured["documents"][0]["name"], "plan.png");
+    let steps: Vec<_> = client.told.iter().filter_map(|told| told["params"]["message"].as_str()).collect();
+    let expected = ["the model is asked", "fetch_plan runs", "fetch_plan is done", "the model is asked"];
+    assert_eq!(steps, expected);
+}
+
+#[tokio::test]
+async fn documents_of_a_question_reach_the_model() {
+    let model = ScriptedModel::new([Turn::text("A letter.")])
+        .unverified()
+        .with_capabilities_of("anthropic", "claude-sonnet-4-5");
+    let agent = Agent::builder(model.clone()).build().unwrap();
+    let mut client = Client::new(service(agent), json!({})).await;
+    let data = base64_simd::STANDARD.encode_to_string(PNG);
+    let documents = json!([{"name": "plan.png", "data": data}, {"name": "a.txt", "text": "Dear Ann"}]);
+    let result = client.call("ask", json!({"question": "What is it?", "documents": documents})).await;
+    assert_eq!(text(&result), "A letter.", "{result}");
+    let requests = model.requests();
+    let Message::User(asked) = &*requests[0].messages[0] else { panic!("a question") };
+    let documents: Vec<_> = asked
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            UserPart::Document(document) => document.hash(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(documents, [Document::new(PNG).hash().unwrap(), Document::new("Dear Ann").hash().unwrap()]);
+    let unfit = client.call("ask", json!({"question": "What?", "documents": [{"data": "%"}]})).await;
+    assert_eq!(unfit["isError"], true);
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_second_question_of_a_session_knows_the_first() {
+    let (model, agent) = plain([Turn::text("Hello, Ann."), Turn::text("Ann."), Turn::text("No idea.")]);
+    let service = service(agent);
+    let mut client = Client::new(service, json!({})).await;
+    let first = client.call("ask", json!({"question": "I am Ann."})).await;
+    let second = client.call("ask", json!({"question": "Who am I?"})).await;
+    assert_eq!(first["structuredContent"]["session"], second["structuredContent"]["session"]);
+    assert_eq!(model.requests()[1].messages.len(), 3);
+}
+
+// Requests of the newer era stand for themselves: the conversation goes on by its name, for its principal alone
+#[tokio::test]
+async fn a_stateless_client_goes_on_by_the_name_of_the_session_and_a_foreign_one_is_not_found() {
+    let (model, agent) = plain((0..3).map(|_| Turn::text("Yes.")));
+    let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::new()));
+    let ask = McpAgent::new("ask", "Answers", agent).with_sessions(&sessions);
+    let http = McpService::new("books")
+        .with_agent(ask)
+        .http()
+        .with_bearer(|token| async move { token.strip_prefix("token of ").map(str::to_owned) });
+    let served = served(http).await;
+    let server = |name: &str| {
+        let endpoint = McpEndpoint::new(&served.url).bearer(format!("token of {name}"));
+        McpServer::http("test", endpoint).era(McpEra::Stateless)
+    };
+    let ask = |name: &'static str, arguments: Value| {
+        let server = server(name);
+        async move { call_with(&server, "mcp_test___ask", &arguments.to_string()).await.unwrap() }
+    };
+    let first = ask("ann", json!({"question": "I am Ann."})).await;
+    let said: Value = serde_json::from_str(first.tree.json()).unwrap();
+    let session = said.to_string();
+    let session = session.split("\"session\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    ask("ann", json!({"question": "Who am I?", "session": session})).await;
+    assert_eq!(model.requests()[1].messages.len(), 3, "it goes on");
+    ask("ann", json!({"question": "Who am I?"})).await;
+    assert_eq!(model.requests()[2].messages.len(), 1, "it is a new one");
+    let foreign = ask("bob", json!({"question": "Who am I?", "session": session})).await;
+    assert!(foreign.tree.json().contains("there is no such session"), "{}", foreign.tree.json());
+    assert_eq!(model.requests().len(), 3);
+}
+
+/// An agent that pays, and asks who is paid.
+fn payer() -> (ScriptedModel, Agent) {
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let whom =
+        tool_fn("ask_user", "Asks", || Ok(Deferred::ask("Whom?").with_schema(json!({"type": "string"}))));
+    let turns = [Turn::call("ask_user", "{}"), Turn::call("pay", "{}"), Turn::text("Done.")];
+    let model = ScriptedModel::new(turns).unverified();
+    (model.clone(), Agent::builder(model).tool(pay).tool(whom).build().unwrap())
+}
+
+fn results(model: &ScriptedModel) -> Vec<String> {
+    let last = model.requests().pop().unwrap();
+    let results = last.messages.iter().filter_map(|message| match &**message {
+        Message::ToolResults(results) => Some(results.results[0].tree.model_text().into_owned()),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[tokio::test]
+async fn an_agent_that_pauses_asks_its_client_and_goes_on() {
+    let (model, agent) = payer();
+    let mut client = Client::new(service(agent), json!({"elicitation": {}})).await;
+    let both = json!({"action": "accept", "content": {"answer": "Bob", "decision": "approve"}});
+    let result = client.call_answering("ask", json!({"question": "Pay."}), both).await;
+    assert_eq!(text(&result), "Done.");
+    assert_eq!(results(&model), ["Bob", "paid"]);
+}
+
+#[tokio::test]
+async fn a_stateless_client_answers_an_agent_by_calling_again() {
+    let (model, agent) = payer();
+    let mut client = Client::stateless(service(agent), json!({"elicitation": {}}));
+    let mut params = json!({"name": "ask", "arguments": {"question": "Pay."}});
+    let mut rounds = 0;
+    let result = loop {
+        let result = client.ask("tools/call", params.clone()).await["result"].clone();
+        if result["resultType"] != "input_required" {
+            break result;
+        }
+        rounds += 1;
+        assert!(rounds < 6, "{result}");
+        let both = json!({"action": "accept", "content": {"answer": "Bob", "decision": "approve"}});
+        let keys = result["inputRequests"].as_object().unwrap().keys();
+        params["requestState"] = result["requestState"].clone();
+        // The first answer is forgotten once, and asked for again.
+        params["inputResponses"] = match rounds {
+            1 => json!({}),
+            _ => keys.map(|key| (key.clone(), both.clone())).collect(),
+        };
+    };
+    assert_eq!((text(&result), rounds), ("Done.", 3));
+    assert_eq!(results(&model), ["Bob", "paid"]);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_model_reads_so() {
+    let (model, agent) = payer();
+    let mut client = Client::new(service(agent), json!({})).await;
+    let result = client.call("ask", json!({"question": "Pay."})).await;
+    assert_eq!(text(&result), "Done.");
+    for said in results(&model) {
+        assert!(said.contains("the client cannot ask its user"), "{said}");
+    }
+}
+
+// A84: nothing of a failure inside reaches a client
+#[tokio::test]
+async fn an_agent_that_fails_says_so_and_nothing_of_its_inside() {
+    let look = tool_fn("look", "Looks", || {
+        Err::<(), _>(ToolError::new("it cannot be read").with_source("the key canary-1234 is wrong"))
+    });
+    let turns = [Turn::call("look", "{}"), Turn::empty().then_error(ErrorKind::Authentication)];
+    let agent = Agent::builder(ScriptedModel::new(turns).unverified()).tool(look).build().unwrap();
+    let mut client = Client::new(service(agent), json!({})).await;
+    let result = client.call("ask", json!({"question": "Hello?"})).await;
+    assert_eq!(result["isError"], true);
+    assert!(text(&result).starts_with("the agent stopped before its work was done"), "{result}");
+    assert!(!result.to_string().contains("canary"), "{result}");
+}
+
+// Calls have 5 s to end once their client is gone, which pass at once here
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_cancels_the_run() {
+    struct Dropped(Option<tokio::sync::oneshot::Sender<()>>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            let _ = self.0.take().map(|bell| bell.send(()));
+        }
+    }
+    for gone in [false, true] {
+        let (sender, dropped) = tokio::sync::oneshot::channel();
+        let (began, begun) = tokio::sync::oneshot::channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(Some((Dropped(Some(sender)), began))));
+        let wait = tool_fn("wait", "Waits", move || {
+            let (guard, began) = held.lock().unwrap().take().unwrap();
+            async move {
+                let _guard = guard;
+                let _ = began.send(());
+                std::future::pending::<Result<(), ToolError>>().await
+            }
+        });
+        let model = ScriptedModel::new([Turn::call("wait", "{}")]).unverified();
+        let agent = Agent::builder(model).tool(wait).build().unwrap();
+        let mut client = Client::new(service(agent), json!({})).await;
+        let number =
+            client.begin("tools/call", json!({"name": "ask", "arguments": {"question": "Go."}})).await;
+        begun.await.unwrap();
+        match gone {
+            true => client.write.take().unwrap().shutdown().await.unwrap(),
+            false => {
+                let params = json!({"requestId": number});
+                client
+                    .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+                    .await;
+            }
+        }
+        dropped.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_agent_is_described_with_what_it_takes_and_returns() {
+    let (_, agent) = plain([]);
+    let mut client = Client::new(service(agent).with_instructions("Ask it."), json!({})).await;
+    let tools = client.ask("tools/list", json!({})).await["result"]["tools"].clone();
+    assert_eq!(tools[0]["inputSchema"]["required"], json!(["question"]));
+    assert_eq!(tools[0]["outputSchema"]["required"], json!(["answer", "session", "reason"]));
+    assert!(tools[0]["inputSchema"]["properties"]["documents"].is_object());
+}

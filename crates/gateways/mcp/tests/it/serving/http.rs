@@ -1,0 +1,118 @@
+//! The server over HTTP: whose requests it answers.
+
+use attache_agent::{Agent, Tools, tool_fn};
+use attache_core::ToolContext;
+use attache_mcp::{McpHttp, McpServeLimits, McpService};
+use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tower_service::Service;
+
+fn who() -> McpService {
+    let who = tool_fn("who", "Says who asks", |context: ToolContext| Ok(context.principal));
+    McpService::tools(Tools::new().with(who)).unwrap()
+}
+
+fn bearers(service: McpService) -> McpHttp {
+    service.http().with_bearer(|token| async move { token.strip_prefix("token of ").map(str::to_owned) })
+}
+
+/// A request to a mounted service.
+async fn post(http: &McpHttp, headers: &[(&str, &str)], body: &Value) -> (StatusCode, HeaderMap, String) {
+    let mut request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json");
+    for (name, value) in headers {
+        if *name == "host" {
+            request.headers_mut().unwrap().remove("host");
+        }
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
+    let response: Response<_> = http.clone().call(request).await.unwrap();
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }})
+}
+
+fn request(number: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+}
+
+// DNS rebinding: a web page reaches this machine by a name of its own
+#[tokio::test]
+async fn requests_by_another_host_or_of_another_page_are_refused() {
+    let http = who().http();
+    for header in [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")] {
+        let (status, ..) = post(&http, &[header], &initialize()).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{header:?}");
+    }
+    let (status, ..) = post(&http, &[("origin", "http://localhost:6274")], &initialize()).await;
+    assert_eq!(status, StatusCode::OK);
+    let named = who().http().with_hosts(["books.example"]).with_origins(["https://app.example:443"]);
+    let headers = [("host", "books.example"), ("origin", "https://app.example")];
+    assert_eq!(post(&named, &headers, &initialize()).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_bearer_says_on_whose_behalf_a_request_is_made() {
+    let http = bearers(who());
+    for headers in [&[][..], &[("authorization", "Bearer wrong")], &[("authorization", "Basic token of ann")]]
+    {
+        let (status, answered, _) = post(&http, headers, &initialize()).await;
+        assert_eq!(
+            (status, &answered["www-authenticate"]),
+            (StatusCode::UNAUTHORIZED, &"Bearer".parse().unwrap())
+        );
+    }
+    let ann = ("authorization", "Bearer token of ann");
+    let (_, begun, _) = post(&http, &[ann], &initialize()).await;
+    let session = begun["mcp-session-id"].to_str().unwrap();
+    let call = request(2, "tools/call", json!({"name": "who", "arguments": {}}));
+    let (status, _, said) = post(&http, &[ann, ("mcp-session-id", session)], &call).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(said.contains("\"ann\"") || said.contains("text\":\"ann"), "{said}");
+    let bob = ("authorization", "Bearer token of bob");
+    let (status, _, said) = post(&http, &[bob, ("mcp-session-id", session)], &call).await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{said}");
+    let (status, ..) = post(&http, &[ann, ("mcp-session-id", "another")], &call).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn each_session_has_a_conversation_of_its_own() {
+    let model = ScriptedModel::new((0..3).map(|_| Turn::text("Yes."))).unverified();
+    let agent = Agent::builder(model.clone()).build().unwrap();
+    let http = McpService::agent("ask", "Answers", agent).http();
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let (_, begun, _) = post(&http, &[], &initialize()).await;
+        sessions.push(begun["mcp-session-id"].to_str().unwrap().to_owned());
+    }
+    for (session, messages) in [(0, 1), (1, 1), (0, 3)] {
+        let ask = request(2, "tools/call", json!({"name": "ask", "arguments": {"question": "Well?"}}));
+        let (_, _, said) = post(&http, &[("mcp-session-id", &sessions[session])], &ask).await;
+        assert!(said.contains("Yes."), "{said}");
+        assert_eq!(model.requests().pop().unwrap().messages.len(), messages);
+    }
+}
+
+#[tokio::test]
+async fn bodies_and_sessions_are_bounded() {
+    let limits = McpServeLimits::new().with_message_bytes(1_000).with_sessions(2);
+    let http = who().with_limits(limits).http();
+    let large = request(1, "tools/call", json!({"name": "who", "arguments": {"x": "y".repeat(2_000)}}));
+    assert_eq!(post(&http, &[], &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    for expected in [StatusCode::OK, StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE] {
+        assert_eq!(post(&http, &[], &initialize()).await.0, expected);
+    }
+}

@@ -1,0 +1,116 @@
+//! Several candidates make one message (E05 to E11).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_imports,
+    reason = "helpers of tests are not recognised as tests"
+)]
+
+use crate::common::*;
+use attache_core::{FinishReason, StreamChunk};
+use serde_json::{Value, json};
+
+fn candidate(index: u64, parts: &Value, finish: &str) -> Value {
+    json!({"content": {"parts": parts, "role": "model"}, "index": index, "finishReason": finish})
+}
+
+/// The shape of a reply of several candidates, the same whole and streamed.
+fn merged(all: &[Value]) -> (Vec<String>, FinishReason) {
+    let whole = whole(&candidates(all));
+    let chunks: Vec<Value> = all.iter().map(|one| candidates(std::slice::from_ref(one))).collect();
+    let streamed = completion(&sse(&chunks));
+    assert_eq!(shape(&whole), shape(&streamed));
+    assert_eq!(whole.usage, streamed.usage);
+    for body in [candidates(all).to_string().into_bytes(), sse(&chunks)] {
+        let said = decode(&body).unwrap().into_iter().filter_map(|chunk| match chunk {
+            StreamChunk::Content(text) => Some(text),
+            _ => None,
+        });
+        assert_eq!(said.collect::<String>(), whole.message.text(), "what was streamed is what is there");
+    }
+    (shape(&whole), whole.finish_reason)
+}
+
+fn called(name: &str) -> Value {
+    json!([{"functionCall": {"name": name, "args": {}}}])
+}
+
+// E05, E06, E08, E09
+#[test]
+fn calls_of_all_candidates_are_collected() {
+    let (parts, reason) =
+        merged(&[candidate(0, &json!([{"text": ""}]), "STOP"), candidate(1, &called("files_list"), "STOP")]);
+    assert_eq!((parts, reason), (vec!["call files.list {}".to_owned()], FinishReason::ToolCalls));
+    let (parts, _) =
+        merged(&[candidate(0, &called("files_list"), "STOP"), candidate(1, &called("files_read"), "STOP")]);
+    assert_eq!(parts, ["call files.list {}", "call files.read {}"]);
+    let (parts, _) = merged(&[
+        candidate(0, &json!([{"text": "I look."}]), "STOP"),
+        candidate(1, &called("files_read"), "STOP"),
+    ]);
+    assert_eq!(parts, [r#"text "I look.""#, "call files.read {}"]);
+}
+
+// E07
+#[test]
+fn texts_are_joined_by_line_feeds() {
+    let (parts, _) = merged(&[
+        candidate(0, &json!([{"text": "x"}]), "STOP"),
+        candidate(1, &json!([{"text": " "}]), "STOP"),
+        candidate(2, &json!([{"text": "y"}, {"functionCall": {"name": "files_read", "args": {}}}]), "STOP"),
+    ]);
+    assert_eq!(parts[0], r#"text "x""#);
+    let whole = whole(&candidates(&[
+        candidate(0, &json!([{"text": "x"}]), "STOP"),
+        candidate(1, &json!([{"text": "y", "thoughtSignature": "c2ln"}]), "STOP"),
+        candidate(2, &called("files_read"), "STOP"),
+    ]));
+    assert_eq!(whole.message.text(), "x\ny");
+    assert_eq!(shape(&whole)[1], r#"text "\ny" {"text":"y","thoughtSignature":"c2ln"}"#);
+}
+
+// E10
+#[test]
+fn signatures_and_the_last_reason_are_kept() {
+    let (parts, reason) = merged(&[
+        candidate(0, &json!([{"text": "hm", "thought": true, "thoughtSignature": "czE="}]), "STOP"),
+        candidate(
+            1,
+            &json!([{"functionCall": {"name": "files_read", "args": {}}, "thoughtSignature": "czI="}]),
+            "MAX_TOKENS",
+        ),
+    ]);
+    assert_eq!(
+        parts,
+        [r#"thought "hm" {"thoughtSignature":"czE="}"#, r#"call files.read {} {"thoughtSignature":"czI="}"#]
+    );
+    assert_eq!(reason, FinishReason::Length);
+}
+
+// E11
+#[test]
+fn without_calls_the_first_that_says_something_counts() {
+    let (parts, _) = merged(&[
+        candidate(0, &json!([{"text": ""}]), "STOP"),
+        candidate(1, &json!([{"text": "Red"}]), "STOP"),
+        candidate(2, &json!([{"text": "Blue"}]), "STOP"),
+    ]);
+    assert_eq!(parts, [r#"text "Red""#]);
+}
+
+// gemini.md 7: chunks of different candidates interleave
+#[test]
+fn candidates_are_kept_apart_by_index() {
+    let piece = |index: u64, text: &str, finish: Option<&str>| {
+        candidates(&[json!({"content": {"parts": [{"text": text}]}, "index": index, "finishReason": finish})])
+    };
+    let stream = sse(&[
+        piece(0, "Re", None),
+        piece(1, "Bl", None),
+        piece(0, "d", Some("STOP")),
+        piece(1, "ue", Some("STOP")),
+    ]);
+    assert_eq!(completion(&stream).message.text(), "Red");
+}

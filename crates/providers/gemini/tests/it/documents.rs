@@ -1,0 +1,127 @@
+//! Documents: what the capability table declares is emitted, and nothing else is (C24, C25, C26).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_imports,
+    reason = "helpers of tests are not recognised as tests"
+)]
+
+use crate::common::*;
+use attache_core::{
+    ChatRequest, ContentTree, Document, ErrorKind, Matrix, MediaType, Message, Place, ToolResult,
+    UserMessage, UserOrigin, UserPart,
+};
+use attache_gemini::GenerateCodec;
+use attache_transport::Codec as _;
+
+fn sample(media: &str) -> Document {
+    let bytes: &[u8] = match media {
+        "image/png" => PNG,
+        "image/jpeg" => b"\xff\xd8\xff\xe0jpeg",
+        "image/gif" => b"GIF89a\x01\0\x01\0",
+        "image/webp" => b"RIFF\x04\0\0\0WEBPVP8 ",
+        "application/pdf" => b"%PDF-1.7 one page",
+        _ => b"some text",
+    };
+    let document = Document::from_bytes(bytes, media).with_media_type(media);
+    assert_eq!(document.media_type(), &MediaType::parse(media).unwrap());
+    document
+}
+
+/// A request with the document in that place.
+fn with(document: Document, place: Place) -> ChatRequest {
+    let asked = call(1, "files.read", "{}");
+    let turn = |result: ToolResult| {
+        vec![Message::user("Read it."), assistant([asked.clone().into()]), results([result])]
+    };
+    request(match place {
+        Place::User => vec![Message::User(UserMessage::new([UserPart::text("Read it."), document.into()]))],
+        Place::ToolResult => turn(routed(ToolResult::ok(&asked, "x"), [document.into()])),
+        Place::FailedResult => turn(routed(ToolResult::error(&asked, "x"), [document.into()])),
+        _ => {
+            let mut beside = UserMessage::new([document.into()]);
+            beside.origin = UserOrigin::ToolCallDocuments;
+            let mut messages = turn(ToolResult::ok(&asked, "x"));
+            messages.push(Message::User(beside));
+            messages
+        }
+    })
+}
+
+// C24, C26, C33: what a row declares can be sent, the strict mock takes it, and nothing else can be sent
+#[test]
+fn the_table_and_the_emitter_agree() {
+    const OTHERS: [&str; 5] =
+        ["image/gif", "image/tiff", "audio/midi", "application/zip", "application/msword"];
+    for (family, unheard) in [("gemini", "gemini-9-ultra"), ("vertex", "gemini-9-ultra")] {
+        let patterns = Matrix::bundled().patterns(family);
+        for model in patterns.into_iter().map(|pattern| pattern.replace('*', "")).chain([unheard.into()]) {
+            let codec = match family {
+                "vertex" => GenerateCodec::vertex(&model).with_project("p", "global"),
+                _ => GenerateCodec::new(&model),
+            };
+            let declared = &codec.capabilities().user.media;
+            let declared = declared.iter().map(String::as_str).filter(|media| *media != "text");
+            let media: Vec<&str> = declared.chain(["text/csv", "application/json"]).chain(OTHERS).collect();
+            for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::AfterToolResults] {
+                for media in &media {
+                    let document = sample(media);
+                    let accepted = codec.capabilities().place(place).accepts(document.media_type());
+                    let request = with(document, place);
+                    match encode_for(&request, &codec) {
+                        Ok(_) if accepted => {
+                            body_for(&request, &codec);
+                        }
+                        Err(error) if !accepted => assert_eq!(error.kind(), ErrorKind::Unsupported),
+                        other => panic!("{family}/{model} {} {media}: {other:?}", place.as_str()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+// gemini.md 12: the API's own words
+#[test]
+fn media_types_in_the_words_of_the_api() {
+    for (media, word) in
+        [("audio/mp4", "audio/m4a"), ("video/quicktime", "video/mov"), ("audio/wav", "audio/wav")]
+    {
+        let body = body(&with(sample(media), Place::User));
+        assert_eq!(body["contents"][0]["parts"][1]["inlineData"]["mimeType"], word);
+    }
+}
+
+#[test]
+fn the_error_names_document_model_and_reason() {
+    let fails = |document: Document, model: &str| {
+        let error = encode_for(&with(document, Place::User), &GenerateCodec::new(model)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        error.message().to_owned()
+    };
+    let message = fails(pdf("a.pdf"), "gemma-3-27b-it");
+    assert!(message.contains("gemma-3-27b-it cannot take the pdf a.pdf (application/pdf)"), "{message}");
+    assert!(fails(pdf("a.pdf").with_media_type("audio/midi"), MODEL).contains("audio"));
+    assert!(fails(pdf("a.pdf").without_bytes(), MODEL).contains("not loaded"));
+    assert!(fails(Document::external("https://example.com/a.pdf"), MODEL).contains("not cleared"));
+    let latin = Document::from_bytes(&b"caf\xe9"[..], "text/plain");
+    assert!(fails(latin, MODEL).contains("not UTF-8"));
+}
+
+#[test]
+fn unrouted_documents_are_an_error() {
+    let asked = call(1, "files.read", "{}");
+    let mut result = ToolResult::ok(&asked, "x");
+    result.documents = vec![pdf("a.pdf")];
+    let turn = [Message::user("a"), assistant([asked.into()]), results([result])];
+    let tree = ContentTree::parse(r#"{"mail":1}"#, vec![pdf("b.pdf")]).unwrap();
+    let event = [Message::User(UserMessage::event(tree))];
+    for (messages, place) in [(turn.to_vec(), "the result of call_1"), (event.to_vec(), "the message")] {
+        let error = encode(&request(messages)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidHistory);
+        assert!(error.message().starts_with(place), "{error}");
+        assert!(error.message().contains("1 documents that were not routed"), "{error}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Images and sound that a model makes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+use attache_core::{ChatRequest, Message};
+use serde_json::{Value, json};
+
+use crate::common;
+use crate::common::answers::{self, added, completed, done};
+use crate::common::{delta, encode, openai, reply, sse, user, whole};
+
+/// The beginnings of a PNG and of a WAV.
+const PNG: &str = "iVBORw0KGgo=";
+const WAV: &str = "UklGRiQAAABXQVZFZm10IA==";
+
+fn kinds(message: &attache_core::AssistantMessage) -> Vec<String> {
+    message.documents().map(|document| document.media_type().essence().to_owned()).collect()
+}
+
+fn second(body: &Value) -> Value {
+    body["messages"][1].clone()
+}
+
+// openai.md B.2, C02, C30
+#[test]
+fn an_image_of_the_hosted_tool_is_a_document_and_goes_back_as_its_item() {
+    let begun = json!({"type": "image_generation_call", "id": "ig_1", "status": "in_progress"});
+    let item = json!({"type": "image_generation_call", "id": "ig_1", "status": "completed", "output_format": "png", "result": PNG});
+    let message =
+        answers::reply(&[added(0, &begun), done(0, &item), completed(std::slice::from_ref(&item))]).message;
+    assert_eq!(kinds(&message), ["image/png"]);
+    let message = Message::Assistant(message);
+    assert!(!serde_json::to_string(&message).unwrap().contains(PNG));
+    let request = ChatRequest::new([user("Draw"), message.shared(), user("Bluer")]);
+    let codec = attache_openai::ResponsesCodec::from("m");
+    let body: Value =
+        serde_json::from_slice(&common::items::encode(&codec, &request).parts.body.to_vec()).unwrap();
+    assert_eq!(body["input"][1], item);
+    // Chat Completions has no such item: a note stands there.
+    let chat: Value = serde_json::from_slice(&encode(&openai(), &request).parts.body.to_vec()).unwrap();
+    let note = "[You made a document of type image/png here. It cannot be shown in this place.]";
+    assert_eq!(second(&chat), json!({"role": "assistant", "content": note}));
+}
+
+// openai.md A.5, C.9
+#[test]
+fn images_and_sound_beside_the_content_are_documents() {
+    let image = json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{PNG}")}});
+    let message = reply(&whole(json!({"content": "Here.", "images": [image]}), "stop")).message;
+    assert_eq!((kinds(&message), message.text()), (vec!["image/png".to_owned()], "Here.".to_owned()));
+    let audio = json!({"id": "audio_1", "data": WAV, "transcript": "Hello", "expires_at": 1});
+    let message = reply(&whole(json!({"content": null, "audio": audio}), "stop")).message;
+    assert_eq!((kinds(&message), message.text()), (vec!["audio/wav".to_owned()], "Hello".to_owned()));
+    assert!(!serde_json::to_string(&Message::Assistant(message)).unwrap().contains(WAV));
+    // Pieces are base64 each by itself.
+    let streamed = sse(&[
+        delta(json!({"audio": {"id": "audio_1", "transcript": "Hel"}}), None),
+        delta(json!({"audio": {"data": "AAE="}}), None),
+        delta(json!({"audio": {"data": "AgM=", "transcript": "lo"}}), None),
+        delta(json!({}), Some("stop")),
+    ]);
+    let message = reply(&streamed).message;
+    assert_eq!((kinds(&message), message.text()), (vec!["audio/pcm".to_owned()], "Hello".to_owned()));
+    assert_eq!(message.documents().next().unwrap().bytes().unwrap(), &[0, 1, 2, 3][..]);
+}

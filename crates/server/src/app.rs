@@ -1,0 +1,117 @@
+//! The things that all routes share.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, AgentRun, Session, Sessions};
+use attache_core::{ToolCallId, fresh};
+
+use crate::auth::{Auth, Principal, Scope};
+use crate::dialect::Shown;
+use crate::documents::Documents;
+use crate::fault::Fault;
+use crate::limits::ServerLimits;
+use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
+use crate::parked::Parked;
+
+/// The things that all routes share.
+pub(crate) struct App {
+    pub(crate) hosted: Vec<Hosted>,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) parked: Arc<Parked>,
+    pub(crate) documents: Documents,
+    pub(crate) auth: Auth,
+    pub(crate) origins: Vec<String>,
+    pub(crate) on_disconnect: OnDisconnect,
+    pub(crate) shown: Shown,
+    pub(crate) limits: ServerLimits,
+    /// The time at which the server was made, in seconds since 1970.
+    pub(crate) since: u64,
+}
+
+/// An agent under its name.
+#[derive(Clone)]
+pub(crate) struct Hosted {
+    pub(crate) name: Arc<str>,
+    pub(crate) sessions: Sessions,
+}
+
+/// The way in which a run is driven.
+#[derive(Default)]
+pub(crate) struct Way {
+    pub(crate) on_disconnect: Option<OnDisconnect>,
+    /// True if the run is let go once it waits for the client.
+    pub(crate) pauses: bool,
+    /// The place that keeps it then, if no session does.
+    pub(crate) parking: Option<Parking>,
+    /// The calls whose results are delivered already.
+    pub(crate) answered: Vec<ToolCallId>,
+}
+
+impl Hosted {
+    pub(crate) fn agent(&self) -> &Agent {
+        self.sessions.agent()
+    }
+}
+
+impl App {
+    /// The agent of that name; the first one where none is named.
+    pub(crate) fn hosted(&self, name: Option<&str>) -> Result<&Hosted, Fault> {
+        match name.filter(|name| !name.is_empty()) {
+            None => self.hosted.first().ok_or_else(|| Fault::no_model("")),
+            Some(name) => {
+                let found = self.hosted.iter().find(|hosted| *hosted.name == *name);
+                found.ok_or_else(|| Fault::no_model(name))
+            }
+        }
+    }
+
+    /// Drives a run, of a session or without one.
+    pub(crate) fn start(
+        &self,
+        principal: &Principal,
+        hosted: &Hosted,
+        session: Option<&Session>,
+        id: String,
+        run: AgentRun,
+        way: Way,
+    ) -> Result<Viewer, Fault> {
+        let rules = Rules {
+            on_disconnect: way.on_disconnect.unwrap_or(self.on_disconnect),
+            run_time: self.limits.run_time,
+            client_calls: match way.pauses {
+                true => ClientCalls::Pause,
+                false => ClientCalls::Wait(self.limits.frontend_time),
+            },
+            is_kept: session.is_some(),
+        };
+        let new = NewRun {
+            id,
+            principal: principal.shared(),
+            agent: Arc::clone(&hosted.name),
+            session: session.map(|session| session.id().to_string()),
+            rules,
+            parking: way.parking,
+            answered: way.answered,
+        };
+        Ok(self.runs.start(new, run)?)
+    }
+}
+
+/// The id of a new run of a session: it tells the session, so that any process finds the run by it.
+pub(crate) fn run_in(session: &Session) -> String {
+    let random: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(12).collect();
+    format!("{}.{random}", session.id())
+}
+
+/// The session in the id of a run.
+pub(crate) fn session_of(run: &str) -> Option<&str> {
+    run.rsplit_once('.').map(|(session, _)| session)
+}
+
+/// Refuses those who may not do that.
+pub(crate) fn allow(principal: &Principal, scope: Scope) -> Result<(), Fault> {
+    match principal.may(scope) {
+        true => Ok(()),
+        false => Err(Fault::forbidden(format!("the key has not the scope {}", scope.as_str()))),
+    }
+}

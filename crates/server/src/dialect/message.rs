@@ -1,0 +1,85 @@
+//! Messages of a session, for a client that shows them.
+
+use std::sync::Arc;
+
+use attache_core::{AssistantPart, Message, UserPart};
+
+use super::{Shown, event};
+use crate::json::{Object, write_json};
+
+/// Writes the messages that a person reads: instructions, and messages that only carry documents of results, are left out.
+pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
+    let read = messages
+        .iter()
+        .filter(|message| !matches!(&***message, Message::System(_)) && !message.is_tool_call_documents());
+    out.push(b'[');
+    for (at, message) in read.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        one(message, shown, out);
+    }
+    out.push(b']');
+}
+
+fn one(message: &Message, shown: Shown, out: &mut Vec<u8>) {
+    let object = Object::begin(out).with("id", message.id());
+    match message {
+        Message::User(message) => {
+            object.with("role", "user").each("parts", &message.parts, |part, out| match part {
+                UserPart::Text(text) => self::text(text.text(), out),
+                UserPart::Document(document) => self::document(document, out),
+                UserPart::Object(tree) => Object::begin(out)
+                    .with("type", "object")
+                    .by("value", |out| write_json(out, tree.json()))
+                    .end(),
+                _ => out.extend_from_slice(b"{}"),
+            })
+        }
+        Message::Assistant(message) => {
+            let is_shown = |part: &&AssistantPart| match part {
+                AssistantPart::Text(_) | AssistantPart::ToolCall(_) | AssistantPart::Document(_) => true,
+                AssistantPart::Reasoning(_) => shown.thinking,
+                _ => false,
+            };
+            let parts = message.parts.iter().filter(is_shown);
+            object
+                .with("role", "assistant")
+                .each("parts", parts, |part, out| match part {
+                    AssistantPart::Text(text) => self::text(text.text(), out),
+                    AssistantPart::Reasoning(reasoning) => {
+                        Object::begin(out).with("type", "thinking").with("text", reasoning.text()).end();
+                    }
+                    AssistantPart::ToolCall(call) => {
+                        let object = Object::begin(out)
+                            .with("type", "call")
+                            .with("callId", &call.id)
+                            .with("name", &call.name);
+                        match shown.details {
+                            true => object.by("arguments", |out| write_json(out, call.arguments.raw())),
+                            false => object,
+                        }
+                        .end();
+                    }
+                    AssistantPart::Document(made) => self::document(&made.document, out),
+                    _ => out.extend_from_slice(b"{}"),
+                })
+                .with("citations", &message.citations)
+        }
+        Message::ToolResults(message) => {
+            object.with("role", "tool").each("results", &message.results, |result, out| {
+                event::result_members(Object::begin(out), result, shown).end();
+            })
+        }
+        _ => object,
+    }
+    .end();
+}
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    Object::begin(out).with("type", "text").with("text", text).end();
+}
+
+fn document(document: &attache_core::Document, out: &mut Vec<u8>) {
+    Object::begin(out).with("type", "document").by("document", |out| event::document(document, out)).end();
+}

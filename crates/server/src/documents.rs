@@ -1,0 +1,149 @@
+//! Documents that clients upload, and those of sessions.
+
+use std::sync::Arc;
+
+use attache_core::{Document, DocumentId, DocumentStore, StoreError, StoreErrorKind, fresh};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::fault::Fault;
+
+/// The documents of all principals. The id of an upload says whose it is, so that no other list has to.
+#[derive(Clone)]
+pub(crate) struct Documents {
+    store: Arc<dyn DocumentStore>,
+}
+
+/// The facts about an upload that its bytes do not tell. They are kept beside it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts {
+    media_type: Option<String>,
+    file_name: Option<String>,
+    size: Option<u64>,
+}
+
+impl Documents {
+    pub(crate) fn new(store: Arc<dyn DocumentStore>) -> Self {
+        Self { store }
+    }
+
+    /// Keeps a document of a principal.
+    pub(crate) async fn put(
+        &self,
+        principal: &str,
+        bytes: Bytes,
+        media_type: &str,
+        file_name: Option<String>,
+    ) -> Result<Document, Fault> {
+        let id = format!("{}-{}", fresh::uuid(), owner(principal));
+        let id = DocumentId::parse(id).ok_or_else(Fault::broken)?;
+        let mut document = Document::from_bytes(bytes, media_type).with_id(id);
+        if let Some(name) = file_name {
+            document = document.with_file_name(name);
+        }
+        let document = document.with_store_id(self.store.id());
+        let facts = Facts {
+            media_type: Some(document.media_type().to_string()),
+            file_name: document.file_name().map(str::to_owned),
+            size: document.size(),
+        };
+        let facts = serde_json::to_string(&facts).map_err(|error| Fault::internal(&error))?;
+        let facts = Document::inline(facts).with_id(beside(document.id())?);
+        self.store.put(&facts).await.map_err(|error| failed(&error))?;
+        self.store.put(&document).await.map_err(|error| failed(&error))?;
+        Ok(document)
+    }
+
+    /// An upload of that principal, for a message that refers to it.
+    pub(crate) async fn reference(&self, principal: &str, id: &str) -> Result<Document, Fault> {
+        let (document, _) = self.get(principal, id).await?;
+        Ok(document.without_bytes())
+    }
+
+    /// An upload of that principal.
+    pub(crate) async fn get(&self, principal: &str, id: &str) -> Result<(Document, Bytes), Fault> {
+        let is_own = id.strip_suffix(owner(principal).as_str()).is_some_and(|rest| rest.ends_with('-'));
+        let id = DocumentId::parse(id).filter(|_| is_own);
+        let id = id.ok_or_else(|| Fault::not_found("document"))?;
+        let bytes = self.bytes(&id).await?;
+        let facts = match self.store.get(&beside(&id)?).await {
+            Ok(facts) => serde_json::from_slice(&facts).unwrap_or_default(),
+            // The bytes tell most of it.
+            Err(_) => Facts::default(),
+        };
+        let mut document = Document::from_bytes(bytes.clone(), facts.media_type.as_deref().unwrap_or(""));
+        if let Some(name) = facts.file_name {
+            document = document.with_file_name(name);
+        }
+        Ok((document.with_id(id).with_store_id(self.store.id()), bytes))
+    }
+
+    /// Forgets an upload of that principal.
+    pub(crate) async fn delete(&self, principal: &str, id: &str) -> Result<(), Fault> {
+        let (document, _) = self.get(principal, id).await?;
+        self.store.delete(document.id()).await.map_err(|error| failed(&error))?;
+        self.store.delete(&beside(document.id())?).await.map_err(|error| failed(&error))
+    }
+
+    async fn bytes(&self, id: &DocumentId) -> Result<Bytes, Fault> {
+        self.store.get(id).await.map_err(|error| failed(&error))
+    }
+}
+
+/// The content of a document of a conversation.
+pub(crate) async fn content(store: &dyn DocumentStore, document: &Document) -> Result<Bytes, Fault> {
+    match document.bytes() {
+        Some(bytes) => Ok(bytes),
+        None => store.get(document.id()).await.map_err(|error| failed(&error)),
+    }
+}
+
+fn failed(error: &StoreError) -> Fault {
+    match error.kind() {
+        StoreErrorKind::NotFound => Fault::not_found("document"),
+        StoreErrorKind::TooLarge => Fault::invalid("the store takes no document of this size"),
+        _ => Fault::internal(error),
+    }
+}
+
+/// The end of the id under which the facts about a document are kept.
+const BESIDE: &str = "-facts";
+
+fn beside(id: &DocumentId) -> Result<DocumentId, Fault> {
+    DocumentId::parse(format!("{id}{BESIDE}")).ok_or_else(Fault::broken)
+}
+
+/// The end of the ids of a principal's uploads.
+fn owner(principal: &str) -> String {
+    let digest = Sha256::digest(format!("attache uploads\0{principal}").as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use attache_agent::MemoryDocumentStore;
+    use http::StatusCode;
+
+    // A40
+    #[tokio::test]
+    async fn an_upload_is_its_principals_alone() {
+        let documents = Documents::new(Arc::new(MemoryDocumentStore::default()));
+        let name = Some("a.csv".to_owned());
+        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/plain", name).await.unwrap();
+        let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();
+        assert_eq!((found.file_name(), found.media_type().essence()), (Some("a.csv"), "text/csv"));
+        assert_eq!(&bytes[..], b"day,rain\n");
+        for (principal, id) in [
+            ("bob", put.id().as_str().to_owned()),
+            ("ann", format!("{}-facts", put.id())),
+            ("ann", "other".to_owned()),
+            ("ann", String::new()),
+        ] {
+            let fault = documents.get(principal, &id).await.unwrap_err();
+            assert_eq!(fault.status, StatusCode::NOT_FOUND, "{principal} {id}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The failures that clients are told, in the shape that clients of OpenAI know.
+
+use attache_agent::{DecideError, EndReason, JournalError, RunError, SessionError, SubmitError};
+use attache_core::{ErrorKind, ProviderError};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::json::Object;
+use crate::live::TooMany;
+
+/// A failure as a client is told of it. It holds nothing secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) status: StatusCode,
+    /// The class of failure, in OpenAI's words.
+    kind: &'static str,
+    code: &'static str,
+    message: String,
+    param: Option<&'static str>,
+    /// The seconds after which the client may try again.
+    retry_after: Option<u64>,
+    /// The run that is in the way.
+    run: Option<String>,
+}
+
+/// The class of what the client did wrong.
+const INVALID: &str = "invalid_request_error";
+const SERVER: &str = "server_error";
+
+impl Fault {
+    fn new(status: StatusCode, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, kind, code, message: message.into(), param: None, retry_after: None, run: None }
+    }
+
+    /// A request that makes no sense.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, INVALID, "invalid_request", message)
+    }
+
+    /// A member of a request that asks for something that is not done here.
+    pub(crate) fn unsupported(param: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, INVALID, "unsupported_parameter", message).at(param)
+    }
+
+    /// Something that is not there, or is somebody else's.
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, INVALID, "not_found", format!("there is no such {what}"))
+    }
+
+    pub(crate) fn no_model(name: &str) -> Self {
+        let message = format!("there is no model {name:?}; GET /v1/models names them");
+        Self::new(StatusCode::NOT_FOUND, INVALID, "model_not_found", message).at("model")
+    }
+
+    pub(crate) fn no_method() -> Self {
+        let message = "the route does not know this method";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, INVALID, "method_not_allowed", message)
+    }
+
+    pub(crate) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, INVALID, code, message)
+    }
+
+    pub(crate) fn gone(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, INVALID, "gone", message)
+    }
+
+    pub(crate) fn too_large(most: usize) -> Self {
+        let message = format!("the body has more than {most} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID, "too_large", message)
+    }
+
+    pub(crate) fn slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, INVALID, "timeout", "the body did not come in time")
+    }
+
+    pub(crate) fn unauthenticated() -> Self {
+        let message = "an API key is needed: Authorization: Bearer …";
+        Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, INVALID, "forbidden", message)
+    }
+
+    pub(crate) fn too_many(message: impl Into<String>, retry_after: Option<u64>) -> Self {
+        let fault = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "too_many", message);
+        Self { retry_after, ..fault }
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "unavailable", message)
+    }
+
+    /// Something of ours failed. The client learns no more than that; the log does.
+    pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error = with_causes(error), "a request failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", "the server failed")
+    }
+
+    /// The task that worked on it is gone.
+    pub(crate) fn broken() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", "the server failed")
+    }
+
+    /// A run that ended without an answer.
+    pub(crate) fn unanswered(reason: &EndReason, detail: Option<&str>) -> Self {
+        let message = match detail {
+            Some(detail) => format!("the run ended without an answer ({reason}): {detail}"),
+            None => format!("the run ended without an answer: {reason}"),
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, SERVER, reason.as_str(), message)
+    }
+
+    pub(crate) fn at(mut self, param: &'static str) -> Self {
+        self.param = Some(param);
+        self
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Writes the object that stands under `error`.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        Object::begin(out)
+            .with("message", &self.message)
+            .with("type", self.kind)
+            .with("param", &self.param)
+            .with("code", self.code)
+            .maybe("run", self.run.as_ref())
+            .end();
+    }
+
+    fn of_provider(error: &ProviderError) -> Self {
+        let status = match error.kind() {
+            ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            ErrorKind::ContextTooLong
+            | ErrorKind::InvalidRequest
+            | ErrorKind::InvalidHistory
+            | ErrorKind::Unsupported
+            | ErrorKind::Refused => StatusCode::BAD_REQUEST,
+            // The key that is wrong is ours.
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        let kind = match error.kind() {
+            ErrorKind::RateLimited => "rate_limit_error",
+            _ if status == StatusCode::BAD_REQUEST => INVALID,
+            _ => SERVER,
+        };
+        let code = match error.kind() {
+            ErrorKind::ContextTooLong => "context_length_exceeded",
+            kind => kind.as_str(),
+        };
+        let message = match error.kind() {
+            ErrorKind::Configuration | ErrorKind::Authentication | ErrorKind::Permission => {
+                tracing::error!(error = with_causes(error), "the model cannot be asked");
+                "the server cannot ask its model".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        let retry_after = error.retry_after().map(|wait| wait.as_secs().max(1));
+        Self { retry_after, ..Self::new(status, kind, code, message) }
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+impl From<&RunError> for Fault {
+    fn from(error: &RunError) -> Self {
+        if let Some(error) = error.provider_error() {
+            return Self::of_provider(error);
+        }
+        if let Some(error) = error.session_error() {
+            return Self::of_session(error);
+        }
+        if let Some(DecideError::Open { ids }) = error.decide_error() {
+            return Self::conflict("approvals_open", format!("calls wait for approval: {}", ids.join(", ")));
+        }
+        match error.reason() {
+            EndReason::EmptyResponse | EndReason::InvalidAnswer | EndReason::ToolAbort => {
+                let detail = error.partial().detail.as_deref();
+                let fault = Self::unanswered(error.reason(), detail);
+                Self { status: StatusCode::BAD_GATEWAY, ..fault }
+            }
+            _ => Self::internal(error),
+        }
+    }
+}
+
+impl Fault {
+    fn of_session(error: &SessionError) -> Self {
+        match error {
+            SessionError::NotFound => Self::not_found("session"),
+            SessionError::Busy { run } => {
+                let fault = Self::conflict("session_busy", error.to_string());
+                Self { run: Some(run.clone()), ..fault }
+            }
+            SessionError::QueueFull { .. } => Self::too_many(error.to_string(), Some(1)),
+            SessionError::InvalidId | SessionError::Nul { .. } => Self::invalid(error.to_string()),
+            SessionError::Journal(JournalError::Empty) => Self::not_found("run"),
+            error => Self::internal(error),
+        }
+    }
+}
+
+impl From<SessionError> for Fault {
+    fn from(error: SessionError) -> Self {
+        Self::of_session(&error)
+    }
+}
+
+impl From<JournalError> for Fault {
+    fn from(error: JournalError) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<DecideError> for Fault {
+    fn from(error: DecideError) -> Self {
+        match error {
+            DecideError::Unknown { .. } => Self::not_found("approval"),
+            DecideError::Decided { .. } => Self::conflict("decided", error.to_string()),
+            DecideError::Closed { .. } => Self::conflict("closed", error.to_string()),
+            DecideError::Open { .. } => Self::conflict("approvals_open", error.to_string()),
+            error => Self::internal(&error),
+        }
+    }
+}
+
+impl From<SubmitError> for Fault {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::UnknownCall { .. } | SubmitError::NotAwaiting => Self::not_found("call"),
+            SubmitError::DuplicateResult { .. }
+            | SubmitError::ChatLoopClosed
+            | SubmitError::NotYet { .. } => Self::conflict("answered", error.to_string()),
+            SubmitError::Unfit { .. } => {
+                let fault = Self::invalid(error.to_string());
+                Self { status: StatusCode::UNPROCESSABLE_ENTITY, ..fault }
+            }
+            SubmitError::InboxFull { .. } => Self::too_many(error.to_string(), Some(1)),
+            error => Self::internal(&error),
+        }
+    }
+}
+
+impl From<TooMany> for Fault {
+    fn from(too_many: TooMany) -> Self {
+        match too_many {
+            TooMany::Principal(most) => Self::too_many(format!("{most} runs are under way already"), Some(1)),
+            TooMany::Closed => Self::unavailable("the server stops"),
+        }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut body = Vec::with_capacity(256);
+        Object::begin(&mut body).by("error", |out| self.write(out)).end();
+        let mut response = (self.status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

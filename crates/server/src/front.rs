@@ -1,0 +1,71 @@
+//! The things that happen to each request: an id, a look at who asks, headers of the answer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use attache_core::fresh;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, header};
+
+use crate::app::App;
+use crate::auth::{Auth, is_local};
+use crate::fault::Fault;
+
+/// The address that a request comes from, where the server itself took the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer.
+pub(crate) async fn mark(request: Request, next: Next) -> Response {
+    let given = request.headers().get(&REQUEST_ID).filter(|id| is_id(id)).cloned();
+    let id = given.or_else(|| HeaderValue::try_from(&*fresh::uuid()).ok());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let fields = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ];
+    for (name, value) in fields {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let strict = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(strict);
+    let uncached = HeaderValue::from_static("no-store");
+    headers.entry(header::CACHE_CONTROL).or_insert(uncached);
+    if let Some(id) = id {
+        // A path may name a session, and holds no secret.
+        tracing::debug!(%method, path, status = response.status().as_u16(), request = ?id, "a request");
+        response.headers_mut().insert(REQUEST_ID.clone(), id);
+    }
+    response
+}
+
+/// An id that may stand in a log.
+fn is_id(id: &HeaderValue) -> bool {
+    let bytes = id.as_bytes();
+    !bytes.is_empty() && bytes.len() <= 128 && bytes.iter().all(u8::is_ascii_graphic)
+}
+
+/// Finds out who asks. Everything behind it has a [`Principal`](crate::Principal).
+pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    if matches!(app.auth, Auth::Local) {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+        if !is_local(peer, request.uri(), request.headers(), &app.origins) {
+            let message = "without keys the server answers programs on its own machine alone";
+            return Fault::forbidden(message).into_response();
+        }
+    }
+    match app.auth.principal(request.headers()).await {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(fault) => fault.into_response(),
+    }
+}

@@ -1,0 +1,202 @@
+//! The content of messages: texts, and documents in their forms.
+
+use std::fmt;
+
+use attache_core::{Document, UserPart};
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+
+use crate::documents::Documents;
+use crate::fault::Fault;
+
+/// Content: a text, or parts.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Parts(Vec::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Content;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or an array of parts")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Content, E> {
+                Ok(Content::Text(text))
+            }
+
+            fn visit_unit<E: de::Error>(self) -> Result<Content, E> {
+                Ok(Content::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+                let mut all = Vec::new();
+                while let Some(part) = parts.next_element()? {
+                    all.push(part);
+                }
+                Ok(Content::Parts(all))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// One part, of whatever kind: one flat form, so that no data is buffered to find the kind first.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+    image_url: Option<ImageUrl>,
+    file: Option<File>,
+    input_audio: Option<Audio>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    file_data: Option<String>,
+    file_id: Option<String>,
+    filename: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Audio {
+    data: String,
+    format: String,
+}
+
+impl Content {
+    /// The text of content that may be nothing else.
+    pub(crate) fn into_text(self, whose: &str) -> Result<String, Fault> {
+        let parts = match self {
+            Self::Text(text) => return Ok(text),
+            Self::Parts(parts) => parts,
+        };
+        let mut text = String::new();
+        for part in parts {
+            match (part.kind.as_str(), part.text.or(part.refusal)) {
+                ("text" | "refusal", Some(piece)) => text.push_str(&piece),
+                (kind, _) => return Err(Fault::invalid(format!("{whose} has a part of the type {kind:?}"))),
+            }
+        }
+        Ok(text)
+    }
+
+    /// The parts of a user's message.
+    pub(crate) async fn into_parts(
+        self,
+        principal: &str,
+        documents: &Documents,
+    ) -> Result<Vec<Option<UserPart>>, Fault> {
+        let parts = match self {
+            Self::Text(text) => return Ok(vec![UserPart::text(text)]),
+            Self::Parts(parts) => parts,
+        };
+        let mut all = Vec::with_capacity(parts.len());
+        for part in parts {
+            all.push(part.into_part(principal, documents).await?);
+        }
+        Ok(all)
+    }
+}
+
+impl Part {
+    async fn into_part(self, principal: &str, documents: &Documents) -> Result<Option<UserPart>, Fault> {
+        let Self { kind, text, refusal: _, image_url, file, input_audio } = self;
+        let document = match (kind.as_str(), text, image_url, file, input_audio) {
+            ("text", Some(text), ..) => return Ok(UserPart::text(text)),
+            ("image_url", _, Some(image), ..) => by_url(&image.url)?,
+            ("file", _, _, Some(file), _) => {
+                let document = match (file.file_data, file.file_id) {
+                    (Some(data), _) => by_data(&data)?,
+                    (None, Some(id)) => documents.reference(principal, &id).await?,
+                    (None, None) => return Err(Fault::invalid("a file needs file_data or file_id")),
+                };
+                match file.filename {
+                    Some(name) => document.with_file_name(name),
+                    None => document,
+                }
+            }
+            ("input_audio", _, _, _, Some(audio)) => {
+                Document::from_bytes(decoded(&audio.data)?, &format!("audio/{}", audio.format))
+            }
+            (kind, ..) => {
+                let message = format!("a part of the type {kind:?} is not known, or has not what it needs");
+                return Err(Fault::invalid(message).at("messages"));
+            }
+        };
+        Ok(document.into())
+    }
+}
+
+/// A document at an address, or the one that the address is.
+fn by_url(url: &str) -> Result<Document, Fault> {
+    if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+        return by_data(url);
+    }
+    let is_web = ["http://", "https://"]
+        .iter()
+        .any(|scheme| url.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)));
+    match is_web {
+        true => Ok(Document::external(url)),
+        false => Err(Fault::invalid("an address must begin with https://, http:// or data:").at("messages")),
+    }
+}
+
+/// A document of base64, with or without the head of a data URL.
+fn by_data(data: &str) -> Result<Document, Fault> {
+    let Some((head, data)) = data.get(..5).and_then(|scheme| {
+        scheme.eq_ignore_ascii_case("data:").then(|| data.get(5..).and_then(|rest| rest.split_once(',')))?
+    }) else {
+        return Ok(Document::from_bytes(decoded(data)?, ""));
+    };
+    match head.rsplit_once(';') {
+        Some((media_type, encoding)) if encoding.trim().eq_ignore_ascii_case("base64") => {
+            Ok(Document::from_bytes(decoded(data)?, media_type))
+        }
+        _ => Err(Fault::invalid("a data URL must be of base64").at("messages")),
+    }
+}
+
+fn decoded(data: &str) -> Result<Vec<u8>, Fault> {
+    let wrong = |_| Fault::invalid("the data of a document is not base64").at("messages");
+    base64_simd::STANDARD.decode_to_vec(data.trim()).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_come_as_data_and_as_addresses() {
+        let pdf = by_data("data:application/pdf;base64,JVBERi0xLjc=").unwrap();
+        assert_eq!((pdf.media_type().essence(), pdf.size()), ("application/pdf", Some(8)));
+        assert_eq!(by_data("JVBERi0xLjc=").unwrap().media_type().essence(), "application/pdf");
+        assert_eq!(by_data("DATA:text/plain;charset=utf-8;base64,aGk=").unwrap().bytes().unwrap(), "hi");
+        assert!(by_url("https://example.org/a.png").is_ok());
+        for wrong in ["file:///etc/passwd", "ftp://a/b", "data:text/plain,hi", "data:a;base64,%%", "é", ""] {
+            assert!(by_url(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The bounds of a server.
+
+use std::time::Duration;
+
+/// The bounds of a server. All of them have defaults.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// The most bytes of a request's body: 32 MiB.
+    pub body: usize,
+    /// The most bytes of an upload: 64 MiB.
+    pub upload: usize,
+    /// The time in which a body comes: 60 s.
+    pub body_time: Duration,
+    /// The time in which the head of a request comes: 10 s.
+    pub head_time: Duration,
+    /// The most connections: 4,096. Further ones wait.
+    pub connections: usize,
+    /// The most runs of a principal that are under way: 64.
+    pub runs: usize,
+    /// The longest that a run is driven: 10 minutes. For ever with `None`.
+    pub run_time: Option<Duration>,
+    /// The time that a run waits for the answer of a frontend tool: 30 s.
+    pub frontend_time: Duration,
+    /// The most events of a run that viewers may fall behind: 4,096.
+    pub ring_events: usize,
+    /// Their bytes: 1 MiB.
+    pub ring_bytes: usize,
+    /// The time in which runs end when the server stops: 20 s.
+    pub drain: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            body: 32 << 20,
+            upload: 64 << 20,
+            body_time: Duration::from_secs(60),
+            head_time: Duration::from_secs(10),
+            connections: 4096,
+            runs: 64,
+            run_time: Some(Duration::from_secs(600)),
+            frontend_time: Duration::from_secs(30),
+            ring_events: 4096,
+            ring_bytes: 1 << 20,
+            drain: Duration::from_secs(20),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The task that drives a run.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use attache_agent::{AgentRun, Event, EventKind};
+use attache_core::ToolResult;
+use futures_core::Stream as _;
+use tokio::time::{Instant, sleep_until};
+
+use super::entry::{Broken, What};
+use super::rules::ClientCalls;
+use super::run::Live;
+
+/// Drives a run to its end, or until it is to be let go.
+pub(super) async fn drive(live: Arc<Live>, run: AgentRun) {
+    // However the task ends, its viewers learn of it.
+    let ending = Ending { live: Arc::clone(&live), run: Some(run) };
+    ending.drive().await;
+}
+
+struct Ending {
+    live: Arc<Live>,
+    run: Option<AgentRun>,
+}
+
+impl Ending {
+    async fn drive(mut self) {
+        let live = Arc::clone(&self.live);
+        let mut attention = pin!(attend(&live));
+        loop {
+            let run = &mut self.run;
+            let next = poll_fn(|context| {
+                let Some(run) = run.as_mut() else { return Poll::Ready(Next::End) };
+                if let Poll::Ready(event) = Pin::new(run).poll_next(context) {
+                    return Poll::Ready(event.map_or(Next::End, |event| Next::Event(Box::new(event))));
+                }
+                attention.as_mut().poll(context).map(|()| Next::Stop)
+            });
+            match next.await {
+                Next::Event(event) => {
+                    let is_last = matches!(event.kind, EventKind::Finished(_));
+                    if self.add(*event) {
+                        // The session is free before the client learns that it is its turn.
+                        self.run = None;
+                        if let Some(park) = &live.parking {
+                            park(&live.view().0);
+                        }
+                        live.push(What::Paused);
+                        return;
+                    }
+                    if is_last {
+                        self.run = None;
+                        return;
+                    }
+                }
+                Next::Stop => {
+                    self.run = None;
+                    live.push(What::Broken(Broken::Stopping));
+                    return;
+                }
+                Next::End => return,
+            }
+        }
+    }
+
+    /// Adds an event. True if the run is to be let go until the client answers.
+    fn add(&self, event: Event) -> bool {
+        match &event.kind {
+            // Nobody asked for a value.
+            EventKind::PartialValue(_) => return false,
+            EventKind::Finished(_) => return self.finish(event),
+            _ => {}
+        }
+        if let Some(call) = pending(&event.kind) {
+            if self.live.answered.contains(&call.id) {
+                return false;
+            }
+            if let ClientCalls::Wait(time) = self.live.rules.client_calls {
+                self.live.wait_for_client(call.clone(), Instant::now() + time);
+            }
+        }
+        let waits = self.live.push(What::Event(event));
+        waits && matches!(self.live.rules.client_calls, ClientCalls::Pause)
+    }
+
+    /// Adds the end. The conversation is no business of viewers, and would be held as long as the ring.
+    fn finish(&self, mut event: Event) -> bool {
+        if let EventKind::Finished(Ok(outcome)) = &mut event.kind {
+            let is_author = |message: &Arc<attache_core::Message>| {
+                message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+            };
+            let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
+            outcome.messages.drain(..asked);
+        }
+        self.live.push(What::Event(event));
+        false
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // A run that is dropped while it panics must not panic again here.
+        self.run = None;
+        if !self.live.has_ended() {
+            self.live.push(What::Broken(Broken::Failed));
+        }
+    }
+}
+
+/// The call of an event that the client is to answer, also one of an agent inside.
+fn pending(kind: &EventKind) -> Option<&attache_core::ToolCall> {
+    match kind {
+        EventKind::ExternalPending { call } => Some(call),
+        EventKind::Nested { event, .. } => pending(&event.kind),
+        _ => None,
+    }
+}
+
+/// The next thing that a driver has to do with.
+enum Next {
+    Event(Box<Event>),
+    /// The server stops.
+    Stop,
+    /// There is nothing behind the end.
+    End,
+}
+
+/// Keeps the rules of a run, until the server stops.
+async fn attend(live: &Live) {
+    let until = live.rules.run_time.and_then(|time| Instant::now().checked_add(time));
+    loop {
+        let mut woken = pin!(live.attention.notified());
+        woken.as_mut().enable();
+        let attention = live.attend();
+        if attention.stops {
+            return;
+        }
+        for call in attention.overdue {
+            let control = live.control.clone();
+            let result = ToolResult::error(&call, "Nobody answered the call in time; it was not run.");
+            tokio::spawn(async move {
+                if let Err(error) = control.submit([result]).await {
+                    tracing::debug!(%error, "a call that nobody answered was answered or closed meanwhile");
+                }
+            });
+        }
+        let now = Instant::now();
+        let patience = live.rules.on_disconnect.patience();
+        let left = attention.left.zip(patience).and_then(|(left, patience)| left.checked_add(patience));
+        if left.is_some_and(|left| left <= now) {
+            live.control.cancel_because("the client left");
+        }
+        if until.is_some_and(|until| until <= now) {
+            live.control.cancel_because("the time of the run is up");
+        }
+        let future = |at: &Instant| *at > now;
+        match [until, left, attention.next_due].into_iter().flatten().filter(future).min() {
+            None => woken.await,
+            Some(at) => {
+                futures_util::future::select(woken, pin!(sleep_until(at))).await;
+            }
+        }
+    }
+}

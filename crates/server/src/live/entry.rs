@@ -1,0 +1,87 @@
+//! The things that happen in a run, as its ring keeps them.
+
+use attache_agent::{Event, EventKind};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Counts from 1 while one task drives the run.
+    pub(crate) seq: u64,
+    pub(crate) what: What,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// The run tells it.
+    Event(Event),
+    /// Nothing goes on until the client answers its calls; the run is let go and can be resumed.
+    Paused,
+    /// Nobody drives the run any more, and it has not ended.
+    Broken(Broken),
+}
+
+/// The reason why nobody drives a run any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The server stops. A run of a session can be resumed.
+    Stopping,
+    /// The task that drove it failed.
+    Failed,
+}
+
+impl Broken {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopping => "stopping",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Entry {
+    /// True if nothing comes behind it.
+    pub(crate) fn is_last(&self) -> bool {
+        match &self.what {
+            What::Event(event) => matches!(event.kind, EventKind::Finished(_)),
+            What::Paused | What::Broken(_) => true,
+        }
+    }
+}
+
+/// About how many bytes an entry takes.
+pub(super) fn weight(what: &What) -> usize {
+    size_of::<Entry>()
+        + match what {
+            What::Event(event) => weight_of(&event.kind),
+            What::Paused | What::Broken(_) => 0,
+        }
+}
+
+fn weight_of(kind: &EventKind) -> usize {
+    /// The weight of an entry that is small, and not worth a closer look.
+    const SMALL: usize = 256;
+    match kind {
+        EventKind::Content(text) | EventKind::Thinking(text) => text.len(),
+        EventKind::ToolCallDelta { arguments_delta, .. } => arguments_delta.len(),
+        EventKind::ToolCallsRequested { calls, content } => {
+            calls.iter().map(|call| SMALL + call.arguments.raw().len()).sum::<usize>() + content.len()
+        }
+        EventKind::ToolStarted { call } | EventKind::ExternalPending { call } => {
+            SMALL + call.arguments.raw().len()
+        }
+        EventKind::ApprovalRequested(asked) => SMALL + asked.call.arguments.raw().len(),
+        EventKind::CallDeferred(request) => SMALL + request.call.arguments.raw().len(),
+        EventKind::ToolFinished { result, .. } => {
+            let in_memory = |document: &attache_core::Document| match document.source() {
+                attache_core::DocumentSource::Bytes(bytes) => bytes.len(),
+                attache_core::DocumentSource::Inline { text } => text.len(),
+                _ => 0,
+            };
+            SMALL + result.tree.json().len() + result.documents.iter().map(in_memory).sum::<usize>()
+        }
+        EventKind::DocumentsRouted(report) => SMALL * (1 + report.decisions.len()),
+        EventKind::Nested { event, .. } => SMALL + weight_of(&event.kind),
+        EventKind::Finished(Ok(outcome)) => SMALL * (1 + outcome.citations.len()) + outcome.text.len(),
+        _ => SMALL,
+    }
+}

@@ -1,0 +1,23 @@
+//! Runs under way in this process, and those who look at them.
+//!
+//! One task polls a run and keeps what happens in a ring that is bounded in entries and bytes. A viewer is a place in
+//! that ring: it has no queue, so that one who reads slowly, or not at all, costs nothing and stalls nobody. Whoever falls
+//! behind the beginning of the ring is given a view of the run so far and goes on from there.
+
+mod drive;
+mod entry;
+mod ring;
+mod rules;
+mod run;
+mod runs;
+mod view;
+mod viewer;
+
+pub(crate) use entry::{Broken, Entry, What};
+pub(crate) use ring::Bounds;
+pub use rules::OnDisconnect;
+pub(crate) use rules::{ClientCalls, Rules};
+pub(crate) use run::{Live, NewRun, Parking};
+pub(crate) use runs::{Runs, TooMany};
+pub(crate) use view::{Block, CallState, CallView, View};
+pub(crate) use viewer::{Seen, Viewer};

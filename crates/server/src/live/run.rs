@@ -1,0 +1,215 @@
+//! One run under way.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use attache_agent::Control;
+use attache_core::{ToolCall, ToolCallId};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::entry::{Entry, What};
+use super::ring::{Bounds, Ring};
+use super::rules::Rules;
+use super::view::View;
+
+/// One run under way, or one that was until a moment ago.
+pub(crate) struct Live {
+    pub(crate) id: String,
+    /// A random word for this drive of the run: numbers of events of another one mean something else.
+    pub(crate) epoch: String,
+    pub(crate) principal: Arc<str>,
+    /// The name of the agent.
+    pub(crate) agent: Arc<str>,
+    pub(crate) session: Option<String>,
+    pub(crate) control: Control,
+    pub(super) rules: Rules,
+    pub(super) parking: Option<Parking>,
+    pub(super) answered: Vec<ToolCallId>,
+    state: Mutex<State>,
+    /// Tells viewers of new entries.
+    pub(super) changed: Notify,
+    /// Tells the driver that something else changed: a viewer left, a call waits, the server stops.
+    pub(super) attention: Notify,
+}
+
+/// A run to drive.
+pub(crate) struct NewRun {
+    pub(crate) id: String,
+    pub(crate) principal: Arc<str>,
+    pub(crate) agent: Arc<str>,
+    pub(crate) session: Option<String>,
+    pub(crate) rules: Rules,
+    pub(crate) parking: Option<Parking>,
+    /// The calls of a run that goes on whose results are delivered already: nobody is asked for them again.
+    pub(crate) answered: Vec<ToolCallId>,
+}
+
+/// A look at a run that is let go until the client answers these calls; see
+/// [`ClientCalls::Pause`](super::ClientCalls::Pause).
+pub(crate) type Parking = Box<dyn Fn(&View) + Send + Sync>;
+
+#[derive(Debug)]
+struct State {
+    ring: Ring,
+    view: View,
+    viewers: usize,
+    /// Since when there is no viewer, if there was one.
+    left: Option<Instant>,
+    stops: bool,
+    /// The calls that the client answers, and until when.
+    waiting: Vec<(ToolCall, Instant)>,
+}
+
+/// The things that a viewer sees from its place.
+#[derive(Debug)]
+pub(super) enum Look {
+    Entries(Vec<Arc<Entry>>),
+    /// The place is gone. The run as it is, and the place behind it.
+    Fallen(Box<View>, u64),
+    /// There is nothing new yet.
+    Nothing,
+    /// There will be nothing new.
+    Over,
+}
+
+/// The things that a driver sees to beside its run.
+#[derive(Debug, Default)]
+pub(super) struct Attention {
+    pub(super) stops: bool,
+    /// Since when nobody looks on.
+    pub(super) left: Option<Instant>,
+    /// The calls whose time is up.
+    pub(super) overdue: Vec<ToolCall>,
+    /// The time of the next one's.
+    pub(super) next_due: Option<Instant>,
+}
+
+impl Live {
+    pub(super) fn new(new: NewRun, epoch: String, control: Control, bounds: Bounds) -> Self {
+        let NewRun { id, principal, agent, session, rules, parking, answered } = new;
+        let state = State {
+            ring: Ring::new(bounds),
+            view: View::default(),
+            viewers: 0,
+            left: None,
+            stops: false,
+            waiting: Vec::new(),
+        };
+        Self {
+            id,
+            epoch,
+            principal,
+            agent,
+            session,
+            control,
+            rules,
+            parking,
+            answered,
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            attention: Notify::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what happened. True if nothing goes on now before the client answers calls.
+    pub(super) fn push(&self, what: What) -> bool {
+        let mut state = self.lock();
+        let entry = state.ring.push(what);
+        state.view.add(&entry);
+        let waits = matches!(&entry.what, What::Event(_)) && state.view.waits_for_client();
+        drop(state);
+        self.changed.notify_waiters();
+        waits
+    }
+
+    /// The entries behind that place.
+    pub(super) fn look(&self, behind: u64, most: usize) -> Look {
+        let state = self.lock();
+        match state.ring.behind(behind, most) {
+            None => Look::Fallen(Box::new(state.view.clone()), state.ring.last()),
+            Some(entries) if !entries.is_empty() => Look::Entries(entries),
+            Some(_) if state.view.end.is_some() => Look::Over,
+            Some(_) => Look::Nothing,
+        }
+    }
+
+    /// The run so far, and the number of its last entry.
+    pub(crate) fn view(&self) -> (View, u64) {
+        let state = self.lock();
+        (state.view.clone(), state.ring.last())
+    }
+
+    /// True once the last entry is there.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().view.end.is_some()
+    }
+
+    /// True if the client is to answer that call.
+    pub(crate) fn awaits(&self, call: &str) -> bool {
+        self.lock().view.client_calls().any(|known| known.id.as_str() == call)
+    }
+
+    /// True if that call is one of the run.
+    pub(crate) fn knows_call(&self, call: &str) -> bool {
+        self.lock().view.calls().any(|known| known.id.as_str() == call)
+    }
+
+    /// About how many bytes the ring takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().ring.bytes()
+    }
+
+    pub(super) fn enter(&self) {
+        let mut state = self.lock();
+        state.viewers += 1;
+        state.left = None;
+    }
+
+    pub(super) fn leave(&self, quietly: bool) {
+        let mut state = self.lock();
+        state.viewers = state.viewers.saturating_sub(1);
+        if quietly || state.viewers > 0 || state.view.end.is_some() {
+            return;
+        }
+        state.left = Some(Instant::now());
+        drop(state);
+        self.attention.notify_one();
+    }
+
+    /// Lets the driver go, without an end of the run.
+    pub(super) fn stop(&self) {
+        self.lock().stops = true;
+        self.attention.notify_one();
+    }
+
+    /// Waits for the client's answer until then.
+    pub(super) fn wait_for_client(&self, call: ToolCall, until: Instant) {
+        self.lock().waiting.push((call, until));
+        self.attention.notify_one();
+    }
+
+    /// The things that the driver has to see to.
+    pub(super) fn attend(&self) -> Attention {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let overdue =
+            state.waiting.extract_if(.., |(_, until)| *until <= now).map(|(call, _)| call).collect();
+        Attention {
+            stops: state.stops,
+            left: state.left,
+            overdue,
+            next_due: state.waiting.iter().map(|(_, until)| *until).min(),
+        }
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("id", &self.id).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,196 @@
+//! All runs under way in this process.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use attache_agent::AgentRun;
+use attache_core::fresh;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::drive::drive;
+use super::ring::Bounds;
+use super::run::{Live, NewRun};
+use super::viewer::Viewer;
+
+/// The time for which a run that has ended may be looked at, before its log alone tells of it.
+const KEPT: Duration = Duration::from_secs(60);
+/// The most runs that are kept so, and their bytes.
+const MOST_KEPT: usize = 256;
+const MOST_BYTES: usize = 64 << 20;
+
+/// All runs under way in this process, and those that ended a moment ago.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    state: Mutex<State>,
+    bounds: Bounds,
+    most_of_one: usize,
+    /// Tells whoever drains that a run ended.
+    ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    runs: HashMap<String, Arc<Live>>,
+    /// The number of runs of each principal that are under way.
+    counts: HashMap<Arc<str>, usize>,
+    /// Those that have ended, and when.
+    kept: VecDeque<(Instant, Arc<Live>)>,
+    closed: bool,
+}
+
+/// The reason why a run is not driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooMany {
+    /// The principal has as many under way as it may.
+    Principal(usize),
+    /// The server stops.
+    Closed,
+}
+
+impl Runs {
+    pub(crate) fn new(bounds: Bounds, most_of_one: usize) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), bounds, most_of_one, ended: Notify::new() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drives a run in a task of its own. Its first viewer sees all of it.
+    pub(crate) fn start(self: &Arc<Self>, new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
+        let epoch: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(8).collect();
+        let live = Arc::new(Live::new(new, epoch, run.control(), self.bounds));
+        let mut state = self.lock();
+        state.sweep(Instant::now());
+        if state.closed {
+            return Err(TooMany::Closed);
+        }
+        let count = state.counts.entry(Arc::clone(&live.principal)).or_default();
+        if *count >= self.most_of_one {
+            return Err(TooMany::Principal(self.most_of_one));
+        }
+        *count += 1;
+        state.runs.insert(live.id.clone(), Arc::clone(&live));
+        drop(state);
+        let viewer = Viewer::new(Arc::clone(&live));
+        let driven = Driven { runs: Arc::clone(self), live: Arc::clone(&live) };
+        tokio::spawn(async move {
+            let _driven = driven;
+            drive(live, run).await;
+        });
+        Ok(viewer)
+    }
+
+    /// Knows nothing of a run that was not begun.
+    pub(crate) fn forget(&self, live: &Arc<Live>) {
+        let mut state = self.lock();
+        state.kept.retain(|(_, kept)| !Arc::ptr_eq(kept, live));
+        state.remove(live);
+    }
+
+    /// A run of that principal.
+    pub(crate) fn get(&self, principal: &str, id: &str) -> Option<Arc<Live>> {
+        let mut state = self.lock();
+        state.sweep(Instant::now());
+        state.runs.get(id).filter(|live| *live.principal == *principal).cloned()
+    }
+
+    /// The runs under way in a session of that principal.
+    pub(crate) fn of_session(&self, principal: &str, session: &str) -> Vec<Arc<Live>> {
+        let state = self.lock();
+        let is_one =
+            |live: &&Arc<Live>| *live.principal == *principal && live.session.as_deref() == Some(session);
+        state.runs.values().filter(is_one).cloned().collect()
+    }
+
+    /// The number of runs that are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.lock().counts.values().sum()
+    }
+
+    /// True if no more runs are driven.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Drives no more runs, and waits until those under way have ended; those that have not by then are let go.
+    pub(crate) async fn drain(&self, until: Instant) {
+        self.lock().closed = true;
+        let idle = async {
+            loop {
+                let mut ended = std::pin::pin!(self.ended.notified());
+                ended.as_mut().enable();
+                if self.under_way() == 0 {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        let mut idle = std::pin::pin!(idle);
+        if tokio::time::timeout_at(until, idle.as_mut()).await.is_ok() {
+            return;
+        }
+        let left: Vec<_> = self.lock().runs.values().cloned().collect();
+        left.iter().for_each(|live| live.stop());
+        let _ = tokio::time::timeout(STOPPING, idle).await;
+    }
+
+    fn end(&self, live: &Arc<Live>) {
+        let mut state = self.lock();
+        if let Some(count) = state.counts.get_mut(&live.principal) {
+            *count -= 1;
+            if *count == 0 {
+                state.counts.remove(&live.principal);
+            }
+        }
+        let now = Instant::now();
+        let is_known = state.runs.get(&live.id).is_some_and(|known| Arc::ptr_eq(known, live));
+        if live.rules.is_kept && is_known {
+            state.kept.push_back((now, Arc::clone(live)));
+        } else {
+            state.remove(live);
+        }
+        state.sweep(now);
+        drop(state);
+        self.ended.notify_waiters();
+    }
+}
+
+/// The time in which runs are let go.
+const STOPPING: Duration = Duration::from_secs(5);
+
+impl State {
+    /// Forgets a run, unless another drive of it has taken its place.
+    fn remove(&mut self, live: &Arc<Live>) {
+        if self.runs.get(&live.id).is_some_and(|known| Arc::ptr_eq(known, live)) {
+            self.runs.remove(&live.id);
+        }
+    }
+
+    /// Forgets runs that ended some time ago.
+    fn sweep(&mut self, now: Instant) {
+        let mut bytes: usize = self.kept.iter().map(|(_, live)| live.bytes()).sum();
+        while let Some((ended, live)) = self.kept.front() {
+            if self.kept.len() <= MOST_KEPT && bytes <= MOST_BYTES && now.duration_since(*ended) < KEPT {
+                break;
+            }
+            bytes -= live.bytes();
+            let Some((_, live)) = self.kept.pop_front() else { break };
+            self.remove(&live);
+        }
+    }
+}
+
+/// Tells the runs when one of them is driven no more.
+struct Driven {
+    runs: Arc<Runs>,
+    live: Arc<Live>,
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.runs.end(&self.live);
+    }
+}

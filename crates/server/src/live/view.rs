@@ -1,0 +1,206 @@
+//! A run so far, for those who come late or fall behind.
+
+use std::sync::Arc;
+
+use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind};
+use attache_core::{Citation, ToolCall, ToolCallId, Usage};
+use attache_documents::RoutingReport;
+
+use super::entry::{Entry, What};
+
+/// A run so far: a fold over its events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) step: u32,
+    pub(crate) model: Option<String>,
+    /// True if the model has said something in the step under way, or in the last one.
+    pub(crate) spoke: bool,
+    /// Text, reasoning and calls in their order.
+    pub(crate) blocks: Vec<Block>,
+    /// The approvals that nobody has decided about.
+    pub(crate) approvals: Vec<ApprovalRequest>,
+    /// The calls whose results come later.
+    pub(crate) deferred: Vec<DeferredRequest>,
+    pub(crate) routing: Option<Arc<RoutingReport>>,
+    pub(crate) citations: Vec<Citation>,
+    pub(crate) usage: Usage,
+    /// The last entry, once it is there.
+    pub(crate) end: Option<Arc<Entry>>,
+}
+
+/// A piece of a turn.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    Text { step: u32, text: String },
+    Thinking { step: u32, text: String },
+    Call(CallView),
+}
+
+/// A call so far.
+#[derive(Clone, Debug)]
+pub(crate) struct CallView {
+    pub(crate) step: u32,
+    pub(crate) id: ToolCallId,
+    pub(crate) name: String,
+    /// The arguments as the model writes them.
+    pub(crate) arguments: String,
+    pub(crate) state: CallState,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum CallState {
+    /// The model writes it.
+    Writing,
+    /// It is to be run.
+    Requested,
+    /// Somebody must approve it.
+    Approval,
+    /// Its result comes later, from elsewhere.
+    Deferred,
+    /// Its tool runs.
+    Running,
+    /// The client answers it.
+    Client,
+    /// It has its result, which this entry tells.
+    Finished(Arc<Entry>),
+}
+
+impl CallState {
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Writing => "writing",
+            Self::Requested => "requested",
+            Self::Approval => "waiting_for_approval",
+            Self::Deferred => "deferred",
+            Self::Running => "running",
+            Self::Client => "frontend",
+            Self::Finished(_) => "finished",
+        }
+    }
+}
+
+impl View {
+    /// The calls in their order.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &CallView> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text { .. } | Block::Thinking { .. } => None,
+        })
+    }
+
+    /// The calls that the client answers.
+    pub(crate) fn client_calls(&self) -> impl Iterator<Item = &CallView> {
+        self.calls().filter(|call| matches!(call.state, CallState::Client))
+    }
+
+    /// True if nothing goes on before the client has answered calls.
+    pub(super) fn waits_for_client(&self) -> bool {
+        let mut waits = false;
+        for call in self.calls() {
+            match call.state {
+                CallState::Writing | CallState::Requested | CallState::Running => return false,
+                CallState::Client => waits = true,
+                CallState::Approval | CallState::Deferred | CallState::Finished(_) => {}
+            }
+        }
+        waits
+    }
+
+    /// Takes an entry in.
+    pub(super) fn add(&mut self, entry: &Arc<Entry>) {
+        match &entry.what {
+            What::Event(event) => self.event(event, entry, true),
+            What::Paused | What::Broken(_) => {}
+        }
+        if entry.is_last() {
+            self.end = Some(Arc::clone(entry));
+        }
+    }
+
+    fn event(&mut self, event: &Event, entry: &Arc<Entry>, is_own: bool) {
+        if is_own {
+            self.step = event.step;
+        }
+        match &event.kind {
+            EventKind::StepStarted { model } if is_own => {
+                (self.model, self.spoke) = (Some(model.clone()), false);
+            }
+            EventKind::Content(piece) if is_own => {
+                self.spoke = true;
+                match self.blocks.last_mut() {
+                    Some(Block::Text { step, text }) if *step == event.step => text.push_str(piece),
+                    _ => self.blocks.push(Block::Text { step: event.step, text: piece.clone() }),
+                }
+            }
+            EventKind::Thinking(piece) if is_own => match self.blocks.last_mut() {
+                Some(Block::Thinking { step, text }) if *step == event.step => text.push_str(piece),
+                _ => self.blocks.push(Block::Thinking { step: event.step, text: piece.clone() }),
+            },
+            EventKind::ToolCallDelta { id, name, arguments_delta } if is_own => {
+                self.call(id, event.step, |call| {
+                    if let Some(name) = name {
+                        name.clone_into(&mut call.name);
+                    }
+                    call.arguments.push_str(arguments_delta);
+                });
+            }
+            EventKind::ToolCallsRequested { calls, .. } if is_own => {
+                for call in calls {
+                    self.set(call, event.step, CallState::Requested);
+                }
+            }
+            EventKind::ToolStarted { call } if is_own => self.set(call, event.step, CallState::Running),
+            EventKind::ExternalPending { call } => self.set(call, event.step, CallState::Client),
+            EventKind::ApprovalRequested(asked) => {
+                if is_own {
+                    self.set(&asked.call, event.step, CallState::Approval);
+                }
+                self.approvals.push((**asked).clone());
+            }
+            EventKind::ApprovalDecided(decided) => self.approvals.retain(|asked| asked.id != decided.id),
+            EventKind::CallDeferred(request) => {
+                if is_own {
+                    self.set(&request.call, event.step, CallState::Deferred);
+                }
+                self.deferred.push((**request).clone());
+            }
+            EventKind::ToolFinished { result, .. } => {
+                self.approvals.retain(|asked| asked.call.id != result.call_id);
+                self.deferred.retain(|request| request.call.id != result.call_id);
+                let known = self.calls().any(|call| call.id == result.call_id);
+                if is_own || known {
+                    let finished = CallState::Finished(Arc::clone(entry));
+                    self.call(&result.call_id, event.step, |call| call.state = finished);
+                }
+            }
+            EventKind::DocumentsRouted(report) if is_own => self.routing = Some(Arc::clone(report)),
+            EventKind::StepFinished { usage, .. } if is_own => self.usage.add(usage),
+            EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),
+            EventKind::Nested { event, .. } => self.event(event, entry, false),
+            _ => {}
+        }
+    }
+
+    fn set(&mut self, call: &ToolCall, step: u32, state: CallState) {
+        self.call(&call.id, step, |known| {
+            known.name.clone_from(&call.name);
+            call.arguments.raw().clone_into(&mut known.arguments);
+            known.state = state;
+        });
+    }
+
+    /// Changes the call of that id, which is added where it is not known.
+    fn call(&mut self, id: &ToolCallId, step: u32, change: impl FnOnce(&mut CallView)) {
+        let mut calls = self.blocks.iter_mut().rev().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text { .. } | Block::Thinking { .. } => None,
+        });
+        if let Some(call) = calls.find(|call| call.id == *id) {
+            return change(call);
+        }
+        let (name, arguments) = (String::new(), String::new());
+        let mut call = CallView { step, id: id.clone(), name, arguments, state: CallState::Writing };
+        change(&mut call);
+        self.blocks.push(Block::Call(call));
+    }
+}

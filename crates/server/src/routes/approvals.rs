@@ -1,0 +1,125 @@
+//! Calls that wait for approval.
+
+use std::sync::Arc;
+
+use attache_agent::{Decision, Outcome, Session, decide as settle};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use serde_json::Value;
+
+use super::answer::json;
+use super::resuming::{Model, go_on};
+use crate::app::{App, Hosted, allow};
+use crate::auth::{Principal, Scope};
+use crate::dialect::event;
+use crate::fault::Fault;
+use crate::inbound::body;
+use crate::inbound::turn::{Choice, Decide};
+use crate::json::Object;
+
+/// The sessions of a principal with calls that wait for approval.
+async fn waiting(hosted: &Hosted, principal: &Principal) -> Result<Vec<(Session, Outcome)>, Fault> {
+    let mut waiting = Vec::new();
+    for info in hosted.sessions.list(principal.name()).await? {
+        if info.open_run.is_none() {
+            continue;
+        }
+        // One that is cleared at this moment has none.
+        let Ok(session) = hosted.sessions.get(principal.name(), info.id.as_str()).await else { continue };
+        if let Some(outcome) = session.last().await?.filter(|outcome| !outcome.approvals.is_empty()) {
+            waiting.push((session, outcome));
+        }
+    }
+    Ok(waiting)
+}
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let waiting = waiting(app.hosted(model.model.as_deref())?, &principal).await?;
+    let all = waiting.iter().flat_map(|(session, outcome)| {
+        outcome.approvals.iter().map(move |approval| (session, &outcome.run_id, approval))
+    });
+    let mut body = Vec::new();
+    Object::begin(&mut body)
+        .each("approvals", all, |(session, run, approval), out| {
+            Object::begin(out)
+                .with("sessionId", session.id().as_str())
+                .with("runId", run)
+                .by("approval", |out| event::approval(approval, out))
+                .end();
+        })
+        .end();
+    Ok(json(body))
+}
+
+/// Decides, and goes on with the run.
+pub(crate) async fn decide(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(id): Path<String>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Approve)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let decision = decision(body::json(&bytes)?)?;
+    let hosted = app.hosted(model.model.as_deref())?;
+    let Some((session, run)) = asked(hosted, &principal, &id).await? else {
+        return Err(Fault::not_found("approval"));
+    };
+    let journal = session.journal_of(&run);
+    let decided = settle(&*journal, &id, principal.name(), decision).await?;
+    tracing::info!(principal = principal.name(), approval = id, run, "somebody decided about a call");
+    go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
+    let mut body = Vec::new();
+    Object::begin(&mut body)
+        .with("approvalId", &id)
+        .with("decision", &decided.decision)
+        .with("by", &decided.by)
+        .with("runId", &run)
+        .with("sessionId", session.id().as_str())
+        .end();
+    Ok(json(body))
+}
+
+/// The number of sessions used last that are looked into although no run waits in them.
+const RECENT: usize = 8;
+
+/// The session and the run of an approval, also of one that is settled.
+async fn asked(hosted: &Hosted, principal: &Principal, id: &str) -> Result<Option<(Session, String)>, Fault> {
+    let sessions = hosted.sessions.list(principal.name()).await?;
+    for (at, info) in sessions.iter().enumerate() {
+        // Somebody may say the same again a moment later.
+        if info.open_run.is_none() && at >= RECENT {
+            continue;
+        }
+        let Ok(session) = hosted.sessions.get(principal.name(), info.id.as_str()).await else { continue };
+        let Some(run) = session.runs().await?.pop() else { continue };
+        let entries = session.journal_of(&run.id).load().await?;
+        let is_asked = entries
+            .iter()
+            .any(|entry| matches!(&entry.kind, attache_agent::EntryKind::Asked(asked) if asked.id == id));
+        if is_asked {
+            return Ok(Some((session, run.id)));
+        }
+    }
+    Ok(None)
+}
+
+fn decision(decide: Decide) -> Result<Decision, Fault> {
+    let Decide { decision, text, arguments } = decide;
+    Ok(match (decision, arguments) {
+        (Choice::Approve, None) => Decision::Approve,
+        (Choice::Always, None) => Decision::ApproveAlways,
+        (Choice::Deny, None) => Decision::Deny(text.unwrap_or_default()),
+        (Choice::Edit, Some(arguments @ Value::Object(_))) => Decision::Edit(arguments),
+        (Choice::Edit, _) => return Err(Fault::invalid("an edit needs arguments, an object").at("arguments")),
+        (_, Some(_)) => return Err(Fault::invalid("only an edit has arguments").at("arguments")),
+    })
+}

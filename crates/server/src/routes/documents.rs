@@ -1,0 +1,254 @@
+//! Documents: uploads, and those of sessions.
+
+use std::sync::Arc;
+
+use attache_core::{Document, DocumentId};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::answer::json;
+use super::resuming::Model;
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::documents::content;
+use crate::fault::Fault;
+use crate::inbound::body;
+use crate::json::Object;
+
+/// The facts that an upload's body does not tell.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Named {
+    name: Option<String>,
+}
+
+/// Takes a document: the body is its bytes.
+pub(crate) async fn upload(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(Named { name }): Query<Named>,
+    headers: HeaderMap,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.upload, app.limits.body_time).await?;
+    if bytes.is_empty() {
+        return Err(Fault::invalid("the document is empty"));
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    // A program that sends a file says what forms send.
+    let kind = if kind == "application/x-www-form-urlencoded" { "" } else { kind };
+    let hash = hex(&bytes);
+    let document = app.documents.put(principal.name(), bytes, kind, name).await?;
+    let mut body = Vec::new();
+    Object::begin(&mut body)
+        .with("id", document.id())
+        .with("mediaType", document.media_type().essence())
+        .maybe("fileName", document.file_name())
+        .with("size", &document.size())
+        .with("sha256", &hash)
+        .end();
+    Ok((StatusCode::CREATED, json(body)).into_response())
+}
+
+/// An upload.
+pub(crate) async fn download(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
+    Ok(answer(&document, bytes, &headers))
+}
+
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    app.documents.delete(principal.name(), &id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// A document of a conversation, whoever brought it: the user, a tool, the model.
+pub(crate) async fn of_session(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path((session, id)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let hosted = app.hosted(model.model.as_deref())?;
+    let session = hosted.sessions.get(principal.name(), &session).await?;
+    let unknown = || Fault::not_found("document");
+    let id = DocumentId::parse(&id).ok_or_else(unknown)?;
+    let history = session.history().await?;
+    // A document that a handler withholds from the model is nobody's business here either.
+    let held = history.iter().flat_map(|message| shown(message)).find(|document| *document.id() == id);
+    let document = held.cloned().ok_or_else(unknown)?;
+    let bytes = content(&*hosted.agent().store(), &document).await?;
+    Ok(answer(&document, bytes, &headers))
+}
+
+/// The documents of a message that may be shown.
+fn shown(message: &attache_core::Message) -> Vec<&Document> {
+    let withheld: Vec<&DocumentId> = match message {
+        attache_core::Message::ToolResults(results) => {
+            results.results.iter().flat_map(|result| &result.withheld).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut documents = message.documents();
+    documents.retain(|document| !withheld.contains(&document.id()));
+    documents
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The media types that a browser may show by itself: they hold no script.
+const SHOWN: [&str; 7] =
+    ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/csv", "text/plain"];
+
+/// The bytes, or the part of them that is asked for. (RFC 9110, sections 13 and 14)
+fn answer(document: &Document, bytes: Bytes, asked: &HeaderMap) -> Response {
+    let tag = format!("\"{}\"", hex(&bytes));
+    let mut headers = HeaderMap::new();
+    let essence = document.media_type().essence();
+    let is_shown = SHOWN.contains(&essence);
+    let kind = match document.media_type().to_string() {
+        kind if is_shown => kind,
+        _ => "application/octet-stream".to_owned(),
+    };
+    let text = |text: &str| HeaderValue::from_str(text).ok();
+    let fields = [
+        (header::CONTENT_TYPE, text(&kind)),
+        (header::ETAG, text(&tag)),
+        (header::ACCEPT_RANGES, text("bytes")),
+        (header::CACHE_CONTROL, text("private, no-cache")),
+        (header::CONTENT_SECURITY_POLICY, text("sandbox; default-src 'none'; frame-ancestors 'self'")),
+        (header::CONTENT_DISPOSITION, text(&disposition(document.file_name(), is_shown))),
+    ];
+    headers.extend(fields.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    let given = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let is_known = |tags: &str| tags.split(',').any(|known| known.trim().trim_start_matches("W/") == tag);
+    if given(header::IF_NONE_MATCH).is_some_and(|tags| tags.trim() == "*" || is_known(tags)) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    let range = given(header::RANGE).filter(|_| given(header::IF_RANGE).is_none_or(|known| known == tag));
+    match range.map(|range| part(range, bytes.len())) {
+        None | Some(Wanted::Whole) => (headers, bytes).into_response(),
+        Some(Wanted::Part(first, last)) => {
+            let told = format!("bytes {first}-{last}/{}", bytes.len());
+            headers.extend(text(&told).map(|told| (header::CONTENT_RANGE, told)));
+            (StatusCode::PARTIAL_CONTENT, headers, bytes.slice(first..=last)).into_response()
+        }
+        Some(Wanted::Nothing) => {
+            let told = format!("bytes */{}", bytes.len());
+            headers.extend(text(&told).map(|told| (header::CONTENT_RANGE, told)));
+            (StatusCode::RANGE_NOT_SATISFIABLE, headers).into_response()
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Whole,
+    /// From one byte to another, both included.
+    Part(usize, usize),
+    Nothing,
+}
+
+/// The part of `length` bytes that a header asks for. Several parts, and what is no range, count as the whole.
+fn part(range: &str, length: usize) -> Wanted {
+    let Some(range) = range.trim().strip_prefix("bytes=").filter(|range| !range.contains(',')) else {
+        return Wanted::Whole;
+    };
+    let Some((first, last)) = range.trim().split_once('-') else { return Wanted::Whole };
+    let number = |text: &str| -> Option<Option<usize>> {
+        match text {
+            "" => Some(None),
+            text if text.bytes().all(|digit| digit.is_ascii_digit()) => {
+                Some(Some(text.parse().unwrap_or(usize::MAX)))
+            }
+            _ => None,
+        }
+    };
+    let (Some(first), Some(last)) = (number(first), number(last)) else { return Wanted::Whole };
+    match (first, last) {
+        (None, None) => Wanted::Whole,
+        (Some(first), Some(last)) if last < first => Wanted::Whole,
+        (None, Some(0)) => Wanted::Nothing,
+        (None, Some(count)) if length > 0 => Wanted::Part(length.saturating_sub(count), length - 1),
+        (Some(first), last) if first < length => {
+            Wanted::Part(first, last.map_or(length - 1, |last| last.min(length - 1)))
+        }
+        _ => Wanted::Nothing,
+    }
+}
+
+/// The way in which a browser shows it, and the name under which it keeps it. (RFC 6266)
+fn disposition(name: Option<&str>, is_shown: bool) -> String {
+    let kind = if is_shown { "inline" } else { "attachment" };
+    let Some(name) = name else { return kind.to_owned() };
+    let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    let mut coded = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => coded.push(byte.into()),
+            byte => coded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{coded}")
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || " .-_()".contains(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // https://www.rfc-editor.org/rfc/rfc9110#name-range
+    #[test]
+    fn ranges_are_parts_of_what_there_is() {
+        for (range, wanted) in [
+            ("bytes=0-3", Wanted::Part(0, 3)),
+            ("bytes=5-", Wanted::Part(5, 9)),
+            ("bytes=-4", Wanted::Part(6, 9)),
+            ("bytes=-40", Wanted::Part(0, 9)),
+            ("bytes=8-99999999999999999999999", Wanted::Part(8, 9)),
+            ("bytes=10-", Wanted::Nothing),
+            ("bytes=-0", Wanted::Nothing),
+            ("bytes=3-2", Wanted::Whole),
+            ("bytes=0-1,4-5", Wanted::Whole),
+            ("bytes=a-b", Wanted::Whole),
+            ("items=0-1", Wanted::Whole),
+            ("bytes=-", Wanted::Whole),
+        ] {
+            assert_eq!(part(range, 10), wanted, "{range}");
+        }
+        assert_eq!(part("bytes=0-0", 0), Wanted::Nothing);
+        assert_eq!(part("bytes=-1", 0), Wanted::Nothing);
+    }
+
+    #[test]
+    fn a_name_breaks_no_header() {
+        let named = disposition(Some("a\"b\r\nSet-Cookie: é.pdf"), true);
+        assert_eq!(
+            named,
+            "inline; filename=\"a_b__Set-Cookie_ _.pdf\"; filename*=UTF-8''a%22b%0D%0ASet-Cookie%3A%20%C3%A9.pdf"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! The routes.
+
+mod answer;
+mod approvals;
+mod chat;
+mod documents;
+mod health;
+mod models;
+mod resuming;
+mod runs;
+mod sessions;
+mod tools;
+mod typed;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse as _;
+use axum::routing::{delete, get, post};
+use http::{HeaderName, HeaderValue, Method, header};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::app::App;
+use crate::fault::Fault;
+use crate::front;
+
+/// The routes under a path, which is empty or begins with `/`.
+pub(crate) fn router(app: &Arc<App>, base: &str) -> Router {
+    let asked = Router::new()
+        .route("/v1/chat/completions", post(chat::completions))
+        .route("/v1/chat/stream", post(typed::stream))
+        .route("/v1/chat/stream/{task}", delete(typed::abort))
+        .route("/v1/chat/tool-result", post(typed::tool_result))
+        .route("/v1/models", get(models::list))
+        .route("/v1/models/{id}", get(models::one))
+        .route("/v1/tools", get(tools::list))
+        .route("/v1/tools/{name}", get(tools::one))
+        .route("/v1/sessions", get(sessions::list).post(sessions::create).delete(sessions::clear))
+        .route("/v1/sessions/{id}", get(sessions::one).delete(sessions::delete))
+        .route("/v1/sessions/{id}/runs", post(runs::start))
+        .route("/v1/sessions/{id}/documents/{document}", get(documents::of_session))
+        .route("/v1/runs/{id}", get(runs::one))
+        .route("/v1/runs/{id}/events", get(runs::events))
+        .route("/v1/runs/{id}/cancel", post(runs::cancel))
+        .route("/v1/runs/{id}/messages", post(runs::message))
+        .route("/v1/runs/{id}/resume", post(runs::resume))
+        .route("/v1/approvals", get(approvals::list))
+        .route("/v1/approvals/{id}", post(approvals::decide))
+        .route("/v1/documents", post(documents::upload))
+        .route("/v1/documents/{id}", get(documents::download).delete(documents::delete))
+        .route_layer(from_fn_with_state(Arc::clone(app), front::admit));
+    let open =
+        Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
+    let routes = asked
+        .merge(open)
+        .fallback(|| async { Fault::not_found("route").into_response() })
+        .method_not_allowed_fallback(|| async { Fault::no_method().into_response() })
+        .with_state(Arc::clone(app));
+    let routes = match base {
+        "" => routes,
+        base => {
+            Router::new().nest(base, routes).fallback(|| async { Fault::not_found("route").into_response() })
+        }
+    };
+    let routes = match app.origins.as_slice() {
+        [] => routes,
+        origins => routes.layer(cors(origins)),
+    };
+    routes.layer(from_fn(front::mark))
+}
+
+/// Lets pages of these origins ask.
+fn cors(origins: &[String]) -> CorsLayer {
+    let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
+    let own = ["x-attache-session", "x-attache-events", "x-request-id", "last-event-id", "x-api-key"];
+    let own = own.map(HeaderName::from_static);
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers(
+            [header::AUTHORIZATION, header::CONTENT_TYPE, header::RANGE]
+                .into_iter()
+                .chain(own.clone())
+                .collect::<Vec<_>>(),
+        )
+        .expose_headers(own)
+}

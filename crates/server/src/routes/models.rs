@@ -1,0 +1,46 @@
+//! The agents, as clients of OpenAI list models.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::Response;
+
+use super::answer::json;
+use crate::app::{App, Hosted, allow};
+use crate::auth::{Principal, Scope};
+use crate::fault::Fault;
+use crate::json::Object;
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let mut body = Vec::new();
+    Object::begin(&mut body)
+        .with("object", "list")
+        .each("data", &app.hosted, |hosted, out| write(hosted, app.since, out))
+        .end();
+    Ok(json(body))
+}
+
+pub(crate) async fn one(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let mut body = Vec::new();
+    write(app.hosted(Some(&id))?, app.since, &mut body);
+    Ok(json(body))
+}
+
+fn write(hosted: &Hosted, since: u64, out: &mut Vec<u8>) {
+    Object::begin(out)
+        .with("id", &*hosted.name)
+        .with("object", "model")
+        .with("created", &since)
+        .with("owned_by", "attache")
+        .end();
+}

@@ -1,0 +1,229 @@
+//! Runs of sessions that are watched, taken up again, steered.
+
+use std::sync::Arc;
+
+use attache_agent::{EndReason, Outcome, Run, RunInput, RunOptions};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use super::answer::json;
+use super::resuming::{Model, begun, go_on, under_way};
+use crate::app::{App, Hosted, Way, allow, run_in, session_of};
+use crate::auth::{Principal, Scope};
+use crate::dialect::event;
+use crate::dialect::events::Events;
+use crate::fault::Fault;
+use crate::inbound::turn::Turn;
+use crate::inbound::{body, tools};
+use crate::json::Object;
+use crate::live::{OnDisconnect, Viewer};
+use crate::sse;
+
+/// Starts a run that nobody has to look at.
+pub(crate) async fn start(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(session): Path<String>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut turn: Turn = body::json(&bytes)?;
+    if turn.session_id.as_ref().is_some_and(|id| *id != session) {
+        return Err(Fault::invalid("the session is another one than that of the route").at("sessionId"));
+    }
+    let hosted = app.hosted(turn.model.as_deref())?;
+    let message = turn.message(principal.name(), &app.documents).await?;
+    let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
+    let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
+    let id = run_in(&session);
+    let options = RunOptions::new().with_tools(tools);
+    let run = session.run(RunInput::from(message).with_run_id(&id).with_options(options));
+    let on_disconnect = turn.on_disconnect.map_or(OnDisconnect::Detach, Into::into);
+    let way = Way { on_disconnect: Some(on_disconnect), ..Way::default() };
+    let mut viewer = app.start(&principal, hosted, Some(&session), id.clone(), run, way)?;
+    begun(&app, &mut viewer).await?;
+    // Nobody has looked on yet, so that nobody leaves.
+    viewer.forget();
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("runId", &id).with("sessionId", session.id().as_str()).end();
+    Ok((StatusCode::ACCEPTED, json(body)).into_response())
+}
+
+/// A run so far, or its end.
+pub(crate) async fn one(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(run): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let mut body = Vec::new();
+    if let Some(live) = app.runs.get(principal.name(), &run) {
+        let (view, last) = live.view();
+        Object::begin(&mut body)
+            .with("runId", &run)
+            .with("sessionId", &live.session)
+            .with("model", &*live.agent)
+            .by("snapshot", |out| event::view(&view, last, app.shown, out))
+            .end();
+        return Ok(json(body));
+    }
+    let hosted = app.hosted(model.model.as_deref())?;
+    let (session, outcome) = stored(hosted, &principal, &run).await?;
+    Object::begin(&mut body)
+        .with("runId", &run)
+        .with("sessionId", session.id().as_str())
+        .with("model", &*hosted.name)
+        .by("outcome", |out| event::end_members(Object::begin(out), &outcome, app.shown).end())
+        .end();
+    Ok(json(body))
+}
+
+/// The outcome of a run by its log.
+async fn stored(
+    hosted: &Hosted,
+    principal: &Principal,
+    run: &str,
+) -> Result<(attache_agent::Session, Outcome), Fault> {
+    let unknown = || Fault::not_found("run");
+    let session = session_of(run).ok_or_else(unknown)?;
+    let session = hosted.sessions.get(principal.name(), session).await.map_err(|error| match error {
+        attache_agent::SessionError::NotFound => unknown(),
+        error => error.into(),
+    })?;
+    if !session.runs().await?.iter().any(|known| known.id == run) {
+        return Err(unknown());
+    }
+    let entries = session.journal_of(run).load().await?;
+    let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
+    let mut outcome = replayed.outcome();
+    outcome.messages.clear();
+    Ok((session, outcome))
+}
+
+/// The place at which a client goes on that lost its connection.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct After {
+    /// The id of the last event, for clients that cannot set headers.
+    after: Option<String>,
+    model: Option<String>,
+}
+
+/// The events of a run: those behind the last one that the client has seen, or the run so far and what comes.
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(After { after, model }): Query<After>,
+    Path(run): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let Some(live) = app.runs.get(principal.name(), &run) else {
+        let hosted = app.hosted(model.as_deref())?;
+        stored(hosted, &principal, &run).await?;
+        return Err(Fault::gone(format!("the events of the run are gone; GET /v1/runs/{run} tells its end")));
+    };
+    let last = headers.get("last-event-id").and_then(|id| std::str::from_utf8(id.as_bytes()).ok());
+    let seen = last.or(after.as_deref()).and_then(|id| id.strip_prefix(run.as_str())?.strip_prefix('.'));
+    // The numbers of another drive of the run mean something else.
+    let seen = seen.and_then(|id| id.strip_prefix(live.epoch.as_str())?.strip_prefix('.')?.parse().ok());
+    let events = Events::new(&live, app.shown);
+    Ok(sse::response(Viewer::behind(live, seen), events, Vec::new()))
+}
+
+/// Ends a run. It may be asked for again.
+pub(crate) async fn cancel(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(run): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let live = app.runs.get(principal.name(), &run).ok_or_else(|| Fault::not_found("run"))?;
+    let was_under_way = !live.has_ended();
+    live.control.cancel_because("cancelled by the client");
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("runId", &run).with("cancelled", &was_under_way).end();
+    Ok(json(body))
+}
+
+/// Something that the user says while a run is under way.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Aside {
+    message: String,
+    #[serde(default)]
+    when: When,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum When {
+    /// At the next call of the model.
+    #[default]
+    Next,
+    /// Once the run would end.
+    End,
+    /// At once: calls under way are broken off.
+    Interrupt,
+}
+
+/// Says something to a run under way.
+pub(crate) async fn message(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(run): Path<String>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let aside: Aside = body::json(&bytes)?;
+    if aside.message.trim().is_empty() {
+        return Err(Fault::invalid("the message is empty").at("message"));
+    }
+    let live = under_way(&app, &principal, &run).ok_or_else(|| Fault::not_found("run"))?;
+    match aside.when {
+        When::Next => live.control.inject(aside.message)?,
+        When::End => live.control.follow_up(aside.message)?,
+        When::Interrupt => live.control.interrupt(aside.message)?,
+    }
+    Ok((StatusCode::ACCEPTED, json(b"{\"accepted\":true}".to_vec())).into_response())
+}
+
+/// Goes on with a run that was interrupted or waited.
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(run): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let hosted = app.hosted(model.model.as_deref())?;
+    let (session, _) = stored(hosted, &principal, &run).await?;
+    let last = session.runs().await?.pop();
+    let is_last = last.as_ref().is_some_and(|last| last.id == run);
+    if !is_last {
+        return Err(Fault::conflict("not_last", "only the last run of a session goes on"));
+    }
+    let has_ended = session.last().await?.is_some_and(|outcome| has_ended(&outcome, last.as_ref()));
+    if has_ended {
+        return Err(Fault::conflict("ended", "the run has ended"));
+    }
+    go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("runId", &run).with("sessionId", session.id().as_str()).end();
+    Ok((StatusCode::ACCEPTED, json(body)).into_response())
+}
+
+/// True if nothing is left to do.
+fn has_ended(outcome: &Outcome, info: Option<&attache_agent::RunInfo>) -> bool {
+    let waits = matches!(
+        outcome.reason,
+        EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
+    );
+    !waits && info.is_some_and(|info| info.ended.is_some())
+}

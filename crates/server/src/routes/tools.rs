@@ -1,0 +1,56 @@
+//! The tools of an agent.
+
+use std::sync::Arc;
+
+use attache_core::ToolSpec;
+use axum::Extension;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+
+use super::answer::json;
+use super::resuming::Model;
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::fault::Fault;
+use crate::json::Object;
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let agent = app.hosted(model.model.as_deref())?.agent();
+    let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
+    let mut body = Vec::new();
+    Object::begin(&mut body).each("tools", manager.specs(), |(_, spec), out| summary(spec, out).end()).end();
+    Ok(json(body))
+}
+
+pub(crate) async fn one(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(name): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let agent = app.hosted(model.model.as_deref())?.agent();
+    let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
+    let found = manager.specs().find(|(_, spec)| spec.definition.name() == name);
+    let (_, spec) = found.ok_or_else(|| Fault::not_found("tool"))?;
+    let mut body = Vec::new();
+    summary(spec, &mut body)
+        .with("parameters", spec.definition.input_schema())
+        .maybe("result", spec.definition.output_schema())
+        .with("produces", &spec.metadata.produces)
+        .end();
+    Ok(json(body))
+}
+
+fn summary<'o>(spec: &ToolSpec, out: &'o mut Vec<u8>) -> Object<'o> {
+    Object::begin(out)
+        .with("name", spec.definition.name())
+        .with("description", spec.definition.description())
+        .with("effect", &spec.metadata.effect)
+        .with("approval", &spec.metadata.approval)
+}

@@ -1,0 +1,124 @@
+//! The typed stream: `POST /v1/chat/stream`, and what belongs to it.
+
+use std::sync::Arc;
+
+use attache_agent::{RunInput, RunOptions, SubmitError, deliver};
+use attache_core::{Capture, ContentTree, ResultStatus, ToolCall, ToolCallId, ToolResult};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use serde_json::Value;
+
+use super::answer::json;
+use super::resuming::{Model, begun, go_on};
+use crate::app::{App, Way, allow, run_in};
+use crate::auth::{Principal, Scope};
+use crate::dialect::typed::Typed;
+use crate::fault::Fault;
+use crate::inbound::turn::{ToolAnswer, Turn};
+use crate::inbound::{body, tools};
+use crate::json::Object;
+use crate::sse;
+
+pub(crate) async fn stream(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut turn: Turn = body::json(&bytes)?;
+    let hosted = app.hosted(turn.model.as_deref())?;
+    let message = turn.message(principal.name(), &app.documents).await?;
+    let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
+    let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
+    let id = run_in(&session);
+    let options = RunOptions::new().with_tools(tools);
+    let run = session.run(RunInput::from(message).with_run_id(&id).with_options(options));
+    let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };
+    let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;
+    let mut typed = Typed::new(viewer.live(), app.shown);
+    let mut written = Vec::new();
+    if let Some(seen) = begun(&app, &mut viewer).await? {
+        sse::tell(&mut typed, &seen, &mut written);
+    }
+    Ok(sse::response(viewer, typed, written))
+}
+
+/// Ends a run. It may be asked for again.
+pub(crate) async fn abort(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(task): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let live = app.runs.get(principal.name(), &task).ok_or_else(|| Fault::not_found("task"))?;
+    let was_under_way = !live.has_ended();
+    live.control.cancel_because("cancelled by the client");
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("taskId", &task).with("cancelled", &was_under_way).end();
+    Ok(json(body))
+}
+
+/// The most bytes of the answer of a frontend tool.
+const MOST: usize = 1 << 20;
+
+/// The answer of a frontend tool.
+pub(crate) async fn tool_result(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, MOST, app.limits.body_time).await?;
+    let answer: ToolAnswer = body::json(&bytes)?;
+    let unknown = || Fault::not_found("call");
+    let id = ToolCallId::parse(&answer.call_id).ok_or_else(unknown)?;
+    let live = app.runs.of_session(principal.name(), &answer.session_id);
+    if let Some(live) = live.iter().find(|live| live.awaits(&answer.call_id)) {
+        let awaited = live.control.awaiting();
+        let call = awaited.iter().find(|call| call.id == id);
+        let call = call.ok_or_else(|| Fault::conflict("answered", "the call has its result already"))?;
+        live.control.submit([result_of(call, &answer)?]).await?;
+        return Ok(taken());
+    }
+    if live.iter().any(|live| live.knows_call(&answer.call_id)) {
+        return Err(Fault::conflict("answered", "the call takes no result any more"));
+    }
+    // Nobody here drives the run: another process may, or nobody does.
+    let hosted = app.hosted(model.model.as_deref())?;
+    let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
+    let last = session.last().await?.ok_or_else(unknown)?;
+    let call = last.calls.iter().find(|call| call.id == id).ok_or_else(unknown)?;
+    let journal = session.journal_of(&last.run_id);
+    match deliver(&*journal, result_of(call, &answer)?).await {
+        Err(SubmitError::UnknownCall { .. }) => {
+            Err(Fault::conflict("answered", "the call takes no result any more"))
+        }
+        delivered => {
+            delivered?;
+            go_on(&app, &principal, hosted, &session, &last.run_id, vec![id]).await?;
+            Ok(taken())
+        }
+    }
+}
+
+fn taken() -> Response {
+    json(b"{\"accepted\":true}".to_vec())
+}
+
+/// The result that a client gives: a text, or any JSON. It says nothing about documents: a reference in it is text.
+fn result_of(call: &ToolCall, answer: &ToolAnswer) -> Result<ToolResult, Fault> {
+    let status = if answer.is_error { ResultStatus::Error } else { ResultStatus::Ok };
+    let tree = match &answer.result {
+        Value::Null => ContentTree::text(""),
+        Value::String(text) => ContentTree::text(text),
+        value => {
+            let captured = Capture::new().finish(value);
+            captured.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))?
+        }
+    };
+    Ok(ToolResult::new(call, status, tree))
+}

@@ -1,0 +1,133 @@
+//! Connections.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use futures_util::future::{Either, select};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, sleep};
+
+use crate::app::App;
+use crate::front::Peer;
+
+/// A server cannot answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Other machines could reach a server that asks nobody for a key.
+    #[error("{0} is open to other machines, and no keys are set: listen on 127.0.0.1, or set keys")]
+    Open(SocketAddr),
+    /// The listener failed.
+    #[error("the listener failed")]
+    Listener(#[source] std::io::Error),
+}
+
+/// The pause after a connection could not be taken: there may be no more files to open for now.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The time that connections have left once all runs have ended.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Answers until `shutdown`, then drains.
+pub(crate) async fn serve(
+    router: Router,
+    app: Arc<App>,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    let cleaning: Vec<_> = app
+        .hosted
+        .iter()
+        .map(|hosted| {
+            let sessions = hosted.sessions.clone();
+            tokio::spawn(async move { sessions.keep_clean().await })
+        })
+        .collect();
+    let (closing, closed) = watch::channel(());
+    let room = Arc::new(Semaphore::new(app.limits.connections));
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accept = pin!(async {
+            let permit = Arc::clone(&room).acquire_owned().await;
+            (permit, listener.accept().await)
+        });
+        match select(shutdown.as_mut(), accept).await {
+            Either::Left(_) => break,
+            Either::Right(((Ok(permit), Ok((stream, peer))), _)) => {
+                let connection = connect(stream, peer, router.clone(), app.limits.head_time, closed.clone());
+                tokio::spawn(async move {
+                    connection.await;
+                    drop(permit);
+                });
+            }
+            Either::Right(((_, Err(error)), _)) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                sleep(PAUSE).await;
+            }
+            // Nobody closes the semaphore.
+            Either::Right(((Err(_), _), _)) => break,
+        }
+    }
+    drop(listener);
+    tracing::info!(runs = app.runs.under_way(), "the server stops");
+    // Connections without a request end now, the others once they are answered.
+    let _ = closing.send(());
+    drop(closed);
+    app.runs.drain(Instant::now() + app.limits.drain).await;
+    let _ = tokio::time::timeout(CLOSING, closing.closed()).await;
+    cleaning.iter().for_each(tokio::task::JoinHandle::abort);
+    Ok(())
+}
+
+/// Answers the requests of a connection.
+async fn connect(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    head_time: Duration,
+    mut closed: watch::Receiver<()>,
+) {
+    // Each event goes out at once.
+    let _ = stream.set_nodelay(true);
+    let service = tower_service_fn(router, peer);
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(head_time);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = match select(connection.as_mut(), pin!(closed.changed())).await {
+        Either::Left((ended, _)) => ended,
+        Either::Right(_) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// The routes for one connection: each request knows where it comes from.
+fn tower_service_fn(
+    router: Router,
+    peer: SocketAddr,
+) -> impl hyper::service::Service<
+    http::Request<Incoming>,
+    Response = axum::response::Response,
+    Error = std::convert::Infallible,
+    Future: Send,
+> {
+    let router = TowerToHyperService::new(router);
+    hyper::service::service_fn(move |request: http::Request<Incoming>| {
+        let mut request: Request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(Peer(peer.ip()));
+        hyper::service::Service::call(&router, request)
+    })
+}

@@ -1,0 +1,183 @@
+//! A server as a program sets it up.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use attache_agent::Sessions;
+use attache_core::{BoxFuture, DocumentStore, fresh};
+use axum::Router;
+use http::HeaderMap;
+use tokio::net::TcpListener;
+
+use crate::app::{App, Hosted};
+use crate::auth::{ApiKeys, Auth, Principal};
+use crate::dialect::Shown;
+use crate::documents::Documents;
+use crate::limits::ServerLimits;
+use crate::live::{Bounds, OnDisconnect, Runs};
+use crate::parked::Parked;
+use crate::routes;
+use crate::serve::{ServeError, serve};
+
+/// Agents over HTTP. See the [crate's page](crate).
+#[must_use]
+pub struct Server {
+    hosted: Vec<Hosted>,
+    documents: Arc<dyn DocumentStore>,
+    auth: Auth,
+    origins: Vec<String>,
+    base: String,
+    on_disconnect: OnDisconnect,
+    shown: Shown,
+    limits: ServerLimits,
+}
+
+impl Server {
+    /// A server of an agent in its sessions. Clients know the agent as the model `name`.
+    ///
+    /// It takes requests from this machine alone, unless [`keys`](Self::keys) or [`authenticate`](Self::authenticate)
+    /// says who asks.
+    pub fn new(name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
+        let documents = sessions.agent().store();
+        Self {
+            hosted: vec![Hosted { name: name.into(), sessions }],
+            documents,
+            auth: Auth::Local,
+            origins: Vec::new(),
+            base: String::new(),
+            on_disconnect: OnDisconnect::default(),
+            shown: Shown { details: true, thinking: false },
+            limits: ServerLimits::default(),
+        }
+    }
+
+    /// Adds an agent, or another one under a name that is taken. The first one answers where none is named.
+    pub fn agent(mut self, name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
+        let hosted = Hosted { name: name.into(), sessions };
+        match self.hosted.iter_mut().find(|known| known.name == hosted.name) {
+            Some(known) => *known = hosted,
+            None => self.hosted.push(hosted),
+        }
+        self
+    }
+
+    /// Asks for a key: `Authorization: Bearer …`, or `X-API-Key`.
+    pub fn keys(mut self, keys: ApiKeys) -> Self {
+        self.auth = Auth::Keys(Arc::new(keys));
+        self
+    }
+
+    /// Asks the program around the server who asks, by the headers of a request; `None` is nobody.
+    pub fn authenticate<F, W>(mut self, who: F) -> Self
+    where
+        F: Fn(HeaderMap) -> W + Send + Sync + 'static,
+        W: Future<Output = Option<Principal>> + Send + 'static,
+    {
+        self.auth = Auth::Hook(Arc::new(move |headers| -> BoxFuture<'static, Option<Principal>> {
+            Box::pin(who(headers))
+        }));
+        self
+    }
+
+    /// Sets where uploads are kept: in the store of the first agent by default. It must be the store of each agent that
+    /// is asked about them.
+    pub fn documents(mut self, store: Arc<dyn DocumentStore>) -> Self {
+        self.documents = store;
+        self
+    }
+
+    /// Puts all routes under a path, such as `/agents`.
+    pub fn base_path(mut self, path: &str) -> Self {
+        let path = path.trim_matches('/');
+        self.base = if path.is_empty() { String::new() } else { format!("/{path}") };
+        self
+    }
+
+    /// Lets pages of an origin ask, such as `https://app.example.org`. None may by default.
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Says what becomes of a run whose client leaves, where the request does not say it: it is cancelled by default.
+    pub fn disconnect(mut self, policy: OnDisconnect) -> Self {
+        self.on_disconnect = policy;
+        self
+    }
+
+    /// Says whether clients see the arguments and results of tools, as they do by default.
+    pub fn tool_details(mut self, shown: bool) -> Self {
+        self.shown.details = shown;
+        self
+    }
+
+    /// Says whether clients see the model's reasoning, as they do not by default.
+    pub fn thinking(mut self, shown: bool) -> Self {
+        self.shown.thinking = shown;
+        self
+    }
+
+    /// Sets the bounds.
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The routes, for a program that has routes of its own. Runs go on in tasks of the runtime in which requests are
+    /// answered.
+    ///
+    /// Without [`keys`](Self::keys) and [`authenticate`](Self::authenticate) every request is refused: behind another
+    /// server's connections nobody knows where it comes from.
+    pub fn router(self) -> Router {
+        self.into_parts().0
+    }
+
+    /// Answers on a listener until `shutdown` comes to its end; then runs have [some time](ServerLimits::drain) to end.
+    /// Runs of sessions that have not by then can be resumed.
+    ///
+    /// # Errors
+    /// [`ServeError::Open`] if the listener is open to other machines and nobody is asked for a key,
+    /// [`ServeError::Listener`] if it fails.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Listener)?;
+        if matches!(self.auth, Auth::Local) {
+            if !address.ip().to_canonical().is_loopback() {
+                return Err(ServeError::Open(address));
+            }
+            tracing::warn!(%address, "development mode: no key is asked for, and this machine alone may ask");
+        }
+        let (router, app) = self.into_parts();
+        serve(router, app, listener, shutdown).await
+    }
+
+    fn into_parts(self) -> (Router, Arc<App>) {
+        let bounds = Bounds { entries: self.limits.ring_events, bytes: self.limits.ring_bytes };
+        let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let app = Arc::new(App {
+            hosted: self.hosted,
+            runs: Runs::new(bounds, self.limits.runs),
+            parked: Arc::new(Parked::default()),
+            documents: Documents::new(self.documents),
+            auth: self.auth,
+            origins: self.origins,
+            on_disconnect: self.on_disconnect,
+            shown: self.shown,
+            limits: self.limits,
+            since,
+        });
+        (routes::router(&app, &self.base), app)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.hosted.iter().map(|hosted| &*hosted.name).collect();
+        f.debug_struct("Server").field("agents", &names).field("base", &self.base).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! Runs as streams of server-sent events.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use tokio::time::{Instant, timeout_at};
+
+use crate::dialect::Dialect;
+use crate::live::{Seen, Viewer};
+
+/// The time without events after which a comment tells everybody on the way that the stream is alive.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// A stream of what a viewer sees, behind what is written already.
+pub(crate) fn response(viewer: Viewer, dialect: impl Dialect, written: Vec<u8>) -> Response {
+    let written = Some(Bytes::from(written)).filter(|written| !written.is_empty());
+    let telling = Telling { viewer, dialect, written, room: 0 };
+    let body = stream::unfold(telling, |mut telling| async move {
+        let bytes = telling.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(bytes), telling))
+    });
+    let mut response = Body::from_stream(body).into_response();
+    let headers = response.headers_mut();
+    let fields = [
+        (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+        // Reverse proxies hold back what they do not know to be a stream.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    for (name, value) in fields {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+struct Telling<D> {
+    viewer: Viewer,
+    dialect: D,
+    written: Option<Bytes>,
+    /// The size of the last piece, by which the next one is given room.
+    room: usize,
+}
+
+impl<D: Dialect> Telling<D> {
+    /// The next bytes; `None` behind the last ones.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(written) = self.written.take() {
+            return Some(written);
+        }
+        let beat = Instant::now() + HEARTBEAT;
+        let mut out = Vec::with_capacity(self.room);
+        loop {
+            match timeout_at(beat, self.viewer.next()).await {
+                Ok(None) => return None,
+                Ok(Some(seen)) => tell(&mut self.dialect, &seen, &mut out),
+                Err(_) => return Some(Bytes::from_static(b": heartbeat\n\n")),
+            }
+            if !out.is_empty() {
+                self.room = out.len().next_power_of_two().min(4096);
+                return Some(Bytes::from(out));
+            }
+        }
+    }
+}
+
+/// Writes what a viewer saw.
+pub(crate) fn tell(dialect: &mut impl Dialect, seen: &Seen, out: &mut Vec<u8>) {
+    match seen {
+        Seen::Entries(entries) => entries.iter().for_each(|entry| dialect.entry(entry, out)),
+        Seen::View(view, last) => dialect.view(view, *last, out),
+    }
+}

@@ -1,0 +1,178 @@
+//! The treatment of each request before its route.
+
+use std::time::Duration;
+
+use attache_agent::Agent;
+use attache_server::{ApiKey, ApiKeys, Scope, Server, ServerLimits};
+use attache_testkit::Turn;
+use axum::body::Body;
+use http::{Method, Request, StatusCode, header};
+use serde_json::json;
+
+use crate::common::{Client, Stage, server, sessions, text, value};
+
+const ROUTES: [(&str, &str); 21] = [
+    ("POST", "/v1/chat/completions"),
+    ("POST", "/v1/chat/stream"),
+    ("POST", "/v1/chat/tool-result"),
+    ("DELETE", "/v1/chat/stream/x"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/x"),
+    ("GET", "/v1/tools"),
+    ("GET", "/v1/tools/x"),
+    ("GET", "/v1/sessions"),
+    ("POST", "/v1/sessions"),
+    ("GET", "/v1/sessions/x"),
+    ("DELETE", "/v1/sessions/x"),
+    ("POST", "/v1/sessions/x/runs"),
+    ("GET", "/v1/sessions/x/documents/y"),
+    ("GET", "/v1/runs/x"),
+    ("GET", "/v1/runs/x/events"),
+    ("POST", "/v1/runs/x/cancel"),
+    ("GET", "/v1/approvals"),
+    ("POST", "/v1/approvals/x"),
+    ("POST", "/v1/documents"),
+    ("GET", "/v1/documents/x"),
+];
+
+#[tokio::test]
+async fn every_route_but_health_asks_for_a_key() {
+    let (key, secret) = ApiKey::fresh("ann");
+    let keys = ApiKeys::new().with_key(key);
+    let client = Client::new(Server::new("papers", sessions(Agent::builder(Stage::new([])))).keys(keys));
+    for (method, path) in ROUTES {
+        for authorization in [None, Some("Bearer atk_wrong"), Some("Basic x"), Some("")] {
+            let mut request = Request::builder().method(method).uri(path);
+            if let Some(authorization) = authorization {
+                request = request.header(header::AUTHORIZATION, authorization);
+            }
+            let response = client.send(request, Body::empty()).await;
+            assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{method} {path} {authorization:?}");
+            assert_eq!(value(response).await["error"]["code"], "invalid_api_key");
+        }
+    }
+    for path in ["/v1/health", "/v1/health/ready"] {
+        assert_eq!(client.get(path).await.status(), StatusCode::OK);
+    }
+    let bearer = format!("bearer {}", secret.expose());
+    let request = Request::builder().uri("/v1/models").header(header::AUTHORIZATION, bearer);
+    assert_eq!(client.send(request, Body::empty()).await.status(), StatusCode::OK);
+    let request = Request::builder().uri("/v1/models").header("x-api-key", secret.expose());
+    assert_eq!(client.send(request, Body::empty()).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_key_does_what_its_scopes_say() {
+    let keys = ApiKeys::new()
+        .with_key(ApiKey::of("ann", "reads").with_scopes([Scope::Read]))
+        .with_key(ApiKey::of("ann", "approves").with_scopes([Scope::Approve]));
+    let client = Client::new(Server::new("papers", sessions(Agent::builder(Stage::new([])))).keys(keys));
+    let ask = |key: &'static str, method: &'static str, path: &'static str| {
+        let request = Request::builder().method(method).uri(path).header("x-api-key", key);
+        let client = client.clone();
+        async move { client.send(request, "{}").await.status() }
+    };
+    assert_eq!(ask("reads", "GET", "/v1/sessions").await, StatusCode::OK);
+    assert_eq!(ask("reads", "POST", "/v1/chat/completions").await, StatusCode::FORBIDDEN);
+    assert_eq!(ask("reads", "POST", "/v1/approvals/x").await, StatusCode::FORBIDDEN);
+    assert_eq!(ask("approves", "GET", "/v1/sessions").await, StatusCode::FORBIDDEN);
+    assert_eq!(ask("approves", "POST", "/v1/approvals/x").await, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn without_keys_nobody_is_answered_whose_address_is_unknown() {
+    let client = Client::new(Server::new("papers", sessions(Agent::builder(Stage::new([])))));
+    let request = Request::builder().uri("/v1/models").header(header::HOST, "localhost");
+    assert_eq!(client.send(request, Body::empty()).await.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn answers_have_ids_and_the_headers_that_browsers_act_on() {
+    let client = Client::of([]);
+    let response = client.get("/v1/models").await;
+    let headers = response.headers();
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert_eq!(headers["content-security-policy"], "default-src 'none'; frame-ancestors 'none'");
+    assert_eq!(headers["cache-control"], "no-store");
+    assert_eq!(headers["x-request-id"].len(), 36);
+    assert!(!headers.contains_key("access-control-allow-origin"));
+    let given = Request::builder().uri("/v1/nothing").header("x-request-id", "my-id");
+    let response = client.send(given, Body::empty()).await;
+    assert_eq!(
+        (response.status(), &response.headers()["x-request-id"]),
+        (StatusCode::NOT_FOUND, &"my-id".parse().unwrap())
+    );
+    let strange = Request::builder().uri("/v1/nothing").header("x-request-id", "a b");
+    assert_ne!(client.send(strange, Body::empty()).await.headers()["x-request-id"], "a b");
+    let method = client.ask(Method::PUT, "/v1/models", None).await;
+    assert_eq!(method.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert!(value(method).await["error"]["message"].is_string());
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_alone_may_ask() {
+    let client = Client::new(server(Agent::builder(Stage::new([]))).allow_origin("https://app.example"));
+    for (origin, allowed) in [("https://app.example", true), ("https://evil.example", false)] {
+        let preflight = Request::builder()
+            .method("OPTIONS")
+            .uri("/v1/chat/stream")
+            .header("origin", origin)
+            .header("access-control-request-method", "POST");
+        let response = client.send(preflight, Body::empty()).await;
+        assert_eq!(response.headers().contains_key("access-control-allow-origin"), allowed, "{origin}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_bounded_in_bytes_and_time() {
+    let mut limits = ServerLimits::default();
+    limits.body = 1_000;
+    limits.body_time = Duration::from_secs(5);
+    let client = Client::new(server(Agent::builder(Stage::new([]))).limits(limits));
+    let large = json!({"model": "papers", "messages": [{"role": "user", "content": "x".repeat(2_000)}]});
+    let response = client.chat(large).await;
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(value(response).await["error"]["code"], "too_large");
+    let never = futures_util::stream::pending::<Result<bytes::Bytes, std::io::Error>>();
+    let request = Request::builder().method("POST").uri("/v1/chat/completions");
+    let response = client.send(request, Body::from_stream(never)).await;
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_principal_has_so_many_runs_at_once() {
+    let mut limits = ServerLimits::default();
+    limits.runs = 2;
+    let stage = Stage::new((0..4).map(|_| Turn::text("x"))).held();
+    let client = Client::new(server(Agent::builder(stage.clone())).limits(limits));
+    let first = client.run("a", "?").await;
+    client.run("b", "?").await;
+    let third = client.post("/v1/sessions/c/runs", json!({"message": "?"})).await;
+    assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(third.headers().contains_key("retry-after"));
+    assert_eq!(
+        client.named("bob").post("/v1/sessions/d/runs", json!({"message": "?"})).await.status(),
+        StatusCode::ACCEPTED
+    );
+    stage.let_out(100);
+    client.ended(&first).await;
+    client.run("c", "?").await;
+}
+
+// A70
+#[tokio::test]
+async fn all_routes_move_under_a_base_path() {
+    let client = Client::new(server(Agent::builder(Stage::new([]))).base_path("/agents/"));
+    for path in ["/v1/health", "/v1/models", "/v1/tools", "/v1/sessions"] {
+        assert_eq!(client.get(&format!("/agents{path}")).await.status(), StatusCode::OK, "{path}");
+        assert_eq!(client.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+// A69
+#[tokio::test]
+async fn health_tells_life_and_readiness() {
+    let client = Client::of([]);
+    assert_eq!(text(client.get("/v1/health").await).await, r#"{"status":"ok"}"#);
+    assert_eq!(text(client.get("/v1/health/ready").await).await, r#"{"status":"ready"}"#);
+}

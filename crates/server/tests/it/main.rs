@@ -1,0 +1,18 @@
+//! The server, asked as clients ask it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod chat;
+mod common;
+mod front;
+mod guide;
+mod leaving;
+mod native;
+mod sockets;
+mod typed;
+mod watching;

@@ -1,0 +1,273 @@
+//! Sessions, runs, approvals, documents and tools by the server's own routes.
+
+use attache_agent::{Agent, tool_fn};
+use attache_core::{Approval, Document, Effect};
+use attache_testkit::Turn;
+use axum::body::Body;
+use http::{Method, Request, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, server, text, until, value};
+
+// A38, A40, A42
+#[tokio::test]
+async fn sessions_are_listed_read_and_deleted_by_their_owner_alone() {
+    let stage = Stage::new([Turn::text("Hello, Ann."), Turn::text("Ann.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    for message in ["I am Ann.", "Who am I?"] {
+        let run = client.run("a%20session%2F1", message).await;
+        client.ended(&run.replace(' ', "%20").replace('/', "%2F")).await;
+    }
+    assert_eq!(stage.requests()[1].messages.len(), 3);
+    let listed = client.got("/v1/sessions").await;
+    assert_eq!(listed["total"], 1);
+    assert_eq!(listed["sessions"][0]["title"], "I am Ann.");
+    let found = |words: &'static str| {
+        let client = client.clone();
+        async move { client.got(&format!("/v1/sessions?q={words}")).await["sessions"].as_array().unwrap().len() }
+    };
+    assert_eq!((found("hello%20ann").await, found("bob").await), (1, 0));
+    let session = client.got("/v1/sessions/a%20session%2F1").await;
+    let roles: Vec<&str> = session["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    assert_eq!(session["messages"][3]["parts"][0], json!({"type": "text", "text": "Ann."}));
+    let made = client.ask(Method::POST, "/v1/sessions", None).await;
+    assert_eq!(made.status(), StatusCode::CREATED);
+    assert_eq!(client.got("/v1/sessions").await["total"], 2);
+    let deleted = client.ask(Method::DELETE, "/v1/sessions/a%20session%2F1", None).await;
+    assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+    assert_eq!(client.get("/v1/sessions/a%20session%2F1").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(value(client.ask(Method::DELETE, "/v1/sessions", None).await).await["deleted"], 1);
+}
+
+// A40
+#[tokio::test(start_paused = true)]
+async fn what_is_somebody_elses_is_not_there() {
+    let stage = Stage::new([Turn::call("pay", json!({}))]);
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let client = Client::new(server(Agent::builder(stage).tool(pay)));
+    let run = client.run("s", "Pay.").await;
+    client.ended(&run).await;
+    let approvals = client.got("/v1/approvals").await;
+    let approval = approvals["approvals"][0]["approval"]["approvalId"].as_str().unwrap().to_owned();
+    let upload = Request::builder().method("POST").uri("/v1/documents");
+    let upload = value(client.send(upload, "hi").await).await["id"].as_str().unwrap().to_owned();
+    let bob = client.named("bob");
+    let turn = json!({"message": "mine?", "sessionId": "s"});
+    let routes = [
+        (Method::GET, "/v1/sessions/s".to_owned(), None),
+        (Method::DELETE, "/v1/sessions/s".to_owned(), None),
+        (Method::POST, "/v1/sessions/s/runs".to_owned(), Some(json!({"message": "?"}))),
+        (Method::GET, "/v1/sessions/s/documents/d".to_owned(), None),
+        (Method::POST, "/v1/chat/stream".to_owned(), Some(turn)),
+        (Method::GET, format!("/v1/runs/{run}"), None),
+        (Method::GET, format!("/v1/runs/{run}/events"), None),
+        (Method::POST, format!("/v1/runs/{run}/cancel"), None),
+        (Method::POST, format!("/v1/runs/{run}/messages"), Some(json!({"message": "?"}))),
+        (Method::POST, format!("/v1/runs/{run}/resume"), None),
+        (Method::POST, format!("/v1/approvals/{approval}"), Some(json!({"decision": "approve"}))),
+        (Method::GET, format!("/v1/documents/{upload}"), None),
+        (Method::DELETE, format!("/v1/documents/{upload}"), None),
+    ];
+    for (method, path, body) in routes {
+        let response = bob.ask(method.clone(), &path, body).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{method} {path}");
+        let told = value(response).await;
+        assert!(told["error"]["message"].is_string(), "{method} {path}: {told}");
+    }
+    assert_eq!(bob.got("/v1/approvals").await["approvals"], json!([]));
+    assert_eq!(bob.got("/v1/sessions").await["total"], 0);
+    assert_eq!(client.got("/v1/sessions").await["total"], 1, "nothing happened to it");
+}
+
+// A41
+#[tokio::test(start_paused = true)]
+async fn a_second_run_of_a_session_is_refused_with_the_first() {
+    let stage = Stage::new([Turn::text("One.")]).held();
+    let client = Client::new(server(Agent::builder(stage)));
+    let run = client.run("s", "One?").await;
+    let routes = [
+        ("/v1/sessions/s/runs", json!({"message": "Two?"})),
+        ("/v1/chat/stream", json!({"message": "Two?", "sessionId": "s"})),
+        (
+            "/v1/chat/completions",
+            json!({"model": "papers", "attache": {"session": "s"}, "messages": [{"role": "user", "content": "Two?"}]}),
+        ),
+    ];
+    for (path, body) in routes {
+        let second = client.post(path, body).await;
+        assert_eq!(second.status(), StatusCode::CONFLICT, "{path}");
+        assert_eq!(value(second).await["error"]["run"], json!(run), "{path}");
+    }
+}
+
+fn paying() -> (Stage, Client) {
+    let stage = Stage::new([
+        Turn::call("pay", json!({"amount": 5})).and_call("pay", json!({"amount": 7})),
+        Turn::text("Done."),
+    ]);
+    let pay = tool_fn("pay", "Pays", |amount: Value| Ok(format!("paid {}", amount["amount"])));
+    let pay = pay.with_approval(Approval::Always);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(pay)));
+    (stage, client)
+}
+
+#[tokio::test(start_paused = true)]
+async fn approvals_are_decided_one_by_one_and_the_run_goes_on() {
+    let (stage, client) = paying();
+    let run = client.run("s", "Pay.").await;
+    let waits = client.ended(&run).await;
+    assert_eq!(waits["snapshot"]["end"]["reason"], "pending_approval");
+    let listed = client.got("/v1/approvals").await;
+    let approvals = listed["approvals"].as_array().unwrap();
+    assert_eq!(approvals.len(), 2);
+    assert_eq!((&approvals[0]["sessionId"], &approvals[0]["runId"]), (&json!("s"), &json!(run)));
+    assert_eq!(approvals[0]["approval"]["arguments"], json!({"amount": 5}));
+    let path =
+        |at: usize| format!("/v1/approvals/{}", approvals[at]["approval"]["approvalId"].as_str().unwrap());
+    let wrong = client.post(&path(0), json!({"decision": "edit"})).await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+    let denied = client.post(&path(1), json!({"decision": "deny", "text": "too much"})).await;
+    assert_eq!(value(denied).await["by"], "ann");
+    let edited = json!({"decision": "edit", "arguments": {"amount": 1}});
+    assert_eq!(client.post(&path(0), edited.clone()).await.status(), StatusCode::OK);
+    let end = client.ended(&run).await;
+    assert_eq!(end["snapshot"]["end"]["text"], "Done.", "{end}");
+    let last = stage.requests().pop().unwrap();
+    let told = format!("{:?}", last.messages.last().unwrap());
+    assert!(told.contains("paid 1") && told.contains("too much") && !told.contains("paid 7"), "{told}");
+    // The same decision again is the same; another one is refused.
+    assert_eq!(client.post(&path(0), edited).await.status(), StatusCode::OK);
+    assert_eq!(client.post(&path(0), json!({"decision": "approve"})).await.status(), StatusCode::CONFLICT);
+    assert_eq!(client.got("/v1/approvals").await["approvals"], json!([]));
+    assert_eq!(
+        client.post("/v1/approvals/nothing", json!({"decision": "approve"})).await.status(),
+        StatusCode::NOT_FOUND
+    );
+}
+
+// C36
+#[tokio::test(start_paused = true)]
+async fn something_said_meanwhile_waits_or_interrupts() {
+    for (when, cancelled) in [("next", false), ("interrupt", true)] {
+        let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+        let held = std::sync::Arc::clone(&gate);
+        let wait = tool_fn("wait", "Waits", move || {
+            let held = std::sync::Arc::clone(&held);
+            async move {
+                held.notified().await;
+                Ok("waited")
+            }
+        })
+        .with_effect(Effect::Read);
+        let stage = Stage::new([Turn::call("wait", json!({})), Turn::text("Heard.")]);
+        let client = Client::new(server(Agent::builder(stage.clone()).tool(wait)));
+        let run = client.run("s", "Wait.").await;
+        let mut body = client.get(&format!("/v1/runs/{run}/events")).await.into_body();
+        until(&mut body, "\"name\":\"wait\"").await;
+        let said = json!({"message": "Stop that.", "when": when});
+        let response = client.post(&format!("/v1/runs/{run}/messages"), said).await;
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        if !cancelled {
+            gate.notify_one();
+        }
+        client.ended(&run).await;
+        let last = stage.requests().pop().unwrap();
+        let told = format!("{:?}", last.messages);
+        assert!(told.contains("Stop that."), "{told}");
+        assert_eq!(told.contains("waited"), !cancelled, "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_cancelled_by_its_route() {
+    let stage = Stage::new([Turn::text("Half").then_hang()]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let run = client.run("s", "Go.").await;
+    stage.asked().await;
+    let cancelled = client.ask(Method::POST, &format!("/v1/runs/{run}/cancel"), None).await;
+    assert_eq!(value(cancelled).await["cancelled"], true);
+    stage.hangs_up().await;
+    let end = client.ended(&run).await;
+    assert_eq!(end["snapshot"]["end"]["reason"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_document_is_taken_and_given_in_parts() {
+    let client = Client::of([]);
+    let upload = Request::builder()
+        .method("POST")
+        .uri("/v1/documents?name=r%C3%A9sum%C3%A9.txt")
+        .header(header::CONTENT_TYPE, "text/plain");
+    let response = client.send(upload, "0123456789").await;
+    assert_eq!(response.status(), StatusCode::CREATED);
+    let told = value(response).await;
+    // sha256sum of the ten digits
+    let hash = "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882";
+    assert_eq!((&told["sha256"], &told["size"]), (&json!(hash), &json!(10)));
+    let path = format!("/v1/documents/{}", told["id"].as_str().unwrap());
+    let whole = client.get(&path).await;
+    assert_eq!(whole.headers()[header::ETAG], format!("\"{hash}\""));
+    assert_eq!(whole.headers()[header::CONTENT_TYPE], "text/plain");
+    assert!(whole.headers()[header::CONTENT_DISPOSITION].to_str().unwrap().contains("r%C3%A9sum%C3%A9.txt"));
+    assert!(whole.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap().starts_with("sandbox"));
+    assert_eq!(text(whole).await, "0123456789");
+    let ask = |name: &'static str, value: String| {
+        client.send(Request::builder().uri(&path).header(name, value), Body::empty())
+    };
+    let part = ask("range", "bytes=2-4".to_owned()).await;
+    assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
+    assert_eq!(part.headers()[header::CONTENT_RANGE], "bytes 2-4/10");
+    assert_eq!(text(part).await, "234");
+    assert_eq!(ask("range", "bytes=10-".to_owned()).await.status(), StatusCode::RANGE_NOT_SATISFIABLE);
+    assert_eq!(ask("if-none-match", format!("\"{hash}\"")).await.status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(client.ask(Method::DELETE, &path, None).await.status(), StatusCode::NO_CONTENT);
+    assert_eq!(client.get(&path).await.status(), StatusCode::NOT_FOUND);
+    let empty = Request::builder().method("POST").uri("/v1/documents");
+    assert_eq!(client.send(empty, "").await.status(), StatusCode::BAD_REQUEST);
+}
+
+// A page of a stranger that a tool brings must not run in the server's name.
+#[tokio::test]
+async fn a_document_of_a_session_is_given_to_its_owner_and_runs_no_script() {
+    let page = tool_fn("page", "A page", || {
+        Ok(Document::new("<html><script>alert(1)</script>").with_file_name("page.html"))
+    });
+    let stage = Stage::new([Turn::call("page", json!({})), Turn::text("Read.")]);
+    let client = Client::new(server(Agent::builder(stage).tool(page)));
+    let run = client.run("s", "Read it.").await;
+    client.ended(&run).await;
+    let session = client.got("/v1/sessions/s").await;
+    let results =
+        session["messages"].as_array().unwrap().iter().find(|message| message["role"] == "tool").unwrap();
+    let document = &results["results"][0]["documents"][0];
+    assert_eq!(document["fileName"], "page.html");
+    let path = format!("/v1/sessions/s/documents/{}", document["id"].as_str().unwrap());
+    let response = client.get(&path).await;
+    assert_eq!(response.headers()[header::CONTENT_TYPE], "application/octet-stream");
+    assert!(response.headers()[header::CONTENT_DISPOSITION].to_str().unwrap().starts_with("attachment"));
+    assert!(text(response).await.contains("alert"));
+    assert_eq!(client.get("/v1/sessions/s/documents/other").await.status(), StatusCode::NOT_FOUND);
+}
+
+// A68
+#[tokio::test]
+async fn tools_are_listed_and_described() {
+    let pay = tool_fn("pay", "Pays", || Ok(())).with_approval(Approval::Always);
+    let look = tool_fn("look", "Looks", || Ok(())).with_effect(Effect::Read);
+    let client = Client::new(server(Agent::builder(Stage::new([])).tool(pay).tool(look)));
+    let list = client.got("/v1/tools").await;
+    assert_eq!(
+        list["tools"][0],
+        json!({"name": "pay", "description": "Pays", "effect": "effect", "approval": "always"})
+    );
+    assert_eq!(list["tools"][1]["effect"], "read");
+    let one = client.got("/v1/tools/look").await;
+    assert_eq!(one["parameters"]["type"], "object");
+    assert_eq!(client.get("/v1/tools/other").await.status(), StatusCode::NOT_FOUND);
+}

@@ -1,0 +1,193 @@
+//! The typed stream, and frontend tools.
+
+use std::time::Duration;
+
+use attache_agent::{Agent, tool_fn};
+use attache_testkit::Turn;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, named, server, text, until, value};
+
+fn turn(message: &str) -> Value {
+    json!({
+        "message": message,
+        "sessionId": "s",
+        "frontend_tools": [{
+            "name": "notify",
+            "description": "Shows a note",
+            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+        }],
+    })
+}
+
+fn results(stage: &Stage) -> Vec<String> {
+    let requests = stage.requests();
+    let last = requests.last().unwrap();
+    let results = last.messages.iter().filter_map(|message| match &**message {
+        attache_core::Message::ToolResults(message) => Some(&message.results),
+        _ => None,
+    });
+    results
+        .flatten()
+        .map(|result| {
+            format!("{}{}", if result.is_error() { "failed: " } else { "" }, result.tree.model_text())
+        })
+        .collect()
+}
+
+async fn answer(client: &Client, call: &str, result: Value, is_error: bool) -> StatusCode {
+    let body = json!({"sessionId": "s", "callId": call, "result": result, "isError": is_error});
+    client.post("/v1/chat/tool-result", body).await.status()
+}
+
+fn frontend_calls(stream: &str) -> Vec<Value> {
+    let lines = stream.lines().filter_map(|line| line.strip_prefix("data: [Frontend Tool Call] "));
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+// A36, A65
+#[tokio::test]
+async fn what_happens_is_told_in_order_by_type() {
+    let add = tool_fn("add", "Adds", || Ok(3));
+    let stage = Stage::new([
+        Turn::text("I add.").and_thinking("1 + 2").and_call("add", json!({})),
+        Turn::text("Three."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage).tool(add)).thinking(true));
+    let told =
+        text(client.post("/v1/chat/stream", json!({"message": "1 + 2?", "sessionId": "s"})).await).await;
+    insta::assert_snapshot!("typed", named(&told));
+}
+
+// A76
+#[tokio::test]
+async fn without_details_an_observation_is_success_or_failure() {
+    let add = tool_fn("add", "Adds", || Ok("canary"));
+    let stage = Stage::new([Turn::call("add", json!({"key": "canary"})), Turn::text("Three.")]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(add)).tool_details(false));
+    let told = text(client.post("/v1/chat/stream", json!({"message": "?", "sessionId": "s"})).await).await;
+    assert!(!told.contains("canary"), "{told}");
+    assert!(told.contains(r#""type":"OBSERVATION","content":"success""#), "{told}");
+    assert_eq!(results(&stage), ["canary"], "the model reads it all the same");
+    for path in
+        ["/v1/sessions/s".to_owned(), format!("/v1/runs/{}", data(&told)[0]["taskId"].as_str().unwrap())]
+    {
+        let shown = text(client.get(&path).await).await;
+        assert!(!shown.contains("canary"), "{path}: {shown}");
+    }
+}
+
+// A54, A55, A56
+#[tokio::test(start_paused = true)]
+async fn a_frontend_tool_is_called_and_answered_once() {
+    let stage =
+        Stage::new([Turn::call("notify", json!({"text": "hi"})), Turn::text("Done."), Turn::text("Again.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut body = client.post("/v1/chat/stream", turn("Notify me.")).await.into_body();
+    let told = until(&mut body, "[Frontend Tool Call]").await;
+    let call = frontend_calls(&told).remove(0);
+    assert_eq!(call["type"], "FRONTEND_TOOL_CALL");
+    assert_eq!(call["toolCall"]["name"], "notify");
+    assert_eq!(call["toolCall"]["arguments"], json!({"text": "hi"}));
+    let id = call["callId"].as_str().unwrap();
+    // Neither another principal, nor another session, nor another call.
+    assert_eq!(answer(&client.named("bob"), id, json!("x"), false).await, StatusCode::NOT_FOUND);
+    assert_eq!(answer(&client, "call_other", json!("x"), false).await, StatusCode::NOT_FOUND);
+    let elsewhere = json!({"sessionId": "t", "callId": id, "result": "x"});
+    assert_eq!(client.post("/v1/chat/tool-result", elsewhere).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(answer(&client, id, json!({"shown": true}), false).await, StatusCode::OK);
+    let rest = until(&mut body, "[DONE]").await;
+    assert!(rest.contains("Done."), "{rest}");
+    assert_eq!(results(&stage), [r#"{"shown":true}"#]);
+    assert_eq!(answer(&client, id, json!("late"), false).await, StatusCode::CONFLICT);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(
+        answer(&client, id, json!("later"), false).await,
+        StatusCode::CONFLICT,
+        "its log alone tells of it"
+    );
+    // The tools were those of that request alone.
+    text(client.post("/v1/chat/stream", json!({"message": "And now?", "sessionId": "s"})).await).await;
+    assert_eq!(stage.requests().last().unwrap().tools.len(), 0);
+}
+
+// A57
+#[tokio::test(start_paused = true)]
+async fn a_frontend_call_that_nobody_answers_times_out_after_30_seconds() {
+    let stage = Stage::new([Turn::call("notify", json!({})), Turn::text("Nobody was there.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let began = tokio::time::Instant::now();
+    let told = text(client.post("/v1/chat/stream", turn("Notify me.")).await).await;
+    assert!((30..32).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    assert!(told.contains("Nobody was there."), "{told}");
+    assert!(results(&stage)[0].starts_with("failed: Nobody answered"), "{:?}", results(&stage));
+    let call = frontend_calls(&told).remove(0);
+    assert_eq!(
+        answer(&client, call["callId"].as_str().unwrap(), json!("late"), false).await,
+        StatusCode::CONFLICT
+    );
+}
+
+// A58, A59
+#[tokio::test(start_paused = true)]
+async fn parallel_frontend_calls_are_answered_in_any_order_and_may_fail() {
+    let calls = Turn::call("notify", json!({"text": "a"})).and_call("notify", json!({"text": "b"}));
+    let stage = Stage::new([calls, Turn::text("Done.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut body = client.post("/v1/chat/stream", turn("Notify me.")).await.into_body();
+    let mut told = String::new();
+    while frontend_calls(&told).len() < 2 {
+        told += &until(&mut body, "[Frontend Tool Call]").await;
+    }
+    let calls = frontend_calls(&told);
+    let id = |at: usize| calls[at]["callId"].as_str().unwrap();
+    assert_eq!(answer(&client, id(1), json!("the second"), false).await, StatusCode::OK);
+    assert_eq!(answer(&client, id(0), json!("it is blocked"), true).await, StatusCode::OK);
+    until(&mut body, "[DONE]").await;
+    assert_eq!(results(&stage), ["failed: it is blocked", "the second"]);
+}
+
+// A56: a process that died in between, or another one, takes the answer all the same.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_finds_no_run_under_way_goes_on_with_it() {
+    let stage = Stage::new([Turn::call("notify", json!({})), Turn::text("Done.")]);
+    let sessions = crate::common::sessions(Agent::builder(stage.clone()));
+    let first = Client::new(crate::common::trusting(attache_server::Server::new("papers", sessions.clone())));
+    let mut body = first.post("/v1/chat/stream", turn("Notify me.")).await.into_body();
+    let told = until(&mut body, "[Frontend Tool Call]").await;
+    let call = frontend_calls(&told).remove(0);
+    let run = data(&told)[0]["taskId"].as_str().unwrap().to_owned();
+    let second = Client::new(crate::common::trusting(attache_server::Server::new("papers", sessions)));
+    let answered = answer(&second, call["callId"].as_str().unwrap(), json!("shown"), false).await;
+    assert_eq!(answered, StatusCode::OK);
+    // The first process drives the run, and hears of it.
+    let rest = until(&mut body, "[DONE]").await;
+    assert!(rest.contains("Done."), "{rest}");
+    let told = second.ended(&run).await;
+    // It went on with the run meanwhile, or looks into its log.
+    let end = if told["outcome"].is_null() { &told["snapshot"]["end"] } else { &told["outcome"] };
+    assert_eq!(end["text"], "Done.", "{told}");
+}
+
+// A66
+#[tokio::test(start_paused = true)]
+async fn a_task_is_aborted_by_its_owner_and_again_without_effect() {
+    let stage = Stage::new([Turn::text("A long answer.").then_hang()]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut body =
+        client.post("/v1/chat/stream", json!({"message": "?", "sessionId": "s"})).await.into_body();
+    let told = until(&mut body, "CONTENT").await;
+    let path = format!("/v1/chat/stream/{}", data(&told)[0]["taskId"].as_str().unwrap());
+    let strange = client.named("bob").ask(Method::DELETE, &path, None).await;
+    assert_eq!(strange.status(), StatusCode::NOT_FOUND);
+    let aborted = client.ask(Method::DELETE, &path, None).await;
+    assert_eq!(value(aborted).await["cancelled"], true);
+    let rest = until(&mut body, "[DONE]").await;
+    assert!(rest.contains(r#""code":"cancelled""#), "{rest}");
+    stage.hangs_up().await;
+    let again = client.ask(Method::DELETE, &path, None).await;
+    assert_eq!(value(again).await["cancelled"], false);
+    let unknown = client.ask(Method::DELETE, "/v1/chat/stream/nothing", None).await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+}

@@ -1,0 +1,295 @@
+//! The work of a store of sessions, with the connections of its database.
+//!
+//! Writes own what they need and go on by themselves: one that stood still because nobody polls its caller would keep
+//! others out.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use attache_agent::{
+    Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, RunInfo,
+    SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take,
+};
+use attache_core::{BoxFuture, StoreError, WordQuery, fresh};
+
+use super::dialect::{APPENDS_AT_ONCE, tell};
+use super::store::{POLL, Store};
+use super::{append, clear, fork, lease, read, search};
+use crate::sql::error::{Failing, SqlError, in_time, written};
+use crate::sql::prepared::Prepared;
+
+impl SessionStore for Store {
+    fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>> {
+        let OpenSession { id, principal, make, now, expired_before } = open;
+        let (store, id, principal) = (self.clone(), id.clone(), principal.to_owned());
+        Box::pin(async move {
+            let opened = written(async move {
+                let open = OpenSession { id: &id, principal: &principal, make, now, expired_before };
+                let mut writing = store.writing().await?;
+                let opened = lease::open(&mut writing, open).await?;
+                writing.commit().await?;
+                Ok(opened)
+            });
+            opened.await.map_err(SqlError::session)
+        })
+    }
+
+    fn list<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>> {
+        Box::pin(async move {
+            let listed = in_time(async { read::list(&mut *self.reading().await?, principal).await });
+            listed.await.map_err(SqlError::store)
+        })
+    }
+
+    fn search<'a>(
+        &'a self,
+        principal: &'a str,
+        query: &'a WordQuery,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>> {
+        Box::pin(async move {
+            let unread = in_time(async { search::unread(&mut *self.reading().await?, principal).await });
+            for session in unread.await.map_err(SqlError::store)? {
+                let (store, principal) = (self.clone(), principal.to_owned());
+                let read = written(async move {
+                    let mut writing = store.writing().await?;
+                    search::read(&mut writing, &principal, &session).await?;
+                    writing.commit().await?;
+                    Ok(())
+                });
+                read.await.map_err(SqlError::store)?;
+            }
+            let found =
+                in_time(async { search::search(&mut *self.reading().await?, principal, query, limit).await });
+            found.await.map_err(SqlError::store)
+        })
+    }
+
+    fn count<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<usize, StoreError>> {
+        Box::pin(async move {
+            let counted = in_time(async { read::count(&mut *self.reading().await?, principal).await });
+            counted.await.map_err(SqlError::store)
+        })
+    }
+
+    fn rename<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        title: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
+        let (principal, title) = (principal.to_owned(), title.to_owned());
+        Box::pin(async move {
+            let renamed = written(async move {
+                let mut writing = store.writing().await?;
+                let renamed = fork::rename(&mut writing, &principal, session.as_str(), &title).await?;
+                writing.commit().await?;
+                Ok(renamed)
+            });
+            renamed.await.map_err(SqlError::store)
+        })
+    }
+
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+        let Fork { principal, session, run, id, now } = fork;
+        let (store, session, id) = (self.clone(), session.clone(), id.clone());
+        let (principal, run) = (principal.to_owned(), run.to_owned());
+        Box::pin(async move {
+            let forked = written(async move {
+                let fork = Fork { principal: &principal, session: &session, run: &run, id: &id, now };
+                let mut writing = store.writing().await?;
+                fork::fork(&mut writing, fork).await?;
+                writing.commit().await?;
+                Ok(())
+            });
+            forked.await.map_err(SqlError::session)
+        })
+    }
+
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+        let Take { session, principal, run, holder, now, until } = take;
+        let (store, session, principal) = (self.clone(), session.clone(), principal.to_owned());
+        let (run, holder) = (run.map(str::to_owned), holder.to_owned());
+        Box::pin(async move {
+            // A lease is not for a caller that is gone.
+            let waits = Arc::new(());
+            let waiting = Arc::downgrade(&waits);
+            let taken = written(async move {
+                let (run, holder) = (run.as_deref(), holder.as_str());
+                let take = Take { session: &session, principal: &principal, run, holder, now, until };
+                let mut writing = store.writing().await?;
+                let fence = lease::take(&mut writing, take, &store.left().of(session.as_str())).await?;
+                waiting.upgrade().ok_or(SqlError::Late)?;
+                writing.commit().await?;
+                store.left().forget(session.as_str());
+                Ok(fence)
+            });
+            let fence = taken.await.map_err(SqlError::session);
+            drop(waits);
+            fence
+        })
+    }
+
+    fn renew<'a>(
+        &'a self,
+        session: &'a SessionId,
+        fence: u64,
+        until: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
+        Box::pin(async move {
+            let renewed = written(async move {
+                lease::renew(&mut *store.single().await?, session.as_str(), fence, until).await
+            });
+            renewed.await.map_err(SqlError::store)
+        })
+    }
+
+    fn release<'a>(
+        &'a self,
+        session: &'a SessionId,
+        fence: u64,
+        kept_until: Option<u64>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
+        Box::pin(async move {
+            let released = written(async move {
+                lease::release(&mut *store.single().await?, session.as_str(), fence, kept_until).await
+            });
+            released.await.map_err(SqlError::store)
+        })
+    }
+
+    fn abandon(&self, session: &SessionId, holder: &str) {
+        self.left().note(session.as_str(), holder);
+    }
+
+    fn load<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        run: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>> {
+        Box::pin(async move {
+            let loaded = in_time(async {
+                read::load(&mut *self.snapshot().await?, principal, session.as_str(), run).await
+            });
+            loaded.await.map_err(SqlError::journal)
+        })
+    }
+
+    fn runs<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
+        Box::pin(async move {
+            let runs =
+                in_time(async { read::runs(&mut *self.reading().await?, principal, session.as_str()).await });
+            runs.await.map_err(SqlError::store)
+        })
+    }
+
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+        let (store, prepared) = (self.clone(), Prepared::new(append));
+        Box::pin(async move {
+            let prepared = prepared.map_err(SqlError::journal)?;
+            let stand = written(async move {
+                let stand = if APPENDS_AT_ONCE && prepared.begins.is_none() {
+                    append::append(&mut *store.single().await?, &prepared).await?
+                } else {
+                    let mut writing = store.writing().await?;
+                    let stand = append::append(&mut writing, &prepared).await?;
+                    writing.commit().await?;
+                    stand
+                };
+                store.changed().notify_waiters();
+                Ok(stand)
+            });
+            stand.await.map_err(SqlError::journal)
+        })
+    }
+
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>> {
+        let Delivery { principal, session, run, entry, documents, alone_at } = delivery;
+        let (store, session) = (self.clone(), session.clone());
+        let (principal, run) = (principal.to_owned(), run.to_owned());
+        Box::pin(async move {
+            let delivered = written(async move {
+                let (principal, session, run) = (principal.as_str(), &session, run.as_str());
+                let delivery = Delivery { principal, session, run, entry, documents, alone_at };
+                let mut writing = store.writing().await?;
+                let stands = append::deliver(&mut writing, &delivery).await?;
+                tell(&mut writing).await?;
+                writing.commit().await?;
+                store.changed().notify_waiters();
+                Ok(stands)
+            });
+            delivered.await.map_err(SqlError::journal)
+        })
+    }
+
+    fn wait<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        run: &'a str,
+        key: &'a Key,
+        until: Option<SystemTime>,
+    ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
+        Box::pin(async move {
+            let mut failing = Failing::default();
+            loop {
+                let mut woken = pin!(self.changed().notified());
+                // Listening starts before looking, so that nothing is missed between the two.
+                woken.as_mut().enable();
+                let found = in_time(async {
+                    let mut reading = self.reading().await?;
+                    append::find(&mut reading, principal, session.as_str(), run, key.as_str()).await
+                });
+                if let Some(found) = failing.look(found.await, self.is_closed())? {
+                    return Ok(Some(found));
+                }
+                let left = until.map(|until| until.duration_since(fresh::now()).unwrap_or_default());
+                if left.is_some_and(|left| left.is_zero()) {
+                    return Ok(None);
+                }
+                let pause = left.map_or(POLL, |left| left.min(POLL));
+                let _ = tokio::time::timeout(pause, self.heard(woken)).await;
+            }
+        })
+    }
+
+    fn clear<'a>(
+        &'a self,
+        principal: &'a str,
+        session: Option<&'a SessionId>,
+    ) -> BoxFuture<'a, Result<Cleared, StoreError>> {
+        let (store, principal, session) = (self.clone(), principal.to_owned(), session.cloned());
+        Box::pin(async move {
+            let cleared = written(async move {
+                let session = session.as_ref().map(SessionId::as_str);
+                let mut writing = store.writing().await?;
+                let cleared = clear::clear(&mut writing, &principal, session).await?;
+                writing.commit().await?;
+                Ok(cleared)
+            });
+            cleared.await.map_err(SqlError::store)
+        })
+    }
+
+    fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            let cleaned = written(async move {
+                let mut writing = store.writing().await?;
+                let cleared = clear::clean(&mut writing, idle).await?;
+                writing.commit().await?;
+                Ok(cleared)
+            });
+            cleaned.await.map_err(SqlError::store)
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Appends as databases take them.
+
+use attache_agent::{Append, Beginning, Entry};
+
+use super::error::SqlError;
+use super::row::{int, json, ranges_text};
+
+/// An append.
+pub(crate) struct Prepared {
+    pub(crate) session: String,
+    pub(crate) run: String,
+    pub(crate) fence: i64,
+    pub(crate) number: i64,
+    pub(crate) now: i64,
+    pub(crate) until: i64,
+    pub(crate) kept_until: Option<i64>,
+    pub(crate) ends: bool,
+    pub(crate) documents: Vec<String>,
+    pub(crate) keys: Vec<String>,
+    pub(crate) bodies: Vec<String>,
+    pub(crate) begins: Option<Begins>,
+}
+
+/// The beginning of a run.
+pub(crate) struct Begins {
+    pub(crate) title: String,
+    pub(crate) first: i64,
+    pub(crate) messages: Vec<String>,
+    pub(crate) ranges: String,
+    /// The run before it, with the keys and bodies of its end.
+    pub(crate) closes: Option<(String, Vec<(String, String)>)>,
+}
+
+impl Prepared {
+    pub(crate) fn new(append: &Append) -> Result<Self, SqlError> {
+        Ok(Self {
+            session: append.session.as_str().to_owned(),
+            run: append.run.to_string(),
+            fence: int(append.fence),
+            number: int(append.number),
+            now: int(append.now),
+            until: int(append.until),
+            kept_until: append.kept_until.map(int),
+            ends: append.ends,
+            documents: append.documents.iter().map(|id| id.as_str().to_owned()).collect(),
+            keys: append.entries.iter().map(|entry| entry.key.as_str().to_owned()).collect(),
+            bodies: append.entries.iter().map(json).collect::<Result<_, _>>()?,
+            begins: append.begins.as_deref().map(Begins::new).transpose()?,
+        })
+    }
+}
+
+impl Begins {
+    fn new(begins: &Beginning) -> Result<Self, SqlError> {
+        let pair = |entry: &Entry| Ok((entry.key.as_str().to_owned(), json(entry)?));
+        let end = |(run, entries): &(String, Vec<Entry>)| -> Result<_, SqlError> {
+            Ok((run.clone(), entries.iter().map(pair).collect::<Result<_, SqlError>>()?))
+        };
+        Ok(Self {
+            title: begins.title.clone(),
+            first: int(begins.first),
+            messages: begins.messages.iter().map(json).collect::<Result<_, _>>()?,
+            ranges: ranges_text(&begins.ranges)?,
+            closes: begins.closes.as_ref().map(end).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! The documents that sessions mention stay, and those of cleared ones go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_agent::{
+    Agent, EndReason, NoArguments, RunInput, SessionId, SessionStore, Sessions, deliver, tool_fn,
+};
+use attache_core::{
+    Capture, Deferred, Document, DocumentId, DocumentStore as _, Message, ResultStatus, ToolError,
+    ToolResult, UserMessage, UserPart,
+};
+use attache_stores::{ObjectDocumentStore, PostgresStore, References, SqliteStore};
+use attache_testkit::{FunctionModel, Turn};
+use futures_util::future::join;
+use sqlx::Connection as _;
+
+use crate::place::Place;
+
+/// A store as whoever collects sees it.
+async fn references(place: &Place) -> Box<dyn References> {
+    match place {
+        Place::Memory(_) => panic!("memory has no references"),
+        Place::Sqlite(folder) => Box::new(SqliteStore::open(folder.path().join("s.db")).await.unwrap()),
+        Place::Postgres(database) => Box::new(PostgresStore::connect(&database.url).await.unwrap()),
+    }
+}
+
+fn document(name: &str) -> Document {
+    Document::from_bytes(format!("This is {name}."), "text/plain")
+        .with_id(DocumentId::parse(name).unwrap())
+        .with_file_name(name)
+}
+
+/// Documents of which none is too young to be removed.
+fn documents() -> Arc<ObjectDocumentStore> {
+    Arc::new(ObjectDocumentStore::in_memory().with_grace(Duration::ZERO))
+}
+
+/// Sessions whose first answer fetches `fetched` and begins a job.
+async fn sessions(place: &Place, documents: &Arc<ObjectDocumentStore>, fetched: &[Document]) -> Sessions {
+    let fetched = fetched.to_vec();
+    let fetch = tool_fn("fetch", "Fetches.", move |_: NoArguments| {
+        let fetched = fetched.clone();
+        async move { Ok::<_, ToolError>(fetched) }
+    });
+    let render =
+        tool_fn("render", "Renders.", |_: NoArguments| async { Ok::<_, ToolError>(Deferred::to("job")) });
+    let model = FunctionModel::new(|request, _| match request.messages.last().map(|last| &**last) {
+        Some(Message::User(_)) if request.messages.len() == 1 => {
+            Turn::call("fetch", "{}").and_call("render", "{}")
+        }
+        _ => Turn::text("done"),
+    });
+    let agent = Agent::builder(model.unverified()).tool(fetch).tool(render).store(Arc::clone(documents) as _);
+    Sessions::new(agent.build().unwrap(), place.store().await).with_expiry(None)
+}
+
+async fn are_kept(documents: &ObjectDocumentStore, names: &[&str]) -> Vec<bool> {
+    let mut kept = Vec::new();
+    for name in names {
+        kept.push(documents.get(&DocumentId::parse(*name).unwrap()).await.is_ok());
+    }
+    kept
+}
+
+/// Documents of questions, of results, and of results that nobody has taken yet.
+async fn what_sessions_mention_stays(place: Place) {
+    let documents = documents();
+    let sessions = sessions(&place, &documents, &[document("fetched")]).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let parts = [UserPart::text("Read this."), Some(UserPart::Document(document("given")))];
+    let input = RunInput::new([Message::User(UserMessage::new(parts)).shared()]);
+    let pending = session.run(input).outcome().await.unwrap();
+    assert_eq!(pending.reason, EndReason::PendingExternal);
+    let call = &pending.deferred[0].call;
+    documents.put(&document("rendered")).await.unwrap();
+    let stored = document("rendered").without_bytes().with_store_id(documents.id());
+    let tree = Capture::new().finish(&stored).unwrap();
+    let journal = session.journal().await.unwrap().unwrap();
+    deliver(&*journal, ToolResult::new(call, ResultStatus::Ok, tree)).await.unwrap();
+    documents.put(&document("stray")).await.unwrap();
+
+    let names = ["given", "fetched", "rendered", "stray"];
+    let references = references(&place).await;
+    documents.collect(&[&*references]).await.unwrap();
+    assert_eq!(are_kept(&documents, &names).await, [true, true, true, false]);
+    // The same once they stand in the messages of the next run.
+    session.resume().outcome().await.unwrap();
+    session.run("And now?").outcome().await.unwrap();
+    documents.collect(&[&*references]).await.unwrap();
+    assert_eq!(are_kept(&documents, &names).await, [true, true, true, false]);
+    // The process that clears the session dies before it deletes the documents.
+    assert_eq!(place.store().await.clear("ann", None).await.unwrap().sessions.len(), 1);
+    assert_eq!(documents.collect(&[&*references]).await.unwrap().documents, 3);
+    assert_eq!(are_kept(&documents, &names).await, [false; 4]);
+}
+
+/// Two sessions with a document in common, each cleared by another process.
+async fn what_two_that_clear_at_once_leave_is_collected(place: Place) {
+    for round in 0..8 {
+        let documents = documents();
+        let fetched = [document("shared")];
+        let (here, there) =
+            (sessions(&place, &documents, &fetched).await, sessions(&place, &documents, &fetched).await);
+        let (here, there) = (here.with_documents(documents.clone()), there.with_documents(documents.clone()));
+        for (sessions, id) in [(&here, "a"), (&there, "b")] {
+            sessions.open("ann", Some(id)).await.unwrap().run("go").outcome().await.unwrap();
+        }
+        if round == 0 {
+            here.clear("ann", "a").await.unwrap();
+            assert_eq!(are_kept(&documents, &["shared"]).await, [true], "the other one has it still");
+            there.clear("ann", "b").await.unwrap();
+        } else {
+            let (one, other) = join(here.clear("ann", "a"), there.clear("ann", "b")).await;
+            one.and(other).unwrap();
+        }
+        documents.collect(&[&*references(&place).await]).await.unwrap();
+        assert_eq!(are_kept(&documents, &["shared"]).await, [false], "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn what_sessions_in_sqlite_mention_stays() {
+    what_sessions_mention_stays(Place::sqlite()).await;
+}
+
+#[tokio::test]
+async fn what_sessions_in_postgres_mention_stays() {
+    what_sessions_mention_stays(Place::postgres()).await;
+}
+
+#[tokio::test]
+async fn what_two_that_clear_sqlite_at_once_leave_is_collected() {
+    what_two_that_clear_at_once_leave_is_collected(Place::sqlite()).await;
+}
+
+#[tokio::test]
+async fn what_two_that_clear_postgres_at_once_leave_is_collected() {
+    what_two_that_clear_at_once_leave_is_collected(Place::postgres()).await;
+}
+
+/// Two transactions that do not see each other: each finds the document in the session of the other one.
+#[tokio::test]
+async fn a_document_that_two_clearings_left_to_each_other_is_collected() {
+    let place = Place::postgres();
+    let Place::Postgres(database) = &place else { unreachable!() };
+    let documents = documents();
+    let sessions =
+        sessions(&place, &documents, &[document("shared")]).await.with_documents(documents.clone());
+    for id in ["a", "b"] {
+        sessions.open("ann", Some(id)).await.unwrap().run("go").outcome().await.unwrap();
+    }
+    let mut other = sqlx::PgConnection::connect(&database.url).await.unwrap();
+    let mut clearing = other.begin().await.unwrap();
+    sqlx::query("DELETE FROM attache_session WHERE id = 'b'").execute(&mut *clearing).await.unwrap();
+    let store: Arc<dyn SessionStore> = place.store().await;
+    let id = SessionId::parse("a").unwrap();
+    assert!(store.clear("ann", Some(&id)).await.unwrap().documents.is_empty(), "b has it still");
+    clearing.commit().await.unwrap();
+    assert_eq!(are_kept(&documents, &["shared"]).await, [true]);
+    documents.collect(&[&*references(&place).await]).await.unwrap();
+    assert_eq!(are_kept(&documents, &["shared"]).await, [false]);
+}
+
+#[tokio::test]
+async fn nothing_is_collected_where_a_session_cannot_be_read() {
+    let place = Place::sqlite();
+    let Place::Sqlite(folder) = &place else { unreachable!() };
+    let documents = documents();
+    let sessions = sessions(&place, &documents, &[document("fetched")]).await;
+    sessions.open("ann", Some("s")).await.unwrap().run("go").outcome().await.unwrap();
+    let path = format!("sqlite://{}", folder.path().join("s.db").display());
+    let mut connection = sqlx::SqliteConnection::connect(&path).await.unwrap();
+    let torn =
+        "UPDATE attache_entry SET body = substr(body, 1, length(body) - 9) WHERE body LIKE '%fetched%'";
+    assert!(sqlx::query(torn).execute(&mut connection).await.unwrap().rows_affected() > 0);
+    let references = references(&place).await;
+    assert_eq!(
+        documents.collect(&[&*references]).await.unwrap_err().kind(),
+        attache_core::StoreErrorKind::Corrupt
+    );
+    assert_eq!(are_kept(&documents, &["fetched"]).await, [true]);
+}

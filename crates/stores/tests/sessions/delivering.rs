@@ -1,0 +1,79 @@
+//! Results that come from outside: for whose sessions, and beside other runs.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use attache_agent::{
+    Agent, Delivery, EndReason, Entry, EntryKind, JournalError, Key, NoArguments, SessionStore, SubmitError,
+    Take, deliver, tool_fn,
+};
+use attache_core::{Deferred, StoreErrorKind, ToolCallId, ToolError, ToolResult};
+use attache_testkit::{FunctionModel, Turn};
+
+use crate::kit::{Clock, timed};
+use crate::place::Place;
+
+/// An agent whose first answer begins a job.
+fn renderer() -> Agent {
+    let render =
+        tool_fn("render", "Renders.", |_: NoArguments| async { Ok::<_, ToolError>(Deferred::to("job")) });
+    let model = FunctionModel::new(|request, _| match request.messages.len() {
+        1 => Turn::call("render", "{}"),
+        _ => Turn::text("done"),
+    });
+    Agent::builder(model.unverified()).tool(render).build().unwrap()
+}
+
+fn millis(time: SystemTime) -> u64 {
+    u64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap()
+}
+
+fn is_not_found<T>(result: Result<T, JournalError>) -> bool {
+    matches!(result, Err(JournalError::Store(error)) if error.kind() == StoreErrorKind::NotFound)
+}
+
+pub(crate) async fn a_delivery_and_a_wait_are_their_principals_alone(place: Place) {
+    let sessions = timed(&place, renderer(), &Clock::new()).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let run = session.run("go").outcome().await.unwrap().run_id;
+    let (store, id, key) = (place.store().await, session.id(), Key::result(&ToolCallId::new()));
+    let deliver = |principal| {
+        let entry = Entry::new(key.clone(), EntryKind::Inbox(Vec::new()));
+        let (session, run) = (id, run.as_ref());
+        store.deliver(Delivery { principal, session, run, entry, documents: Vec::new(), alone_at: None })
+    };
+    assert!(is_not_found(deliver("bob").await));
+    assert!(is_not_found(store.wait("bob", id, &run, &key, None).await), "it does not wait for ever");
+    deliver("ann").await.unwrap();
+    assert!(is_not_found(store.wait("bob", id, &run, &key, None).await));
+    assert!(store.wait("ann", id, &run, &key, None).await.unwrap().is_some());
+    let none = store.wait("ann", id, "another run", &key, Some(SystemTime::UNIX_EPOCH)).await.unwrap();
+    assert!(none.is_none());
+}
+
+// A run that begins looks at the results of the one before, and closes it. A result that came in between would stand in a
+// log that nobody reads.
+pub(crate) async fn a_result_that_comes_while_another_run_begins_is_not_lost(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, renderer(), &clock).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("go").outcome().await.unwrap();
+    assert_eq!(pending.reason, EndReason::PendingExternal);
+    let call = pending.deferred[0].call.clone();
+    let journal = session.journal().await.unwrap().unwrap();
+    let result = || ToolResult::ok(&call, "rendered");
+    let store: Arc<dyn SessionStore> = place.store().await;
+    let now = millis(clock.now());
+    let (holder, until) = ("another process", now + 30_000);
+    let take = Take { session: session.id(), principal: "ann", run: Some("second"), holder, now, until };
+    store.take(take).await.unwrap();
+    let early = deliver(&*journal, result()).await.unwrap_err();
+    assert!(matches!(&early, SubmitError::NotYet { id } if *id == call.id), "{early:?}");
+    // The process that was about to begin died: the result comes again, and is told by whichever run is next.
+    clock.advance(Duration::from_secs(31));
+    deliver(&*journal, result()).await.unwrap();
+    let next = session.run("something else").outcome().await.unwrap();
+    assert_eq!(format!("{:?}", next.messages).matches("rendered").count(), 1);
+    let late = deliver(&*journal, result()).await.unwrap_err();
+    assert!(matches!(late, SubmitError::ChatLoopClosed), "{late:?}");
+}

@@ -1,0 +1,108 @@
+//! Tools whose work blocks or takes long, each call on a thread of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use attache_core::{
+    BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    on_thread,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+type Work = dyn Fn(Map<String, Value>, &Call) -> Result<ToolOutput, ToolError> + Send + Sync;
+
+/// A tool that works on a thread.
+pub(crate) struct Local {
+    spec: ToolSpec,
+    work: Arc<Work>,
+}
+
+/// One call of it.
+pub(crate) struct Call {
+    pub(crate) stop: Stop,
+    store_id: Option<String>,
+}
+
+impl Call {
+    /// The output with its documents.
+    pub(crate) fn output(&self, output: &impl Serialize) -> Result<ToolOutput, ToolError> {
+        let mut capture = Capture::new();
+        if let Some(store) = &self.store_id {
+            capture = capture.with_store_id(store.clone());
+        }
+        Ok(ToolOutput::captured(capture, output)?)
+    }
+}
+
+/// Is set when nobody waits for a call any more.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+// The tools whose work is short do not ask.
+#[cfg_attr(not(feature = "files"), allow(dead_code))]
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Local {
+    /// A tool of its typed arguments.
+    pub(crate) fn tool<A: DeserializeOwned, O: Serialize>(
+        spec: ToolSpec,
+        work: impl Fn(A, &Call) -> Result<O, ToolError> + Send + Sync + 'static,
+    ) -> Arc<dyn Tool> {
+        let work = move |arguments: Map<String, Value>, call: &Call| {
+            let arguments = serde_json::from_value(Value::Object(arguments));
+            let arguments = arguments.map_err(|error| wrong(error.to_string()))?;
+            call.output(&work(arguments, call)?)
+        };
+        Arc::new(Self { spec: spec.with_origin("attache-tools"), work: Arc::new(work) })
+    }
+}
+
+/// A tool's definition, with the properties of its arguments.
+pub(crate) fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    ToolSpec::new(ToolDefinition::new(name, description, schema))
+}
+
+/// Arguments that do not fit.
+pub(crate) fn wrong(text: impl Into<String>) -> ToolError {
+    ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments)
+}
+
+impl Tool for Local {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let work = Arc::clone(&self.work);
+        Box::pin(async move {
+            let call = Call { stop: Stop::default(), store_id: context.store_id };
+            let _stop = StopOnDrop(call.stop.clone());
+            let done = on_thread("attache-tool", move || work(arguments, &call)).await;
+            done.map_err(|error| ToolError::new("the tool failed").with_source(error))?
+        })
+    }
+}

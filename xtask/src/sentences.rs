@@ -1,0 +1,99 @@
+//! The sentences of comments and pages: none begins with a bare question word, whose answer the reader would have to find first.
+
+/// The words that no sentence begins with, unless it is a question.
+const BEGINNINGS: [&str; 5] = ["What ", "Who ", "Whether ", "How many ", "How much "];
+
+/// The sentences of the comments of a source file that begin so, each with its line.
+pub(crate) fn of_source(text: &str) -> Vec<(usize, String)> {
+    bare(text, comment)
+}
+
+/// The sentences of a page that begin so, each with its line. Headings may.
+pub(crate) fn of_page(text: &str) -> Vec<(usize, String)> {
+    bare(text, |line| Some(line.trim()).map(|line| if line.starts_with('#') { "" } else { line }))
+}
+
+fn bare(text: &str, prose: fn(&str) -> Option<&str>) -> Vec<(usize, String)> {
+    let (mut found, mut paragraph, mut is_code) = (Vec::new(), Vec::new(), false);
+    for (at, line) in text.lines().enumerate() {
+        let comment = prose(line);
+        if comment.is_some_and(|comment| comment.starts_with("```")) {
+            is_code = !is_code;
+        }
+        let prose = comment.filter(|comment| !is_code && !comment.is_empty() && !comment.starts_with("```"));
+        let begins =
+            prose.is_none_or(|prose| ["- ", "* ", "#", "|"].iter().any(|mark| prose.starts_with(mark)));
+        if begins {
+            found.extend(of_paragraph(&paragraph));
+            paragraph.clear();
+        }
+        is_code &= comment.is_some();
+        paragraph.extend(prose.map(|prose| (at + 1, prose)));
+    }
+    found.extend(of_paragraph(&paragraph));
+    found
+}
+
+/// The text of a line that is a comment as a whole.
+fn comment(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("//")?;
+    Some(rest.strip_prefix(['/', '!']).unwrap_or(rest).trim())
+}
+
+fn of_paragraph(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
+    let (mut text, mut starts) = (String::new(), Vec::new());
+    for (at, line) in lines {
+        starts.push((text.len(), *at));
+        text.push_str(line.trim_start_matches(['-', '*', ' ']));
+        text.push(' ');
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+        let length = [". ", "! ", "? "].iter().filter_map(|end| Some(rest.find(end)? + 2)).min();
+        let sentence = rest.get(..length.unwrap_or(rest.len())).unwrap_or(rest).trim();
+        if BEGINNINGS.iter().any(|word| sentence.starts_with(word)) && !sentence.ends_with('?') {
+            let line = starts.iter().rev().find(|(start, _)| *start <= from).map_or(0, |(_, at)| *at);
+            found.push((line, sentence.to_owned()));
+        }
+        from += length.unwrap_or(rest.len());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<usize> {
+        of_source(text).into_iter().map(|(line, _)| line).collect()
+    }
+
+    #[test]
+    fn a_sentence_that_begins_with_a_bare_question_word_is_found_with_its_line() {
+        let text = [
+            "//! What the model said.",
+            "fn f() {}",
+            "    /// The count. It ends",
+            "    /// here. How many there are.",
+            "// Who asks is told.",
+            "/// - Whether it fails",
+        ]
+        .join("\n");
+        assert_eq!(lines(&text), [1, 4, 5, 6]);
+    }
+
+    #[test]
+    fn questions_code_and_words_inside_of_a_sentence_are_left_alone() {
+        let text = "// What is this?\n/// The one\n/// What follows is no beginning\n/// ```text\n/// What is here.\n\
+                    /// ```\nlet s = \"What is said.\";\n// Whatever comes.\n";
+        assert_eq!(lines(text), [0; 0]);
+    }
+
+    #[test]
+    fn headings_and_code_of_pages_are_left_alone() {
+        let page =
+            "# What it is\n\n```sh\n# What runs\nWhat it prints\n```\n\n- It is. What follows is found.\n";
+        assert_eq!(of_page(page), [(8, "What follows is found.".to_owned())]);
+    }
+}
