@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, AgentRun, Session, Sessions};
+use attache_agent::{AgentRun, Session};
 use attache_core::{ToolCallId, fresh};
 
 use crate::auth::{Auth, Principal, Scope};
 use crate::dialect::Shown;
 use crate::documents::Documents;
 use crate::fault::Fault;
+use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
 use crate::parked::Parked;
 
 /// The things that all routes share.
 pub(crate) struct App {
-    pub(crate) hosted: Vec<Hosted>,
+    pub(crate) agents: Agents,
     pub(crate) runs: Arc<Runs>,
     pub(crate) parked: Arc<Parked>,
     pub(crate) documents: Documents,
@@ -26,13 +27,6 @@ pub(crate) struct App {
     pub(crate) limits: ServerLimits,
     /// The time at which the server was made, in seconds since 1970.
     pub(crate) since: u64,
-}
-
-/// An agent under its name.
-#[derive(Clone)]
-pub(crate) struct Hosted {
-    pub(crate) name: Arc<str>,
-    pub(crate) sessions: Sessions,
 }
 
 /// The way in which a run is driven.
@@ -47,22 +41,11 @@ pub(crate) struct Way {
     pub(crate) answered: Vec<ToolCallId>,
 }
 
-impl Hosted {
-    pub(crate) fn agent(&self) -> &Agent {
-        self.sessions.agent()
-    }
-}
-
 impl App {
-    /// The agent of that name; the first one where none is named.
-    pub(crate) fn hosted(&self, name: Option<&str>) -> Result<&Hosted, Fault> {
-        match name.filter(|name| !name.is_empty()) {
-            None => self.hosted.first().ok_or_else(|| Fault::no_model("")),
-            Some(name) => {
-                let found = self.hosted.iter().find(|hosted| *hosted.name == *name);
-                found.ok_or_else(|| Fault::no_model(name))
-            }
-        }
+    /// The agent of that name as it is now; the first one where none is named.
+    pub(crate) fn hosted(&self, name: Option<&str>) -> Result<Hosted, Fault> {
+        let name = name.filter(|name| !name.is_empty());
+        self.agents.get(name).ok_or_else(|| Fault::no_model(name.unwrap_or_default()))
     }
 
     /// Drives a run, of a session or without one.

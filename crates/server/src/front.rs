@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, header};
 
 use crate::app::App;
-use crate::auth::{Auth, is_local};
+use crate::auth::is_local;
 use crate::fault::Fault;
 
 /// The address that a request comes from, where the server itself took the connection.
@@ -54,7 +54,7 @@ fn is_id(id: &HeaderValue) -> bool {
 
 /// Finds out who asks. Everything behind it has a [`Principal`](crate::Principal).
 pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    if matches!(app.auth, Auth::Local) {
+    if app.auth.is_local() {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
         if !is_local(peer, request.uri(), request.headers(), &app.origins) {
             let message = "without keys the server answers programs on its own machine alone";

@@ -29,6 +29,7 @@ mod dialect;
 mod documents;
 mod fault;
 mod front;
+mod hosted;
 mod inbound;
 mod json;
 mod limits;
@@ -39,7 +40,8 @@ mod serve;
 mod server;
 mod sse;
 
-pub use auth::{ApiKey, ApiKeys, KeysError, Principal, Scope};
+pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
+pub use hosted::Agents;
 pub use limits::ServerLimits;
 pub use live::OnDisconnect;
 pub use serve::ServeError;

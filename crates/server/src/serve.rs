@@ -45,12 +45,10 @@ pub(crate) async fn serve(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServeError> {
     let cleaning: Vec<_> = app
-        .hosted
-        .iter()
-        .map(|hosted| {
-            let sessions = hosted.sessions.clone();
-            tokio::spawn(async move { sessions.keep_clean().await })
-        })
+        .agents
+        .all()
+        .into_iter()
+        .map(|hosted| tokio::spawn(async move { hosted.sessions.keep_clean().await }))
         .collect();
     let (closing, closed) = watch::channel(());
     let room = Arc::new(Semaphore::new(app.limits.connections));

@@ -11,10 +11,11 @@ use axum::Router;
 use http::HeaderMap;
 use tokio::net::TcpListener;
 
-use crate::app::{App, Hosted};
-use crate::auth::{ApiKeys, Auth, Principal};
+use crate::app::App;
+use crate::auth::{Auth, KeyRing, Principal};
 use crate::dialect::Shown;
 use crate::documents::Documents;
+use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};
 use crate::parked::Parked;
@@ -24,7 +25,7 @@ use crate::serve::{ServeError, serve};
 /// Agents over HTTP. See the [crate's page](crate).
 #[must_use]
 pub struct Server {
-    hosted: Vec<Hosted>,
+    agents: Agents,
     documents: Arc<dyn DocumentStore>,
     auth: Auth,
     origins: Vec<String>,
@@ -42,9 +43,9 @@ impl Server {
     pub fn new(name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
         let documents = sessions.agent().store();
         Self {
-            hosted: vec![Hosted { name: name.into(), sessions }],
+            agents: Agents::new(Hosted { name: name.into(), sessions }),
             documents,
-            auth: Auth::Local,
+            auth: Auth::Keys(KeyRing::new()),
             origins: Vec::new(),
             base: String::new(),
             on_disconnect: OnDisconnect::default(),
@@ -54,18 +55,19 @@ impl Server {
     }
 
     /// Adds an agent, or another one under a name that is taken. The first one answers where none is named.
-    pub fn agent(mut self, name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
-        let hosted = Hosted { name: name.into(), sessions };
-        match self.hosted.iter_mut().find(|known| known.name == hosted.name) {
-            Some(known) => *known = hosted,
-            None => self.hosted.push(hosted),
-        }
+    pub fn agent(self, name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
+        self.agents.set(name, sessions);
         self
     }
 
-    /// Asks for a key: `Authorization: Bearer …`, or `X-API-Key`.
-    pub fn keys(mut self, keys: ApiKeys) -> Self {
-        self.auth = Auth::Keys(Arc::new(keys));
+    /// The agents, for whoever puts others in their place while the server runs.
+    pub fn agents(&self) -> Agents {
+        self.agents.clone()
+    }
+
+    /// Asks for a key: `Authorization: Bearer …`, or `X-API-Key`. A [`KeyRing`] may change while the server runs.
+    pub fn keys(mut self, keys: impl Into<KeyRing>) -> Self {
+        self.auth = Auth::Keys(keys.into());
         self
     }
 
@@ -146,7 +148,7 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let address = listener.local_addr().map_err(ServeError::Listener)?;
-        if matches!(self.auth, Auth::Local) {
+        if self.auth.is_local() {
             if !address.ip().to_canonical().is_loopback() {
                 return Err(ServeError::Open(address));
             }
@@ -160,7 +162,7 @@ impl Server {
         let bounds = Bounds { entries: self.limits.ring_events, bytes: self.limits.ring_bytes };
         let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let app = Arc::new(App {
-            hosted: self.hosted,
+            agents: self.agents,
             runs: Runs::new(bounds, self.limits.runs),
             parked: Arc::new(Parked::default()),
             documents: Documents::new(self.documents),
@@ -177,7 +179,9 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.hosted.iter().map(|hosted| &*hosted.name).collect();
-        f.debug_struct("Server").field("agents", &names).field("base", &self.base).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("agents", &self.agents)
+            .field("base", &self.base)
+            .finish_non_exhaustive()
     }
 }

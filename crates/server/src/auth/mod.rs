@@ -3,6 +3,7 @@
 mod keys;
 mod local;
 mod principal;
+mod ring;
 
 use std::sync::Arc;
 
@@ -12,15 +13,15 @@ use http::{HeaderMap, header};
 pub use keys::{ApiKey, ApiKeys, KeysError};
 pub(crate) use local::is_local;
 pub use principal::{Principal, Scope};
+pub use ring::KeyRing;
 
 use crate::fault::Fault;
 
 /// The way in which a server learns who asks.
 #[derive(Clone)]
 pub(crate) enum Auth {
-    /// It does not: whoever reaches it from this machine is one and the same.
-    Local,
-    Keys(Arc<ApiKeys>),
+    /// By keys; before there are any, whoever reaches it from this machine is one and the same.
+    Keys(KeyRing),
     Hook(Hook),
 }
 
@@ -30,11 +31,16 @@ pub(crate) type Hook = Arc<dyn Fn(HeaderMap) -> BoxFuture<'static, Option<Princi
 const LOCAL: &str = "local";
 
 impl Auth {
+    /// True if it asks nobody for anything, so that this machine alone may ask.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Keys(ring) if ring.keys().is_none())
+    }
+
     /// The one who asks.
     pub(crate) async fn principal(&self, headers: &HeaderMap) -> Result<Principal, Fault> {
         match self {
-            Self::Local => Ok(Principal::new(LOCAL)),
-            Self::Keys(keys) => {
+            Self::Keys(ring) => {
+                let Some(keys) = ring.keys() else { return Ok(Principal::new(LOCAL)) };
                 let key = given(headers).ok_or_else(Fault::unauthenticated)?;
                 keys.principal(key).ok_or_else(Fault::unauthenticated)
             }

@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use super::answer::json;
 use super::resuming::{Model, go_on};
-use crate::app::{App, Hosted, allow};
+use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::inbound::body;
 use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
@@ -41,7 +42,7 @@ pub(crate) async fn list(
     Query(model): Query<Model>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let waiting = waiting(app.hosted(model.model.as_deref())?, &principal).await?;
+    let waiting = waiting(&app.hosted(model.model.as_deref())?, &principal).await?;
     let all = waiting.iter().flat_map(|(session, outcome)| {
         outcome.approvals.iter().map(move |approval| (session, &outcome.run_id, approval))
     });
@@ -69,7 +70,7 @@ pub(crate) async fn decide(
     allow(&principal, Scope::Approve)?;
     let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
     let decision = decision(body::json(&bytes)?)?;
-    let hosted = app.hosted(model.model.as_deref())?;
+    let hosted = &app.hosted(model.model.as_deref())?;
     let Some((session, run)) = asked(hosted, &principal, &id).await? else {
         return Err(Fault::not_found("approval"));
     };

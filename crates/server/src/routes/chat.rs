@@ -14,10 +14,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::json;
 use super::resuming::failure;
-use crate::app::{App, Hosted, Way, allow, run_in};
+use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::chat::{Chunks, Head, Wanted, Whole};
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::inbound::chat::{Body as Asked, Conversation, Extension as Extra};
 use crate::inbound::{body, tools};
 use crate::live::{CallState, Entry, Parking, Seen, View, Viewer, What};
@@ -42,7 +43,7 @@ pub(crate) async fn completions(
     if asked.model.is_empty() {
         return Err(Fault::invalid("the model is missing").at("model"));
     }
-    let hosted = app.hosted(Some(&asked.model))?;
+    let hosted = &app.hosted(Some(&asked.model))?;
     let mut extra = asked.extension();
     if let Some(session) = headers.get(SESSION) {
         let session = std::str::from_utf8(session.as_bytes());

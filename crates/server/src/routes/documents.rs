@@ -87,7 +87,7 @@ pub(crate) async fn of_session(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let hosted = app.hosted(model.model.as_deref())?;
+    let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &session).await?;
     let unknown = || Fault::not_found("document");
     let id = DocumentId::parse(&id).ok_or_else(unknown)?;

@@ -20,7 +20,7 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
         true => Some("stopping"),
         false => {
             let mut reachable = true;
-            for hosted in &app.hosted {
+            for hosted in app.agents.all() {
                 // Nobody is called so.
                 let counted = hosted.sessions.count("attache health").await;
                 reachable &= counted.is_ok();

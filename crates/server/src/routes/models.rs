@@ -7,9 +7,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 
 use super::answer::json;
-use crate::app::{App, Hosted, allow};
+use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::json::Object;
 
 pub(crate) async fn list(
@@ -20,7 +21,7 @@ pub(crate) async fn list(
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("object", "list")
-        .each("data", &app.hosted, |hosted, out| write(hosted, app.since, out))
+        .each("data", app.agents.all(), |hosted, out| write(&hosted, app.since, out))
         .end();
     Ok(json(body))
 }
@@ -32,7 +33,7 @@ pub(crate) async fn one(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
     let mut body = Vec::new();
-    write(app.hosted(Some(&id))?, app.since, &mut body);
+    write(&app.hosted(Some(&id))?, app.since, &mut body);
     Ok(json(body))
 }
 

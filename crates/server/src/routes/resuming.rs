@@ -6,10 +6,11 @@ use attache_agent::Session;
 use attache_core::ToolCallId;
 use serde::Deserialize;
 
-use crate::app::{App, Hosted, Way};
+use crate::app::{App, Way};
 use crate::auth::Principal;
 use crate::dialect::chat::Whole;
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
 
 /// The agent that a request is about.

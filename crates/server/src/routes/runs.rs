@@ -12,11 +12,12 @@ use serde::Deserialize;
 
 use super::answer::json;
 use super::resuming::{Model, begun, go_on, under_way};
-use crate::app::{App, Hosted, Way, allow, run_in, session_of};
+use crate::app::{App, Way, allow, run_in, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
 use crate::dialect::events::Events;
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::inbound::turn::Turn;
 use crate::inbound::{body, tools};
 use crate::json::Object;
@@ -36,7 +37,7 @@ pub(crate) async fn start(
     if turn.session_id.as_ref().is_some_and(|id| *id != session) {
         return Err(Fault::invalid("the session is another one than that of the route").at("sessionId"));
     }
-    let hosted = app.hosted(turn.model.as_deref())?;
+    let hosted = &app.hosted(turn.model.as_deref())?;
     let message = turn.message(principal.name(), &app.documents).await?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
@@ -73,7 +74,7 @@ pub(crate) async fn one(
             .end();
         return Ok(json(body));
     }
-    let hosted = app.hosted(model.model.as_deref())?;
+    let hosted = &app.hosted(model.model.as_deref())?;
     let (session, outcome) = stored(hosted, &principal, &run).await?;
     Object::begin(&mut body)
         .with("runId", &run)
@@ -124,7 +125,7 @@ pub(crate) async fn events(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
     let Some(live) = app.runs.get(principal.name(), &run) else {
-        let hosted = app.hosted(model.as_deref())?;
+        let hosted = &app.hosted(model.as_deref())?;
         stored(hosted, &principal, &run).await?;
         return Err(Fault::gone(format!("the events of the run are gone; GET /v1/runs/{run} tells its end")));
     };
@@ -202,7 +203,7 @@ pub(crate) async fn resume(
     Path(run): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let hosted = app.hosted(model.model.as_deref())?;
+    let hosted = &app.hosted(model.model.as_deref())?;
     let (session, _) = stored(hosted, &principal, &run).await?;
     let last = session.runs().await?.pop();
     let is_last = last.as_ref().is_some_and(|last| last.id == run);

@@ -20,7 +20,8 @@ pub(crate) async fn list(
     Query(model): Query<Model>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let agent = app.hosted(model.model.as_deref())?.agent();
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let agent = hosted.agent();
     let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
     let mut body = Vec::new();
     Object::begin(&mut body).each("tools", manager.specs(), |(_, spec), out| summary(spec, out).end()).end();
@@ -34,7 +35,8 @@ pub(crate) async fn one(
     Path(name): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let agent = app.hosted(model.model.as_deref())?.agent();
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let agent = hosted.agent();
     let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
     let found = manager.specs().find(|(_, spec)| spec.definition.name() == name);
     let (_, spec) = found.ok_or_else(|| Fault::not_found("tool"))?;

@@ -29,7 +29,7 @@ pub(crate) async fn stream(
     allow(&principal, Scope::Run)?;
     let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
     let mut turn: Turn = body::json(&bytes)?;
-    let hosted = app.hosted(turn.model.as_deref())?;
+    let hosted = &app.hosted(turn.model.as_deref())?;
     let message = turn.message(principal.name(), &app.documents).await?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
@@ -88,7 +88,7 @@ pub(crate) async fn tool_result(
         return Err(Fault::conflict("answered", "the call takes no result any more"));
     }
     // Nobody here drives the run: another process may, or nobody does.
-    let hosted = app.hosted(model.model.as_deref())?;
+    let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
     let last = session.last().await?.ok_or_else(unknown)?;
     let call = last.calls.iter().find(|call| call.id == id).ok_or_else(unknown)?;
