@@ -66,6 +66,7 @@ const FEATURES: &[&str] = &[
     "mcp-server",
     "otel",
     "server",
+    "jwt",
     "macros",
     "openai",
     "anthropic",

@@ -147,6 +147,7 @@ pub use attache_tools as tools;
     feature = "bedrock",
     feature = "gemini",
     feature = "http-tools",
+    feature = "jwt",
     feature = "mcp",
     feature = "models",
     feature = "openai"

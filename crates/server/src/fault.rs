@@ -26,6 +26,8 @@ pub(crate) struct Fault {
 /// The class of what the client did wrong.
 const INVALID: &str = "invalid_request_error";
 const SERVER: &str = "server_error";
+/// The code of a token that does not count.
+const BAD_TOKEN: &str = "invalid_token";
 
 impl Fault {
     fn new(status: StatusCode, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
@@ -79,6 +81,12 @@ impl Fault {
         Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", message)
     }
 
+    /// A token that does not count.
+    #[cfg(feature = "jwt")]
+    pub(crate) fn bad_token(message: &'static str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, INVALID, BAD_TOKEN, message)
+    }
+
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, INVALID, "forbidden", message)
     }
@@ -110,6 +118,13 @@ impl Fault {
             None => format!("the run ended without an answer: {reason}"),
         };
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, SERVER, reason.as_str(), message)
+    }
+
+    /// Says after how many seconds the client may try again.
+    #[cfg(feature = "jwt")]
+    pub(crate) fn after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
     }
 
     pub(crate) fn at(mut self, param: &'static str) -> Self {
@@ -281,7 +296,12 @@ impl IntoResponse for Fault {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            let challenge = match self.code {
+                // RFC 6750, 3
+                BAD_TOKEN => "Bearer error=\"invalid_token\"",
+                _ => "Bearer",
+            };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
     }

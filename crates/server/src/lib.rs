@@ -41,6 +41,8 @@ mod server;
 mod sse;
 
 pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
+#[cfg(feature = "jwt")]
+pub use auth::{Jwt, JwtAlgorithm};
 pub use hosted::Agents;
 pub use limits::ServerLimits;
 pub use live::OnDisconnect;

@@ -45,7 +45,7 @@ impl Server {
         Self {
             agents: Agents::new(Hosted { name: name.into(), sessions }),
             documents,
-            auth: Auth::Keys(KeyRing::new()),
+            auth: Auth::default(),
             origins: Vec::new(),
             base: String::new(),
             on_disconnect: OnDisconnect::default(),
@@ -67,17 +67,26 @@ impl Server {
 
     /// Asks for a key: `Authorization: Bearer …`, or `X-API-Key`. A [`KeyRing`] may change while the server runs.
     pub fn keys(mut self, keys: impl Into<KeyRing>) -> Self {
-        self.auth = Auth::Keys(keys.into());
+        self.auth.keys = keys.into();
         self
     }
 
-    /// Asks the program around the server who asks, by the headers of a request; `None` is nobody.
+    /// Asks for a token of an issuer, or for a key, if there are [`keys`](Self::keys) too. A principal of the same name
+    /// is the same one.
+    #[cfg(feature = "jwt")]
+    pub fn jwt(mut self, jwt: crate::auth::Jwt) -> Self {
+        self.auth.jwt = Some(Arc::new(jwt));
+        self
+    }
+
+    /// Asks the program around the server who asks, by the headers of a request; `None` is nobody. It is asked after
+    /// [`keys`](Self::keys) and tokens.
     pub fn authenticate<F, W>(mut self, who: F) -> Self
     where
         F: Fn(HeaderMap) -> W + Send + Sync + 'static,
         W: Future<Output = Option<Principal>> + Send + 'static,
     {
-        self.auth = Auth::Hook(Arc::new(move |headers| -> BoxFuture<'static, Option<Principal>> {
+        self.auth.hook = Some(Arc::new(move |headers| -> BoxFuture<'static, Option<Principal>> {
             Box::pin(who(headers))
         }));
         self

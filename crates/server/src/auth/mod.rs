@@ -1,5 +1,7 @@
 //! The principals who ask, and their rights.
 
+#[cfg(feature = "jwt")]
+mod jwt;
 mod keys;
 mod local;
 mod principal;
@@ -10,6 +12,10 @@ use std::sync::Arc;
 use attache_core::BoxFuture;
 use http::{HeaderMap, header};
 
+#[cfg(feature = "jwt")]
+use jwt::Refusal;
+#[cfg(feature = "jwt")]
+pub use jwt::{Jwt, JwtAlgorithm};
 pub use keys::{ApiKey, ApiKeys, KeysError};
 pub(crate) use local::is_local;
 pub use principal::{Principal, Scope};
@@ -17,12 +23,14 @@ pub use ring::KeyRing;
 
 use crate::fault::Fault;
 
-/// The way in which a server learns who asks.
-#[derive(Clone)]
-pub(crate) enum Auth {
-    /// By keys; before there are any, whoever reaches it from this machine is one and the same.
-    Keys(KeyRing),
-    Hook(Hook),
+/// The ways in which a server learns who asks.
+#[derive(Clone, Default)]
+pub(crate) struct Auth {
+    /// By keys. Before there are any, and without the other ways, whoever reaches it from this machine is one and the same.
+    pub(crate) keys: KeyRing,
+    #[cfg(feature = "jwt")]
+    pub(crate) jwt: Option<Arc<Jwt>>,
+    pub(crate) hook: Option<Hook>,
 }
 
 pub(crate) type Hook = Arc<dyn Fn(HeaderMap) -> BoxFuture<'static, Option<Principal>> + Send + Sync>;
@@ -33,19 +41,46 @@ const LOCAL: &str = "local";
 impl Auth {
     /// True if it asks nobody for anything, so that this machine alone may ask.
     pub(crate) fn is_local(&self) -> bool {
-        matches!(self, Self::Keys(ring) if ring.keys().is_none())
+        #[cfg(feature = "jwt")]
+        let has_issuer = self.jwt.is_some();
+        #[cfg(not(feature = "jwt"))]
+        let has_issuer = false;
+        !self.keys.asks() && self.hook.is_none() && !has_issuer
     }
 
-    /// The one who asks.
+    /// The one who asks: by a key, by a token, or as the program around the server knows.
     pub(crate) async fn principal(&self, headers: &HeaderMap) -> Result<Principal, Fault> {
-        match self {
-            Self::Keys(ring) => {
-                let Some(keys) = ring.keys() else { return Ok(Principal::new(LOCAL)) };
-                let key = given(headers).ok_or_else(Fault::unauthenticated)?;
-                keys.principal(key).ok_or_else(Fault::unauthenticated)
-            }
-            Self::Hook(hook) => hook(headers.clone()).await.ok_or_else(Fault::unauthenticated),
+        if self.is_local() {
+            return Ok(Principal::new(LOCAL));
         }
+        let given = given(headers);
+        if let (Some(keys), Some(key)) = (self.keys.keys(), given)
+            && let Some(principal) = keys.principal(key)
+        {
+            return Ok(principal);
+        }
+        #[cfg(feature = "jwt")]
+        let refused = match (&self.jwt, given) {
+            (Some(jwt), Some(token)) if jwt::is_token(token) => match jwt.principal(token).await {
+                Ok(principal) => return Ok(principal),
+                Err(refusal) => refused(refusal),
+            },
+            _ => Fault::unauthenticated(),
+        };
+        #[cfg(not(feature = "jwt"))]
+        let refused = Fault::unauthenticated();
+        match &self.hook {
+            Some(hook) => hook(headers.clone()).await.ok_or(refused),
+            None => Err(refused),
+        }
+    }
+}
+
+#[cfg(feature = "jwt")]
+fn refused(refusal: Refusal) -> Fault {
+    match refusal {
+        Refusal::Unavailable => Fault::unavailable(refusal.message()).after(5),
+        refusal => Fault::bad_token(refusal.message()),
     }
 }
 

@@ -11,6 +11,7 @@ mod chat;
 mod common;
 mod front;
 mod guide;
+mod jwt;
 mod leaving;
 mod native;
 mod sockets;
