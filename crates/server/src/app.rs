@@ -12,13 +12,18 @@ use crate::fault::Fault;
 use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
+use crate::pace::Pace;
 use crate::parked::Parked;
+use crate::record::Record;
+use crate::request;
 
 /// The things that all routes share.
 pub(crate) struct App {
     pub(crate) agents: Agents,
     pub(crate) runs: Arc<Runs>,
     pub(crate) parked: Arc<Parked>,
+    pub(crate) record: Arc<Record>,
+    pub(crate) pace: Pace,
     pub(crate) documents: Documents,
     pub(crate) auth: Auth,
     pub(crate) origins: Vec<String>,
@@ -69,6 +74,7 @@ impl App {
         };
         let new = NewRun {
             id,
+            request: request::id(),
             principal: principal.shared(),
             agent: Arc::clone(&hosted.name),
             session: session.map(|session| session.id().to_string()),

@@ -96,6 +96,13 @@ impl Fault {
         Self { retry_after, ..fault }
     }
 
+    /// A request that came too soon after the others of its principal.
+    pub(crate) fn too_fast(seconds: u64) -> Self {
+        let message = format!("there were too many requests; the next one may come in {seconds} s");
+        let fault = Self::too_many(message, Some(seconds));
+        Self { code: "rate_limit_exceeded", ..fault }
+    }
+
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "unavailable", message)
     }

@@ -4,14 +4,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use attache_core::fresh;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, header};
+use tokio::time::Instant;
 
 use crate::app::App;
 use crate::auth::is_local;
 use crate::fault::Fault;
+use crate::request::during;
 
 /// The address that a request comes from, where the server itself took the connection.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +22,16 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer.
-pub(crate) async fn mark(request: Request, next: Next) -> Response {
+pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(&REQUEST_ID).filter(|id| is_id(id)).cloned();
     let id = given.or_else(|| HeaderValue::try_from(&*fresh::uuid()).ok());
+    let id = id.unwrap_or(const { HeaderValue::from_static("none") });
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = next.run(request).await;
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let began = Instant::now();
+    let mut response = during(&id, &method, next.run(request)).await;
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    app.record.metrics.answered(route, &method, response.status(), began.elapsed());
     let headers = response.headers_mut();
     let fields = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -38,11 +45,9 @@ pub(crate) async fn mark(request: Request, next: Next) -> Response {
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(strict);
     let uncached = HeaderValue::from_static("no-store");
     headers.entry(header::CACHE_CONTROL).or_insert(uncached);
-    if let Some(id) = id {
-        // A path may name a session, and holds no secret.
-        tracing::debug!(%method, path, status = response.status().as_u16(), request = ?id, "a request");
-        response.headers_mut().insert(REQUEST_ID.clone(), id);
-    }
+    // A path may name a session, and holds no secret.
+    tracing::debug!(%method, path, status = response.status().as_u16(), request = ?id, "a request");
+    response.headers_mut().insert(REQUEST_ID.clone(), id);
     response
 }
 
@@ -57,15 +62,25 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, nex
     if app.auth.is_local() {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
         if !is_local(peer, request.uri(), request.headers(), &app.origins) {
+            app.record.metrics.refused("elsewhere");
             let message = "without keys the server answers programs on its own machine alone";
             return Fault::forbidden(message).into_response();
         }
     }
     match app.auth.principal(request.headers()).await {
         Ok(principal) => {
+            if let Err(wait) = app.pace.take(&principal.shared()) {
+                app.record.metrics.limited();
+                // A part of a second is no time that the header has.
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                return Fault::too_fast(seconds).into_response();
+            }
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
-        Err(fault) => fault.into_response(),
+        Err(fault) => {
+            app.record.metrics.refused(fault.code());
+            fault.into_response()
+        }
     }
 }

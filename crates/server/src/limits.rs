@@ -18,6 +18,8 @@ pub struct ServerLimits {
     pub connections: usize,
     /// The most runs of a principal that are under way: 64.
     pub runs: usize,
+    /// The most requests of a principal in a minute, which may come at once: as many as they like by default.
+    pub requests_per_minute: Option<u32>,
     /// The longest that a run is driven: 10 minutes. For ever with `None`.
     pub run_time: Option<Duration>,
     /// The time that a run waits for the answer of a frontend tool: 30 s.
@@ -39,6 +41,7 @@ impl Default for ServerLimits {
             head_time: Duration::from_secs(10),
             connections: 4096,
             runs: 64,
+            requests_per_minute: None,
             run_time: Some(Duration::from_secs(600)),
             frontend_time: Duration::from_secs(30),
             ring_events: 4096,

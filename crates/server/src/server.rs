@@ -18,7 +18,9 @@ use crate::documents::Documents;
 use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};
+use crate::pace::Pace;
 use crate::parked::Parked;
+use crate::record::{Audit, AuditEntry, Metrics, Record};
 use crate::routes;
 use crate::serve::{ServeError, serve};
 
@@ -33,6 +35,7 @@ pub struct Server {
     on_disconnect: OnDisconnect,
     shown: Shown,
     limits: ServerLimits,
+    audit: Audit,
 }
 
 impl Server {
@@ -51,6 +54,7 @@ impl Server {
             on_disconnect: OnDisconnect::default(),
             shown: Shown { details: true, thinking: false },
             limits: ServerLimits::default(),
+            audit: Audit::default(),
         }
     }
 
@@ -130,6 +134,19 @@ impl Server {
         self
     }
 
+    /// Tells of decisions about calls and of the calls themselves: see [`AuditEntry`]. It must not block; the entries are
+    /// also logged, with the target `attache::audit`.
+    pub fn audit(mut self, hook: impl Fn(&AuditEntry) + Send + Sync + 'static) -> Self {
+        self.audit.hook = Some(Arc::new(hook));
+        self
+    }
+
+    /// Says whether the audit log has the arguments of calls, and not their SHA-256 alone, as it does by default.
+    pub fn audit_content(mut self, shown: bool) -> Self {
+        self.audit.content = shown;
+        self
+    }
+
     /// Sets the bounds.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
@@ -170,9 +187,12 @@ impl Server {
     fn into_parts(self) -> (Router, Arc<App>) {
         let bounds = Bounds { entries: self.limits.ring_events, bytes: self.limits.ring_bytes };
         let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let record = Arc::new(Record { metrics: Metrics::default(), audit: self.audit });
         let app = Arc::new(App {
             agents: self.agents,
-            runs: Runs::new(bounds, self.limits.runs),
+            runs: Runs::new(bounds, self.limits.runs, Arc::clone(&record)),
+            record,
+            pace: Pace::new(self.limits.requests_per_minute),
             parked: Arc::new(Parked::default()),
             documents: Documents::new(self.documents),
             auth: self.auth,

@@ -23,6 +23,8 @@ pub enum Scope {
     Read,
     /// Decide about calls that wait for approval.
     Approve,
+    /// Read the numbers of the whole server, at `/metrics`. A principal has it only if it is said.
+    Metrics,
 }
 
 impl Scope {
@@ -32,6 +34,7 @@ impl Scope {
             Self::Run => "run",
             Self::Read => "read",
             Self::Approve => "approve",
+            Self::Metrics => "metrics",
         }
     }
 }
@@ -56,7 +59,11 @@ impl Principal {
 
     /// True if they may do that.
     pub fn may(&self, scope: Scope) -> bool {
-        self.scopes.as_ref().is_none_or(|scopes| scopes.contains(&scope))
+        match &self.scopes {
+            Some(scopes) => scopes.contains(&scope),
+            // It is about more than what is theirs.
+            None => scope != Scope::Metrics,
+        }
     }
 
     pub(crate) fn shared(&self) -> Arc<str> {

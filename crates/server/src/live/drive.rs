@@ -13,17 +13,19 @@ use tokio::time::{Instant, sleep_until};
 use super::entry::{Broken, What};
 use super::rules::ClientCalls;
 use super::run::Live;
+use crate::record::Record;
 
 /// Drives a run to its end, or until it is to be let go.
-pub(super) async fn drive(live: Arc<Live>, run: AgentRun) {
+pub(super) async fn drive(live: Arc<Live>, run: AgentRun, record: Arc<Record>) {
     // However the task ends, its viewers learn of it.
-    let ending = Ending { live: Arc::clone(&live), run: Some(run) };
+    let ending = Ending { live: Arc::clone(&live), run: Some(run), record };
     ending.drive().await;
 }
 
 struct Ending {
     live: Arc<Live>,
     run: Option<AgentRun>,
+    record: Arc<Record>,
 }
 
 impl Ending {
@@ -68,6 +70,7 @@ impl Ending {
 
     /// Adds an event. True if the run is to be let go until the client answers.
     fn add(&self, event: Event) -> bool {
+        self.record.event(self.live.of(), &event);
         match &event.kind {
             // Nobody asked for a value.
             EventKind::PartialValue(_) => return false,

@@ -12,10 +12,13 @@ use super::entry::{Entry, What};
 use super::ring::{Bounds, Ring};
 use super::rules::Rules;
 use super::view::View;
+use crate::record::Of;
 
 /// One run under way, or one that was until a moment ago.
 pub(crate) struct Live {
     pub(crate) id: String,
+    /// The request that began it, or went on with it.
+    pub(crate) request: Option<Arc<str>>,
     /// A random word for this drive of the run: numbers of events of another one mean something else.
     pub(crate) epoch: String,
     pub(crate) principal: Arc<str>,
@@ -36,6 +39,7 @@ pub(crate) struct Live {
 /// A run to drive.
 pub(crate) struct NewRun {
     pub(crate) id: String,
+    pub(crate) request: Option<Arc<str>>,
     pub(crate) principal: Arc<str>,
     pub(crate) agent: Arc<str>,
     pub(crate) session: Option<String>,
@@ -87,7 +91,7 @@ pub(super) struct Attention {
 
 impl Live {
     pub(super) fn new(new: NewRun, epoch: String, control: Control, bounds: Bounds) -> Self {
-        let NewRun { id, principal, agent, session, rules, parking, answered } = new;
+        let NewRun { id, request, principal, agent, session, rules, parking, answered } = new;
         let state = State {
             ring: Ring::new(bounds),
             view: View::default(),
@@ -98,6 +102,7 @@ impl Live {
         };
         Self {
             id,
+            request,
             epoch,
             principal,
             agent,
@@ -157,6 +162,22 @@ impl Live {
     /// True if that call is one of the run.
     pub(crate) fn knows_call(&self, call: &str) -> bool {
         self.lock().view.calls().any(|known| known.id.as_str() == call)
+    }
+
+    /// The run, for a record of what happens in it.
+    pub(super) fn of(&self) -> Of<'_> {
+        Of {
+            request: self.request.as_ref(),
+            principal: &self.principal,
+            agent: &self.agent,
+            session: self.session.as_deref(),
+            run: &self.id,
+        }
+    }
+
+    /// The number of those who look on.
+    pub(super) fn viewers(&self) -> usize {
+        self.lock().viewers
     }
 
     /// About how many bytes the ring takes.

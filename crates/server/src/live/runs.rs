@@ -8,11 +8,13 @@ use attache_agent::AgentRun;
 use attache_core::fresh;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::drive::drive;
 use super::ring::Bounds;
 use super::run::{Live, NewRun};
 use super::viewer::Viewer;
+use crate::record::Record;
 
 /// The time for which a run that has ended may be looked at, before its log alone tells of it.
 const KEPT: Duration = Duration::from_secs(60);
@@ -21,9 +23,9 @@ const MOST_KEPT: usize = 256;
 const MOST_BYTES: usize = 64 << 20;
 
 /// All runs under way in this process, and those that ended a moment ago.
-#[derive(Debug)]
 pub(crate) struct Runs {
     state: Mutex<State>,
+    record: Arc<Record>,
     bounds: Bounds,
     most_of_one: usize,
     /// Tells whoever drains that a run ended.
@@ -50,8 +52,8 @@ pub(crate) enum TooMany {
 }
 
 impl Runs {
-    pub(crate) fn new(bounds: Bounds, most_of_one: usize) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), bounds, most_of_one, ended: Notify::new() })
+    pub(crate) fn new(bounds: Bounds, most_of_one: usize, record: Arc<Record>) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), record, bounds, most_of_one, ended: Notify::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -76,10 +78,13 @@ impl Runs {
         drop(state);
         let viewer = Viewer::new(Arc::clone(&live));
         let driven = Driven { runs: Arc::clone(self), live: Arc::clone(&live) };
-        tokio::spawn(async move {
+        let record = Arc::clone(&self.record);
+        let span = tracing::info_span!("run", run = live.id, request = live.request.as_deref());
+        let driving = async move {
             let _driven = driven;
-            drive(live, run).await;
-        });
+            drive(live, run, record).await;
+        };
+        tokio::spawn(driving.instrument(span));
         Ok(viewer)
     }
 
@@ -108,6 +113,13 @@ impl Runs {
     /// The number of runs that are under way.
     pub(crate) fn under_way(&self) -> usize {
         self.lock().counts.values().sum()
+    }
+
+    /// The number of runs that are under way, of those who look at runs, and about the bytes that are kept for them.
+    pub(crate) fn numbers(&self) -> (usize, usize, usize) {
+        let all: Vec<Arc<Live>> = self.lock().runs.values().cloned().collect();
+        let viewers = all.iter().map(|live| live.viewers()).sum();
+        (self.under_way(), viewers, all.iter().map(|live| live.bytes()).sum())
     }
 
     /// True if no more runs are driven.

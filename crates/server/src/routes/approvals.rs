@@ -19,6 +19,8 @@ use crate::hosted::Hosted;
 use crate::inbound::body;
 use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
+use crate::record::Of;
+use crate::request;
 
 /// The sessions of a principal with calls that wait for approval.
 async fn waiting(hosted: &Hosted, principal: &Principal) -> Result<Vec<(Session, Outcome)>, Fault> {
@@ -65,18 +67,26 @@ pub(crate) async fn decide(
     Extension(principal): Extension<Principal>,
     Query(model): Query<Model>,
     Path(id): Path<String>,
-    request: Body,
+    asked: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Approve)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let bytes = body::bytes(asked, app.limits.body, app.limits.body_time).await?;
     let decision = decision(body::json(&bytes)?)?;
     let hosted = &app.hosted(model.model.as_deref())?;
-    let Some((session, run)) = asked(hosted, &principal, &id).await? else {
+    let Some((session, run)) = find(hosted, &principal, &id).await? else {
         return Err(Fault::not_found("approval"));
     };
     let journal = session.journal_of(&run);
     let decided = settle(&*journal, &id, principal.name(), decision).await?;
-    tracing::info!(principal = principal.name(), approval = id, run, "somebody decided about a call");
+    let (asked_by, by) = (request::id(), principal.shared());
+    let of = Of {
+        request: asked_by.as_ref(),
+        principal: &by,
+        agent: &hosted.name,
+        session: Some(session.id().as_str()),
+        run: &run,
+    };
+    app.record.decided(of, &decided);
     go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
@@ -93,7 +103,7 @@ pub(crate) async fn decide(
 const RECENT: usize = 8;
 
 /// The session and the run of an approval, also of one that is settled.
-async fn asked(hosted: &Hosted, principal: &Principal, id: &str) -> Result<Option<(Session, String)>, Fault> {
+async fn find(hosted: &Hosted, principal: &Principal, id: &str) -> Result<Option<(Session, String)>, Fault> {
     let sessions = hosted.sessions.list(principal.name()).await?;
     for (at, info) in sessions.iter().enumerate() {
         // Somebody may say the same again a moment later.

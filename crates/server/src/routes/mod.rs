@@ -5,6 +5,7 @@ mod approvals;
 mod chat;
 mod documents;
 mod health;
+mod metrics;
 mod models;
 mod resuming;
 mod runs;
@@ -15,7 +16,7 @@ mod typed;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use http::{HeaderName, HeaderValue, Method, header};
@@ -47,6 +48,7 @@ pub(crate) fn router(app: &Arc<App>, base: &str) -> Router {
         .route("/v1/runs/{id}/resume", post(runs::resume))
         .route("/v1/approvals", get(approvals::list))
         .route("/v1/approvals/{id}", post(approvals::decide))
+        .route("/metrics", get(metrics::metrics))
         .route("/v1/documents", post(documents::upload))
         .route("/v1/documents/{id}", get(documents::download).delete(documents::delete))
         .route_layer(from_fn_with_state(Arc::clone(app), front::admit));
@@ -67,7 +69,7 @@ pub(crate) fn router(app: &Arc<App>, base: &str) -> Router {
         [] => routes,
         origins => routes.layer(cors(origins)),
     };
-    routes.layer(from_fn(front::mark))
+    routes.layer(from_fn_with_state(Arc::clone(app), front::mark))
 }
 
 /// Lets pages of these origins ask.

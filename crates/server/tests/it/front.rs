@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::common::{Client, Stage, server, sessions, text, value};
 
-const ROUTES: [(&str, &str); 21] = [
+const ROUTES: [(&str, &str); 22] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/stream"),
     ("POST", "/v1/chat/tool-result"),
@@ -33,6 +33,7 @@ const ROUTES: [(&str, &str); 21] = [
     ("POST", "/v1/approvals/x"),
     ("POST", "/v1/documents"),
     ("GET", "/v1/documents/x"),
+    ("GET", "/metrics"),
 ];
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod guide;
 mod jwt;
 mod leaving;
 mod native;
+mod record;
 mod sockets;
 mod typed;
 mod watching;

@@ -1,0 +1,123 @@
+//! The record of what the server does: numbers for whoever watches it, and an audit log.
+
+mod audit;
+mod metrics;
+
+use std::sync::Arc;
+
+use attache_agent::{Decided, Decision, Disposition, Event, EventKind};
+use attache_core::{Arguments, ResultStatus, ToolCall, ToolResult, fresh};
+
+pub(crate) use self::audit::Audit;
+pub use self::audit::{AuditEntry, Audited};
+use self::metrics::Count;
+pub(crate) use self::metrics::{Gauges, Metrics};
+
+/// The record of what the server does.
+pub(crate) struct Record {
+    pub(crate) metrics: Metrics,
+    pub(crate) audit: Audit,
+}
+
+/// The run that something happened in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Of<'a> {
+    pub(crate) request: Option<&'a Arc<str>>,
+    pub(crate) principal: &'a Arc<str>,
+    pub(crate) agent: &'a Arc<str>,
+    pub(crate) session: Option<&'a str>,
+    pub(crate) run: &'a str,
+}
+
+impl Record {
+    /// Takes down an event of a run.
+    pub(crate) fn event(&self, of: Of<'_>, event: &Event) {
+        match &event.kind {
+            EventKind::Finished(ended) => self.metrics.finished(of.run, ended),
+            EventKind::StepFinished { usage, .. } => self.metrics.tokens(usage),
+            EventKind::ToolStarted { call } => self.call(of, call, |call_id, tool, sha256, arguments| {
+                Audited::CallBegun { call_id, tool, sha256, arguments }
+            }),
+            EventKind::ToolFinished { result, disposition } => self.ended(of, result, *disposition),
+            EventKind::ApprovalRequested(asked) => {
+                self.call(of, &asked.call, |call_id, tool, sha256, arguments| Audited::ApprovalRequested {
+                    approval: asked.id.clone(),
+                    call_id,
+                    tool,
+                    sha256,
+                    arguments,
+                });
+            }
+            // Whoever decides is known where the decision comes in; here it is known that nobody did.
+            EventKind::ApprovalDecided(decided) if decided.by.is_none() => self.decided(of, decided),
+            EventKind::Nested { event, .. } if !matches!(event.kind, EventKind::Finished(_)) => {
+                self.event(of, event);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes down a decision about a call.
+    pub(crate) fn decided(&self, of: Of<'_>, decided: &Decided) {
+        let (decision, edited) = match &decided.decision {
+            None => ("none", None),
+            Some(Decision::Approve) => ("approve", None),
+            Some(Decision::ApproveAlways) => ("always", None),
+            Some(Decision::Deny(_)) => ("deny", None),
+            Some(Decision::Edit(arguments)) => ("edit", Some(arguments.to_string())),
+            Some(_) => ("other", None),
+        };
+        self.metrics.add(Count::Approvals, decision, 1);
+        let what = Audited::ApprovalDecided {
+            approval: decided.id.clone(),
+            by: decided.by.clone(),
+            decision,
+            sha256: edited.as_deref().map(audit::digest),
+            arguments: edited.filter(|_| self.audit.has_content()),
+        };
+        self.tell(of, what);
+    }
+
+    fn call(
+        &self,
+        of: Of<'_>,
+        call: &ToolCall,
+        what: impl FnOnce(String, String, String, Option<String>) -> Audited,
+    ) {
+        let shown = |arguments: &Arguments| arguments.raw().to_owned();
+        let arguments = self.audit.has_content().then(|| shown(&call.arguments));
+        let digest = audit::digest(call.arguments.raw());
+        self.tell(of, what(call.id.to_string(), call.name.clone(), digest, arguments));
+    }
+
+    fn ended(&self, of: Of<'_>, result: &ToolResult, disposition: Disposition) {
+        let outcome = match disposition {
+            Disposition::Executed if result.status == ResultStatus::Ok => "ok",
+            Disposition::Executed => "error",
+            Disposition::Refused | Disposition::NoSuchTool => "refused",
+            Disposition::Retry => "retry",
+            Disposition::Denied => "denied",
+            Disposition::TimedOut => "timed_out",
+            Disposition::Panicked => "panicked",
+            Disposition::Submitted => "submitted",
+            Disposition::Unknown => "unknown",
+            Disposition::Cancelled => "cancelled",
+            _ => "other",
+        };
+        self.metrics.add(Count::ToolCalls, outcome, 1);
+        let call_id = result.call_id.to_string();
+        self.tell(of, Audited::CallEnded { call_id, tool: result.tool_name.clone(), outcome });
+    }
+
+    fn tell(&self, of: Of<'_>, what: Audited) {
+        self.audit.tell(&AuditEntry {
+            at: fresh::now(),
+            request: of.request.cloned(),
+            principal: Arc::clone(of.principal),
+            agent: Arc::clone(of.agent),
+            session: of.session.map(str::to_owned),
+            run: of.run.to_owned(),
+            what,
+        });
+    }
+}

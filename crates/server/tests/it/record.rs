@@ -1,0 +1,226 @@
+//! The record of what the server does: numbers, an audit log, and the pace of requests.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use attache_agent::{Agent, tool_fn};
+use attache_core::Approval;
+use attache_server::{ApiKey, ApiKeys, AuditEntry, Audited, Principal, Scope, Server, ServerLimits};
+use attache_testkit::Turn;
+use axum::body::Body;
+use http::{Request, StatusCode, header};
+use serde_json::json;
+
+use crate::common::{Client, Stage, server, sessions, text, trusting, value};
+
+/// The samples by name and labels.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            (name.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+/// A server on which `ann` has the scope of the numbers.
+fn watched(agent: attache_agent::AgentBuilder) -> Client {
+    let server = Server::new("papers", sessions(agent));
+    Client::new(server.authenticate(|headers| async move {
+        let user = headers.get("x-user").map_or("ann", |user| user.to_str().unwrap());
+        let all = [Scope::Run, Scope::Read, Scope::Approve, Scope::Metrics];
+        match user {
+            "ann" => Some(Principal::new(user).with_scopes(all)),
+            "nobody" => None,
+            user => Some(Principal::new(user)),
+        }
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn numbers_tell_what_the_server_does_and_nothing_of_whom() {
+    let stage = Stage::new([
+        Turn::call("pay", json!({"to": "canary-argument"})),
+        Turn::text("Paid."),
+        Turn::text("A secret-answer."),
+    ])
+    .held();
+    let pay = tool_fn("pay", "Pays", || Ok("paid"));
+    let client = watched(Agent::builder(stage.clone()).tool(pay));
+    let run = client.run("canary-session", "?").await;
+    let told = samples(&text(client.get("/metrics").await).await);
+    assert_eq!(told["attache_runs"], 1.0);
+    assert_eq!(told["attache_viewers"], 0.0);
+    stage.let_out(100);
+    client.ended(&run).await;
+    client.get("/v1/sessions/canary-other").await;
+    client.get("/canary-path").await;
+    client.named("nobody").get("/v1/models").await;
+    let made_up = Request::builder().method("CANARY").uri("/v1/models");
+    client.send(made_up, Body::empty()).await;
+    let text = text(client.get("/metrics").await).await;
+    let told = samples(&text);
+    let of = |name: &str| told.get(name).copied().unwrap_or_else(|| panic!("{name} is not told:\n{text}"));
+    assert_eq!(of("attache_runs"), 0.0);
+    assert_eq!(of(r#"attache_runs_ended_total{reason="answer"}"#), 1.0);
+    assert_eq!(of(r#"attache_tool_calls_total{outcome="ok"}"#), 1.0);
+    // Each turn of the script says that it read 10 and wrote 5.
+    assert_eq!(of(r#"attache_tokens_total{kind="input"}"#), 20.0);
+    assert_eq!(of(r#"attache_tokens_total{kind="output"}"#), 10.0);
+    assert_eq!(of(r#"attache_auth_failures_total{reason="invalid_api_key"}"#), 1.0);
+    let requests = |route: &str, method: &str, status: u16| {
+        of(&format!(
+            "attache_http_requests_total{{route=\"{route}\",method=\"{method}\",status=\"{status}\"}}"
+        ))
+    };
+    assert_eq!(requests("/v1/sessions/{id}/runs", "POST", 202), 1.0);
+    assert_eq!(requests("/v1/sessions/{id}", "GET", 404), 1.0);
+    assert_eq!(requests("none", "GET", 404), 1.0);
+    assert_eq!(requests("/v1/models", "GET", 401), 1.0);
+    assert_eq!(requests("/v1/models", "other", 405), 1.0);
+    assert_eq!(of(r#"attache_http_request_seconds_bucket{route="/v1/models",le="+Inf"}"#), 2.0);
+    assert_eq!(of(r#"attache_http_request_seconds_count{route="/v1/models"}"#), 2.0);
+    assert!(of("attache_ring_bytes") > 0.0 && of("attache_start_time_seconds") > 0.0);
+    for private in ["canary", "CANARY", "ann", "secret-answer", &run] {
+        assert!(!text.contains(private), "{private}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_are_for_whoever_has_their_scope() {
+    let (plain, plain_key) = ApiKey::fresh("ann");
+    let (scraper, scraper_key) = ApiKey::fresh("prometheus");
+    let keys = ApiKeys::new().with_key(plain).with_key(scraper.with_scopes([Scope::Metrics]));
+    let client = Client::new(Server::new("papers", sessions(Agent::builder(Stage::new([])))).keys(keys));
+    let ask = async |path: &str, key: &str| {
+        let request = Request::builder().uri(path).header(header::AUTHORIZATION, format!("Bearer {key}"));
+        client.send(request, Body::empty()).await.status()
+    };
+    assert_eq!(ask("/metrics", scraper_key.expose()).await, StatusCode::OK);
+    assert_eq!(ask("/metrics", plain_key.expose()).await, StatusCode::FORBIDDEN);
+    assert_eq!(ask("/metrics", "wrong").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask("/v1/sessions", scraper_key.expose()).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_principal_asks_so_often_in_a_minute() {
+    let mut limits = ServerLimits::default();
+    limits.requests_per_minute = Some(6);
+    let client = Client::new(server(Agent::builder(Stage::new([]))).limits(limits));
+    for _ in 0..6 {
+        assert_eq!(client.get("/v1/models").await.status(), StatusCode::OK);
+    }
+    let refused = client.get("/v1/models").await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers()[header::RETRY_AFTER], "10");
+    let told = value(refused).await;
+    assert_eq!(
+        (&told["error"]["type"], &told["error"]["code"]),
+        (&json!("rate_limit_error"), &json!("rate_limit_exceeded"))
+    );
+    assert_eq!(client.named("bob").get("/v1/models").await.status(), StatusCode::OK);
+    assert_eq!(client.get("/v1/health").await.status(), StatusCode::OK, "health is nobody's");
+    tokio::time::advance(std::time::Duration::from_secs(10)).await;
+    assert_eq!(client.get("/v1/models").await.status(), StatusCode::OK);
+}
+
+type Entries = Arc<Mutex<Vec<AuditEntry>>>;
+
+fn audited(server: Server) -> (Server, Entries) {
+    let entries = Entries::default();
+    let kept = Arc::clone(&entries);
+    let keep = move |entry: &AuditEntry| {
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+    };
+    (server.audit(keep), entries)
+}
+
+async fn paid(server: Server, decision: serde_json::Value) -> Client {
+    let client = Client::new(server);
+    let start = Request::builder().method("POST").uri("/v1/sessions/s/runs").header("x-request-id", "began");
+    let started = client.send(start, json!({"message": "?"}).to_string()).await;
+    let run = value(started).await["runId"].as_str().unwrap().to_owned();
+    client.ended(&run).await;
+    let open = client.got("/v1/approvals").await;
+    let id = open["approvals"][0]["approval"]["id"]
+        .as_str()
+        .or(open["approvals"][0]["approval"]["approvalId"].as_str());
+    let path = format!("/v1/approvals/{}", id.unwrap_or_else(|| panic!("{open}")));
+    let decide = Request::builder().method("POST").uri(path).header("x-request-id", "decided");
+    assert!(client.send(decide, decision.to_string()).await.status().is_success());
+    loop {
+        let told = client.got(&format!("/v1/runs/{run}")).await;
+        if told.to_string().contains("Done.") {
+            return client;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn paying() -> Server {
+    let pay = tool_fn("pay", "Pays", |_: serde_json::Value| Ok("paid")).with_approval(Approval::Always);
+    let stage = Stage::new([Turn::call("pay", json!({"to": "canary"})), Turn::text("Done.")]);
+    trusting(Server::new("papers", sessions(Agent::builder(stage).tool(pay))))
+}
+
+#[tokio::test(start_paused = true)]
+async fn decisions_and_calls_are_in_the_audit_log() {
+    let (server, entries) = audited(paying());
+    paid(server, json!({"decision": "approve"})).await;
+    let entries = entries.lock().unwrap().clone();
+    let told: Vec<String> = entries
+        .iter()
+        .map(|entry| {
+            let request = entry.request.as_deref().unwrap_or_default();
+            let what = match &entry.what {
+                Audited::ApprovalRequested { tool, .. } => format!("asked {tool}"),
+                Audited::ApprovalDecided { by, decision, .. } => {
+                    format!("{decision} {}", by.as_deref().unwrap())
+                }
+                Audited::CallBegun { tool, .. } => format!("begun {tool}"),
+                Audited::CallEnded { tool, outcome, .. } => {
+                    format!("ended {} {outcome}", tool.as_deref().unwrap())
+                }
+                other => format!("{other:?}"),
+            };
+            format!("{} {} {request}: {what}", entry.principal, entry.session.as_deref().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "ann s began: asked pay",
+            "ann s decided: approve ann",
+            "ann s decided: begun pay",
+            "ann s decided: ended pay ok",
+        ]
+    );
+    let digests: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| match &entry.what {
+            Audited::ApprovalRequested { sha256, .. } | Audited::CallBegun { sha256, .. } => Some(&**sha256),
+            _ => None,
+        })
+        .collect();
+    // printf '%s' '{"to":"canary"}' | sha256sum
+    assert_eq!(digests, ["2783acee77c748fbf70d0a7979f6be75ecf2b2b3f52ecd61d11a5fc585f20b7c"; 2]);
+    assert!(!format!("{entries:?}").contains("canary"), "arguments are no part of it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_audit_log_has_arguments_where_the_server_says_so() {
+    let (server, entries) = audited(paying());
+    paid(server.audit_content(true), json!({"decision": "edit", "arguments": {"to": "bob"}})).await;
+    let entries = entries.lock().unwrap().clone();
+    let edited = entries.iter().find_map(|entry| match &entry.what {
+        Audited::ApprovalDecided { decision: "edit", arguments, .. } => arguments.clone(),
+        _ => None,
+    });
+    assert_eq!(edited.as_deref(), Some(r#"{"to":"bob"}"#));
+    let asked = entries.iter().find_map(|entry| match &entry.what {
+        Audited::ApprovalRequested { arguments, .. } => arguments.clone(),
+        _ => None,
+    });
+    assert_eq!(asked.as_deref(), Some(r#"{"to":"canary"}"#));
+}
