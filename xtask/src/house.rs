@@ -55,7 +55,8 @@ const LIMITS: [(&str, usize); 18] = [
     ("attache-testkit", 88),
     // Five write completions and the manual, and measure the terminal; fifty keep sessions in SQLite and edit lines.
     // Sixteen more speak MCP and serve it, five read YAML for HTTP endpoints, five calculate and tell the time.
-    ("attache-cli", 277),
+    // Fifteen more serve over HTTP, and write a log.
+    ("attache-cli", 292),
 ];
 
 /// Every broken rule, in a line each.

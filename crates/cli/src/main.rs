@@ -13,6 +13,8 @@ mod explain;
 mod json;
 #[cfg(feature = "chat")]
 mod kept;
+#[cfg(feature = "server")]
+mod keys;
 mod mcp;
 mod model;
 mod models;
@@ -22,6 +24,8 @@ mod overlay;
 #[cfg(feature = "chat")]
 mod prompt;
 mod replay;
+#[cfg(feature = "server")]
+mod serve;
 mod show;
 mod tools;
 mod wire;
@@ -69,6 +73,12 @@ fn main() -> ExitCode {
             return ask::failed(as_json, Exit::Setup, &error.to_string()).into();
         }
     };
+    #[cfg(feature = "server")]
+    if let Command::Serve(serve) = &args.command {
+        let exit = runtime.block_on(serve::run(serve, &args, &registry, &config));
+        runtime.shutdown_background();
+        return exit.into();
+    }
     let exit = runtime.block_on(async {
         match args.command {
             Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color).await,
@@ -78,6 +88,10 @@ fn main() -> ExitCode {
             Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color).await,
             #[cfg(feature = "chat")]
             Command::Sessions(sessions) => kept::run(sessions, &registry, &config, args.color).await,
+            #[cfg(feature = "server")]
+            Command::Keys(keys) => keys::run(keys, &config),
+            #[cfg(feature = "server")]
+            Command::Serve(_) => Exit::Usage,
             Command::Tools(tools) => tools::run(tools, &registry, &config).await,
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),

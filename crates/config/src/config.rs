@@ -120,6 +120,11 @@ impl Config {
         self.files.iter().map(|read| read.file.path())
     }
 
+    /// The files that these import.
+    pub fn imported(&self) -> Vec<PathBuf> {
+        self.files.iter().flat_map(|read| read.file.imported().map(Path::to_owned)).collect()
+    }
+
     /// Things that are no mistakes, and worth a word: servers of other clients that cannot be taken over.
     pub fn notes(&self) -> &[Problem] {
         &self.notes

@@ -7,6 +7,8 @@ mod choice;
 mod kept;
 mod mcp;
 mod outside;
+#[cfg(feature = "server")]
+mod serve;
 mod value;
 
 use std::path::PathBuf;
@@ -25,6 +27,8 @@ pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand, Talk};
 pub(crate) use mcp::Served;
 pub(crate) use mcp::{Mcp, McpCommand};
 pub(crate) use outside::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
+#[cfg(feature = "server")]
+pub(crate) use serve::{Keys, KeysCommand, LogFormat, Serve};
 
 /// Agents whose tools return documents.
 #[derive(Debug, Parser)]
@@ -56,6 +60,12 @@ pub(crate) enum Command {
     /// List, show, search, export and delete sessions
     #[cfg(feature = "chat")]
     Sessions(Sessions),
+    /// Serve the agent of `chat` over HTTP: a chat for browsers, and the APIs that programs speak
+    #[cfg(feature = "server")]
+    Serve(Box<Serve>),
+    /// Make, list and take away the keys of those who may ask a server
+    #[cfg(feature = "server")]
+    Keys(Keys),
     /// List the tools that a model would see, show one, call one
     Tools(Tools),
     /// Serve files and tools as an MCP server; add, list and remove MCP servers

@@ -40,6 +40,9 @@ pub(crate) struct Wanted<'a> {
     pub(crate) permitted: Permitted,
     /// True if the model may ask the user.
     pub(crate) asks_user: bool,
+    /// True if its answers are held against the documents.
+    #[cfg(feature = "server")]
+    pub(crate) cites: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -54,6 +57,8 @@ impl<'a> Wanted<'a> {
             outside: Outside::default(),
             permitted: Permitted::default(),
             asks_user: false,
+            #[cfg(feature = "server")]
+            cites: false,
         }
     }
 
@@ -88,6 +93,10 @@ pub(crate) fn build(
     }
     let approvals = wanted.config.said.approvals().with_allowed(&wanted.permitted.allow);
     agent = approving(agent, approvals, wanted.permitted.ask_first);
+    #[cfg(feature = "server")]
+    if wanted.cites {
+        agent = agent.citations(true);
+    }
     if wanted.asks_user {
         agent = agent.tool(AskUser::new());
     }

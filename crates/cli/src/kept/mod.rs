@@ -29,11 +29,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// Opens the stores, which are made if they are not there.
     pub(crate) async fn open(config: &Config) -> Result<Self, SetupError> {
-        let folder = folder(Folder::Data).ok_or_else(|| {
-            SetupError::new("nobody says where sessions are kept: set ATTACHE_HOME to a folder")
-        })?;
-        let wrong = |error: &dyn std::fmt::Display| SetupError::new(format!("{}: {error}", folder.display()));
-        private(&folder).map_err(|error| wrong(&error))?;
+        let folder = data()?;
         let sessions = config.said.sessions_file().unwrap_or_else(|| folder.join("sessions.db"));
         let documents = config.said.documents_folder().unwrap_or_else(|| folder.join("documents"));
         let of = |path: &std::path::Path, error: &dyn std::fmt::Display| {
@@ -58,6 +54,15 @@ impl Kept {
     pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
         Sessions::new(agent, Arc::new(self.store.clone())).with_expiry(None).with_documents(self.documents())
     }
+}
+
+/// The platform's folder for data, which is made if it is not there.
+pub(crate) fn data() -> Result<PathBuf, SetupError> {
+    let folder = folder(Folder::Data).ok_or_else(|| {
+        SetupError::new("nobody says where sessions are kept: set ATTACHE_HOME to a folder")
+    })?;
+    private(&folder).map_err(|error| SetupError::new(format!("{}: {error}", folder.display())))?;
+    Ok(folder)
 }
 
 /// Makes a folder that nobody else may look into.

@@ -157,7 +157,13 @@ impl ApiKey {
         self.scopes.as_deref()
     }
 
-    fn is_expired(&self) -> bool {
+    /// The time from which on it does not hold any more, in milliseconds since 1970.
+    pub fn expires_at(&self) -> Option<u64> {
+        self.expires_at
+    }
+
+    /// True if its time is over.
+    pub fn is_expired(&self) -> bool {
         self.expires_at.is_some_and(|at| millis(Some(fresh::now())).is_none_or(|now| at <= now))
     }
 }

@@ -1,0 +1,44 @@
+//! The agent that is served: the one of `attache chat`.
+
+use attache_agent::Sessions;
+use attache_models::Registry;
+
+use crate::args::Serve;
+use crate::ask::{Wanted, build, folders};
+use crate::config::Config;
+use crate::kept::Kept;
+use crate::model::{self, SetupError};
+use crate::outside::Outside;
+
+/// The name under which clients know the agent.
+pub(super) const NAME: &str = "attache";
+
+/// An agent in its sessions, and the tools from outside that it has.
+pub(super) struct Built {
+    pub(super) sessions: Sessions,
+    pub(super) outside: Outside,
+}
+
+/// Makes the agent of the flags and the configuration.
+pub(super) async fn built(
+    serve: &Serve,
+    registry: &Registry,
+    config: &Config,
+    kept: &Kept,
+) -> Result<Built, SetupError> {
+    let name = model::chosen(registry, serve.model.name.as_deref());
+    let registry = model::at(registry, serve.model.base_url.as_deref());
+    let folders = folders(&serve.opened, config, true).await?;
+    let outside = Outside::connected(config, true).await;
+    for problem in &outside.failed {
+        tracing::warn!("{problem}");
+    }
+    let mut wanted = Wanted::new(name, &serve.model, config);
+    (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+    (wanted.outside, wanted.permitted) = (outside.clone(), serve.permitted.clone());
+    // The offline model asks nobody anything.
+    wanted.asks_user = name != model::OFFLINE;
+    wanted.cites = true;
+    let agent = build(&wanted, &folders, &registry)?;
+    Ok(Built { sessions: kept.sessions(agent), outside })
+}

@@ -1,0 +1,157 @@
+//! `attache serve`: the agent of `attache chat` over HTTP, with a chat for browsers.
+
+mod agent;
+mod log;
+mod reload;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use attache_models::Registry;
+use attache_server::{ServeError, Server};
+use tokio::net::TcpListener;
+
+use crate::args::{Args, LogFormat, Serve};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::kept::Kept;
+use crate::keys;
+use crate::model::{self, SetupError};
+use crate::output::{fail, line, with_causes};
+use agent::NAME;
+use reload::{Reload, watched};
+
+/// The port where nobody names one.
+const PORT: u16 = 8080;
+
+/// Serves until somebody ends the process.
+pub(crate) async fn run(serve: &Serve, args: &Args, registry: &Registry, config: &Config) -> Exit {
+    match done(serve, args, registry, config).await {
+        Ok(()) => Exit::Done,
+        Err((exit, problem)) => {
+            fail(&problem);
+            exit
+        }
+    }
+}
+
+async fn done(
+    serve: &Serve,
+    args: &Args,
+    registry: &Registry,
+    config: &Config,
+) -> Result<(), (Exit, String)> {
+    let setup = |error: SetupError| (Exit::Setup, error.to_string());
+    log::begin(serve.log_format, &serve.log).map_err(|problem| (Exit::Usage, problem))?;
+    if let Some(notice) = config.notice() {
+        tracing::warn!("{}", notice.trim_start_matches("! "));
+    }
+    let kept = Kept::open(config).await.map_err(setup)?;
+    let keys = keys::file(config).map_err(setup)?;
+    let ring = keys::ring(&keys).map_err(setup)?;
+    let host = serve.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let address = SocketAddr::new(host, serve.port.unwrap_or(PORT));
+    if !ring.asks() && !host.to_canonical().is_loopback() {
+        let problem = format!(
+            "{host} can be reached from other machines, and there are no keys: `attache keys add NAME` makes one"
+        );
+        return Err((Exit::Setup, problem));
+    }
+    // A port that is taken is told before servers and agents are started.
+    let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
+    let built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
+    let model = built.sessions.agent().model().id().to_owned();
+    let server = Server::new(NAME, built.sessions).keys(ring.clone());
+    let reload = Reload {
+        serve,
+        args,
+        kept: &kept,
+        keys,
+        agents: server.agents(),
+        ring: ring.clone(),
+        files: watched(args, config).into(),
+        outside: built.outside.into(),
+    };
+    let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
+    tell(serve.log_format, local, &model, ring.asks());
+    let stop = async {
+        stopped().await;
+        if serve.log_format == LogFormat::Text {
+            line("· stopping; Ctrl-C again ends it at once");
+        }
+    };
+    let served = async {
+        tokio::select! {
+            served = server.serve(listener, stop) => served,
+            never = reload.watch() => match never {},
+        }
+    };
+    let result = served.await;
+    reload.close().await;
+    result.map_err(|error| match error {
+        ServeError::Open(_) => (Exit::Setup, error.to_string()),
+        error => (Exit::Failed, with_causes(&error)),
+    })
+}
+
+/// The reason why nobody can listen there.
+fn taken(address: SocketAddr, error: &io::Error) -> String {
+    let port = address.port();
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("port {port} is in use already; end the other program, or name another port with --port")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("this user may not listen at port {port}; name one above 1023")
+        }
+        io::ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),
+        _ => format!("{address}: {error}"),
+    }
+}
+
+/// Says where the server is, and what it is not.
+fn tell(format: LogFormat, local: SocketAddr, model: &str, asks: bool) {
+    if format == LogFormat::Json {
+        tracing::info!(address = %local, model, keys = asks, "serving");
+        return;
+    }
+    let shown = match local.ip() {
+        ip if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), local.port()),
+        _ => local,
+    };
+    if let Some(notice) = model::notice(model) {
+        line(&format!("! {notice}"));
+    }
+    if !asks {
+        line("! no keys: this machine alone may ask, and nobody else. `attache keys add NAME` makes a key");
+    }
+    line(&format!(
+        "\n  Chat with {model}:  http://{shown}/\n  For programs:  http://{shown}/v1\n\n  Ctrl-C ends it"
+    ));
+}
+
+/// Waits for the word that the process ends; the second one ends it at once.
+async fn stopped() {
+    asked_to_stop().await;
+    tokio::spawn(async {
+        asked_to_stop().await;
+        std::process::exit(Exit::Cancelled.code().into());
+    });
+}
+
+#[cfg(unix)]
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return tokio::signal::ctrl_c().await.unwrap_or_default();
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        result = tokio::signal::ctrl_c() => result.unwrap_or_default(),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() {
+    tokio::signal::ctrl_c().await.unwrap_or_default();
+}

@@ -1,0 +1,138 @@
+//! Changes of the configuration and of the keys while a server runs.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use attache_server::{Agents, KeyRing};
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use super::agent::{Built, NAME, built};
+use crate::args::{Args, Serve};
+use crate::config::{Config, Folder, folder, of_project, own_file};
+use crate::kept::Kept;
+use crate::keys;
+use crate::model;
+use crate::outside::Outside;
+
+/// The time between two looks at the files.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The files that count, and what is made anew when they change.
+pub(super) struct Reload<'r> {
+    pub(super) serve: &'r Serve,
+    pub(super) args: &'r Args,
+    pub(super) kept: &'r Kept,
+    pub(super) keys: PathBuf,
+    pub(super) agents: Agents,
+    pub(super) ring: KeyRing,
+    /// The files of the configuration.
+    pub(super) files: std::sync::Mutex<Vec<PathBuf>>,
+    pub(super) outside: Mutex<Outside>,
+}
+
+/// The state of files that tells whether they were written.
+type Stamp = Vec<Option<(SystemTime, u64)>>;
+
+impl<'r> Reload<'r> {
+    /// Looks at the files again and again.
+    pub(super) async fn watch(&self) -> Infallible {
+        let mut config = stamp(self.files()).await;
+        let mut keys = stamp(vec![self.keys.clone()]).await;
+        loop {
+            sleep(PAUSE).await;
+            let now = stamp(vec![self.keys.clone()]).await;
+            if now != keys {
+                keys = now;
+                self.read_keys();
+            }
+            let now = stamp(self.files()).await;
+            if now != config {
+                self.configuration().await;
+                // A file that came since may name others.
+                config = match self.files() {
+                    files if files.len() == now.len() => now,
+                    files => stamp(files).await,
+                };
+            }
+        }
+    }
+
+    /// Ends connections to servers.
+    pub(super) async fn close(&self) {
+        self.outside.lock().await.close().await;
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    fn read_keys(&self) {
+        match keys::read(&self.keys) {
+            Ok(read) => {
+                tracing::info!(keys = read.len(), "the keys have changed");
+                self.ring.replace(read);
+            }
+            Err(error) => tracing::error!("{error}; those before go on"),
+        }
+    }
+
+    async fn configuration(&self) {
+        match self.anew().await {
+            Ok((built, files)) => {
+                tracing::info!(
+                    model = built.sessions.agent().model().id(),
+                    "the configuration has changed: new turns have the new agent"
+                );
+                self.agents.set(NAME, built.sessions);
+                *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;
+                // The processes of the servers before end with the last run that has them.
+                *self.outside.lock().await = built.outside;
+            }
+            Err(problem) => {
+                for problem in problem.lines() {
+                    tracing::error!("{problem}");
+                }
+                tracing::warn!("the configuration is left alone for these mistakes: the one before goes on");
+            }
+        }
+    }
+
+    async fn anew(&self) -> Result<(Built, Vec<PathBuf>), String> {
+        let config = Config::load(self.args)?;
+        let registry = model::registry(self.args, &config).map_err(|error| error.to_string())?;
+        let built =
+            built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;
+        let files = watched(self.args, &config);
+        Ok((built, files))
+    }
+}
+
+/// The files of a configuration, also those that are not there yet.
+pub(super) fn watched(args: &Args, config: &Config) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = match &args.config {
+        Some(file) => vec![file.clone()],
+        // Trust in a project's file is a file in a folder.
+        None => own_file()
+            .into_iter()
+            .chain(of_project())
+            .chain(folder(Folder::Data).map(|data| data.join("trusted")))
+            .collect(),
+    };
+    files.extend(args.capabilities.clone());
+    files.extend(config.said.imported());
+    files
+}
+
+/// The state of files: a look takes no time to speak of, and may still wait for a disk.
+async fn stamp(files: Vec<PathBuf>) -> Stamp {
+    let look = move || {
+        let of = |file: &PathBuf| {
+            let found = std::fs::metadata(file).ok()?;
+            Some((found.modified().ok()?, found.len()))
+        };
+        files.iter().map(of).collect()
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+}
