@@ -26,6 +26,7 @@ mod stand_in;
 mod suite;
 mod tidy;
 mod tools;
+mod web;
 mod workspace;
 
 use std::env;
@@ -72,6 +73,8 @@ cargo xtask TASK
   new-provider NAME     a provider crate that compiles and replays a recording, to be changed into yours
   new-provider --try    one in a workspace of its own, and its tests (minutes, nightly)
   release --dry-run     what must be so before the crates are published, and the order in which they are
+  web [--check]         builds the chat of the server, or checks that what is built is what its sources build; needs
+                        Node.js
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
                         test; and nightly, which is in none but itself: each crate's tests built alone
 ";
@@ -120,6 +123,8 @@ fn main() -> ExitCode {
         ["faults"] => faults("5000"),
         ["faults", times] => faults(times),
         ["mutants", packages @ ..] => mutants::run_all(packages),
+        ["web"] => web::build(&[]),
+        ["web", "--check"] => web::build(&["--check"]),
         ["ci", stages @ ..] => ci::run(stages),
         _ => Err(format!("there is no such task\n\n{USAGE}")),
     };

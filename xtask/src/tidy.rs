@@ -105,7 +105,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         fs::read_dir(folder).map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
     for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
         if path.is_dir() {
-            if !path.ends_with("target") && !path.ends_with("fixtures") {
+            if !["target", "fixtures", "node_modules"].iter().any(|name| path.ends_with(name)) {
                 collect(&path, files)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "toml") {

@@ -42,6 +42,7 @@ mod routes;
 mod serve;
 mod server;
 mod sse;
+mod web;
 
 pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
 #[cfg(feature = "jwt")]

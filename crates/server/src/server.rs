@@ -32,6 +32,7 @@ pub struct Server {
     auth: Auth,
     origins: Vec<String>,
     base: String,
+    has_web: bool,
     on_disconnect: OnDisconnect,
     shown: Shown,
     limits: ServerLimits,
@@ -51,6 +52,7 @@ impl Server {
             auth: Auth::default(),
             origins: Vec::new(),
             base: String::new(),
+            has_web: false,
             on_disconnect: OnDisconnect::default(),
             shown: Shown { details: true, thinking: false },
             limits: ServerLimits::default(),
@@ -107,6 +109,13 @@ impl Server {
     pub fn base_path(mut self, path: &str) -> Self {
         let path = path.trim_matches('/');
         self.base = if path.is_empty() { String::new() } else { format!("/{path}") };
+        self
+    }
+
+    /// Says whether the chat is served: as a page at `/`, and as the script `/attache-chat.js` for other pages. It is not
+    /// by default.
+    pub fn web(mut self, is_served: bool) -> Self {
+        self.has_web = is_served;
         self
     }
 
@@ -202,7 +211,7 @@ impl Server {
             limits: self.limits,
             since,
         });
-        (routes::router(&app, &self.base), app)
+        (routes::router(&app, &self.base, self.has_web), app)
     }
 }
 

@@ -24,10 +24,10 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::app::App;
 use crate::fault::Fault;
-use crate::front;
+use crate::{front, web};
 
-/// The routes under a path, which is empty or begins with `/`.
-pub(crate) fn router(app: &Arc<App>, base: &str) -> Router {
+/// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`.
+pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool) -> Router {
     let asked = Router::new()
         .route("/v1/chat/completions", post(chat::completions))
         .route("/v1/chat/stream", post(typed::stream))
@@ -54,8 +54,10 @@ pub(crate) fn router(app: &Arc<App>, base: &str) -> Router {
         .route_layer(from_fn_with_state(Arc::clone(app), front::admit));
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
+    let files = if has_web { web::routes(base) } else { Router::new() };
     let routes = asked
         .merge(open)
+        .merge(files)
         .fallback(|| async { Fault::not_found("route").into_response() })
         .method_not_allowed_fallback(|| async { Fault::no_method().into_response() })
         .with_state(Arc::clone(app));
@@ -79,7 +81,7 @@ fn cors(origins: &[String]) -> CorsLayer {
     let own = own.map(HeaderName::from_static);
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers(
             [header::AUTHORIZATION, header::CONTENT_TYPE, header::RANGE]
                 .into_iter()

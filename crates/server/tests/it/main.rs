@@ -18,3 +18,4 @@ mod record;
 mod sockets;
 mod typed;
 mod watching;
+mod web;

@@ -1,0 +1,69 @@
+// Places of an answer that are marked: sentences with sources, figures without. They go through Markdown as characters
+// that nobody writes, and become elements behind it.
+import type { Citation, Unsupported } from '../state/model.ts';
+
+/** The characters: around the number of a source, and around a figure. */
+export const SIGNS = { open: '\uE000', close: '\uE001', from: '\uE002', to: '\uE003' };
+
+/** The text without such characters of its own. Each is as long in UTF-8 as what takes its place. */
+export const plain = (text: string): string => text.replace(/[\uE000-\uE003]/g, '\uFFFD');
+
+/** The places in UTF-16 of places in UTF-8. */
+export function positions(text: string, bytes: readonly number[]): Map<number, number> {
+  const wanted = [...new Set(bytes)].sort((a, b) => a - b);
+  const found = new Map<number, number>();
+  let [at, byte, next] = [0, 0, 0];
+  while (next < wanted.length) {
+    while (next < wanted.length && (wanted[next] as number) <= byte) {
+      found.set(wanted[next] as number, at);
+      next += 1;
+    }
+    if (at >= text.length) {
+      break;
+    }
+    const code = text.codePointAt(at) as number;
+    byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    at += code < 0x10000 ? 1 : 2;
+  }
+  return found;
+}
+
+/** The text with signs for its sources and figures. `numbers` says which source a citation is. */
+export function marked(
+  text: string,
+  citations: readonly Citation[],
+  numbers: readonly number[],
+  unsupported: readonly Unsupported[],
+): string {
+  const clean = plain(text);
+  const bytes = [...citations.flatMap((each) => each.inAnswer?.span ?? []), ...unsupported.map((each) => each.span)];
+  const places = positions(clean, bytes.flatMap((span) => [span.start, span.end]));
+  const edits: { at: number; until: number; order: number; sign: string }[] = [];
+  const seen = new Set<string>();
+  citations.forEach((citation, index) => {
+    const { inAnswer } = citation;
+    const [start, end] = [places.get(inAnswer?.span.start ?? -1), places.get(inAnswer?.span.end ?? -1)];
+    const number = numbers[index];
+    if (!inAnswer || start === undefined || end === undefined || number === undefined || seen.has(`${end} ${number}`)) {
+      return;
+    }
+    seen.add(`${end} ${number}`);
+    const from = inAnswer.kind === 'marker' ? start : end;
+    const isTaken = edits.some((edit) => edit.until > edit.at && from < edit.until && end > edit.at);
+    const sign = `${SIGNS.open}${number}${SIGNS.close}`;
+    edits.push({ at: isTaken ? end : from, until: end, order: 1, sign });
+  });
+  for (const { span } of unsupported) {
+    const [start, end] = [places.get(span.start), places.get(span.end)];
+    if (start !== undefined && end !== undefined) {
+      edits.push({ at: start, until: start, order: 2, sign: SIGNS.from }, { at: end, until: end, order: 0, sign: SIGNS.to });
+    }
+  }
+  edits.sort((a, b) => a.at - b.at || a.order - b.order);
+  let [made, at] = ['', 0];
+  for (const edit of edits) {
+    made += clean.slice(at, Math.max(edit.at, at)) + edit.sign;
+    at = Math.max(at, edit.until);
+  }
+  return made + clean.slice(at);
+}

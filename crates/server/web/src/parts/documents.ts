@@ -1,0 +1,37 @@
+// Documents in the conversation.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Chat } from '../state/chat.ts';
+import type { Doc, Sight } from '../state/model.ts';
+import type { Word } from '../words/en.ts';
+import { fileIcon, icon } from './icons.ts';
+import { openDocument } from './part.ts';
+
+export const nameOf = (document: Doc, chat: Chat): string => document.fileName ?? chat.speech.say('document');
+
+/** The words for what became of a document, where the model did not get it as it is. */
+export const OUTCOMES: Record<string, Word> = {
+  native: 'outcomeNative',
+  synthetic: 'outcomeNative',
+  text: 'outcomeText',
+  reencoded: 'outcomeReencoded',
+  rendered: 'outcomeRendered',
+  converted: 'outcomeConverted',
+  note: 'outcomeNote',
+  withheld: 'outcomeWithheld',
+  error: 'outcomeError',
+};
+
+const UNTOLD = new Set(['native', 'synthetic', 'text']);
+
+/** A card that opens the document. */
+export function card(document: Doc, chat: Chat, sights: readonly Sight[] = []): TemplateResult {
+  const seen = sights.flatMap((sight) => sight.decisions).findLast((decision) => decision.documentId === document.id);
+  const word = seen && !UNTOLD.has(seen.outcome) ? OUTCOMES[seen.outcome] : undefined;
+  const open = (event: Event) => openDocument(event.currentTarget as EventTarget, { document });
+  return html`<button type="button" class="file" part="document" @click=${open}>
+    ${icon(fileIcon(document.mediaType))}
+    <span class="file-name">${nameOf(document, chat)}</span>
+    ${document.size === undefined ? nothing : html`<span class="muted small">${chat.speech.size(document.size)}</span>`}
+    ${word ? html`<span class="badge">${chat.speech.say(word)}</span>` : nothing}
+  </button>`;
+}

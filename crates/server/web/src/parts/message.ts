@@ -1,0 +1,345 @@
+// A message: the question of the user, or the answer with all that led to it.
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { marked } from '../markdown/marks.ts';
+import { copyText, type Content, type Speaking } from '../markdown/view.ts';
+import '../markdown/view.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText } from '../state/model.ts';
+import { callCard, state, took, verdictOf } from './call.ts';
+import { card } from './documents.ts';
+import { icon, type Icon } from './icons.ts';
+import { Part, define } from './part.ts';
+import { type Source, numbered, pageWords, sources } from './sources.ts';
+import { title } from './value.ts';
+
+/** The end of a run that says that something is missing. */
+const LIMITS = new Set(['max_steps', 'token_limit', 'cost_limit', 'tool_call_limit', 'deadline', 'no_progress', 'tool_retries_exhausted', 'content_filter', 'refusal', 'guardrail_tripped', 'invalid_answer', 'empty_response', 'tool_abort']);
+
+type Group = { kind: 'said'; part: Exclude<Piece, Call | Thinking> } | { kind: 'done'; parts: (Call | Thinking)[] };
+
+/** What was done between two texts stands together. */
+function groups(parts: readonly Piece[]): Group[] {
+  const all: Group[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (part.kind === 'text' || part.kind === 'document') {
+      if (part.kind === 'document' || part.text.trim()) {
+        all.push({ kind: 'said', part });
+      }
+    } else if (last?.kind === 'done') {
+      last.parts.push(part);
+    } else {
+      all.push({ kind: 'done', parts: [part] });
+    }
+  }
+  return all;
+}
+
+class MessageView extends Part {
+  static override properties = {
+    chat: { attribute: false },
+    message: { attribute: false },
+    isLast: { attribute: false },
+    language: { attribute: false },
+    versions: { attribute: false },
+    asking: { attribute: false },
+    isEditing: { state: true },
+    isCopied: { state: true },
+  };
+  declare message: Message;
+  declare isLast: boolean;
+  declare versions: { all: string[]; at: number } | undefined;
+  declare isEditing: boolean;
+  declare isCopied: boolean;
+  /** The sources of the answer by their numbers. */
+  cited: Source[] = [];
+  private speaking: Speaking | undefined;
+  private spoken = '';
+
+  protected override render(): TemplateResult {
+    return this.message.role === 'user' ? this.question(this.message) : this.answer(this.message);
+  }
+
+  // The question
+
+  private question(question: Question): TemplateResult {
+    return html`<article class="question ${this.isEditing ? 'editing' : ''}" part="question" dir="auto" aria-label=${this.say('you')}>
+      ${question.documents.length > 0
+        ? html`<div class="files">${question.documents.map((document) => card(document, this.chat))}</div>`
+        : nothing}
+      ${this.isEditing
+        ? this.editor(question)
+        : question.text
+          ? html`<div class="bubble" part="bubble">${question.text}</div>`
+          : nothing}
+      ${this.isEditing || question.isAside ? nothing : html`<div class="actions">${this.versionButtons()}
+        ${this.action('copy', 'copy', () => this.copy(question.text))}
+        ${this.chat.config.features.fork === false ? nothing : this.action('edit', 'edit', () => this.edit())}</div>`}
+    </article>`;
+  }
+
+  private versionButtons(): TemplateResult | typeof nothing {
+    const { versions } = this;
+    if (!versions || versions.all.length < 2) {
+      return nothing;
+    }
+    const go = (at: number) => {
+      const id = versions.all[at];
+      if (id) {
+        this.dispatchEvent(new CustomEvent('open-session', { detail: id, bubbles: true }));
+      }
+    };
+    return html`<span class="versions">
+      <button type="button" class="icon-button small" ?disabled=${versions.at === 0} aria-label=${this.say('earlierVersion')} @click=${() => go(versions.at - 1)}>${icon('left')}</button>
+      <span class="small muted">${this.say('version', { n: versions.at + 1, of: versions.all.length })}</span>
+      <button type="button" class="icon-button small" ?disabled=${versions.at === versions.all.length - 1} aria-label=${this.say('laterVersion')} @click=${() => go(versions.at + 1)}>${icon('right')}</button>
+    </span>`;
+  }
+
+  /** Lets the user write the message anew. */
+  edit(): void {
+    this.isEditing = true;
+    void this.updateComplete.then(() => {
+      const area = this.querySelector('textarea');
+      area?.focus();
+      area?.setSelectionRange(area.value.length, area.value.length);
+    });
+  }
+
+  private editor(question: Question): TemplateResult {
+    const save = () => {
+      const words = this.querySelector('textarea')?.value.trim() ?? '';
+      if (words) {
+        this.isEditing = false;
+        void this.chat.edit(question, words);
+      }
+    };
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') {
+        event.stopPropagation();
+        this.isEditing = false;
+      } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+        event.preventDefault();
+        save();
+      }
+    };
+    return html`<form class="editor" @submit=${(event: Event) => (event.preventDefault(), save())}>
+      <textarea rows="3" aria-label=${this.say('editMessage')} .value=${question.text} @keydown=${pressed}></textarea>
+      <div class="buttons">
+        <button type="button" @click=${() => (this.isEditing = false)}>${this.say('cancel')}</button>
+        <button type="submit" class="primary">${this.say('save')}</button>
+      </div>
+    </form>`;
+  }
+
+  // The answer
+
+  private answer(answer: Answer): TemplateResult {
+    const isRunning = answer.state === 'running';
+    const all = groups(answer.parts);
+    const waits = answer.parts.filter((part): part is Call => part.kind === 'call' && (part.state === 'approval' || part.state === 'question'));
+    const lastText = answer.parts.findLast((part): part is TextPart => part.kind === 'text');
+    this.cited = sources(answer.citations);
+    const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
+    return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
+      ${repeat(
+        all,
+        (_, at) => at,
+        (group, at) =>
+          group.kind === 'done'
+            ? this.activity(group.parts, isRunning && at === all.length - 1, answer)
+            : group.part.kind === 'document'
+              ? html`<div class="files">${card(group.part.document, this.chat, answer.sights)}</div>`
+              : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isRunning && at === all.length - 1)}></attache-markdown>`,
+      )}
+      ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
+      ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
+        call.state === 'approval'
+          ? html`<attache-approval .chat=${this.chat} .call=${call}></attache-approval>`
+          : html`<attache-question .chat=${this.chat} .call=${call}></attache-question>`)}
+      ${this.notes(answer)} ${this.end(answer)} ${isRunning ? nothing : this.footer(answer)}
+    </article>`;
+  }
+
+  private content(answer: Answer, part: TextPart, isFinal: boolean, isGrowing: boolean): Content {
+    const { speech } = this.chat;
+    if (!this.speaking || this.spoken !== speech.language) {
+      this.spoken = speech.language;
+      this.speaking = {
+        copyCode: this.say('copyCode'),
+        copied: this.say('copied'),
+        blocked: (host) => this.say('imageBlocked', { host }),
+        source: (number) => this.say('source', { n: number, name: this.cited[number - 1]?.name ?? '' }),
+        unsupported: this.say('unsupported'),
+        code: `${this.chat.address}/attache-code.js`,
+      };
+    }
+    const hasMarks = isFinal && !isGrowing && (answer.citations.length > 0 || answer.unsupported.length > 0) && finalText(answer) === part.text;
+    const text = hasMarks ? marked(part.text, answer.citations, numbered(answer.citations, this.cited), answer.unsupported) : part.text;
+    return { text, isMarked: hasMarks, isGrowing, speaking: this.speaking };
+  }
+
+  /** Reasoning and calls between two texts. */
+  private activity(parts: readonly (Call | Thinking)[], isLive: boolean, answer: Answer): TemplateResult {
+    const calls = parts.filter((part): part is Call => part.kind === 'call');
+    const each = parts.map((part) => (part.kind === 'call' ? callCard(this.chat, part, answer.sights) : this.thinking(part, isLive && part === parts.at(-1))));
+    if (parts.length === 1) {
+      return html`<div class="activity">${each}</div>`;
+    }
+    const now = isLive ? parts.at(-1) : undefined;
+    const began = parts.find((part) => part.began !== undefined)?.began;
+    const ended = parts.every((part) => part.ended !== undefined) ? Math.max(...parts.map((part) => part.ended as number)) : undefined;
+    const bad = calls.filter((call) => call.state === 'failed').length;
+    const waits = calls.some((call) => call.state === 'frontend');
+    const words =
+      now && (now.kind === 'thinking' || !isEnded(now))
+        ? now.kind === 'thinking'
+          ? this.say('thinking')
+          : this.say('usingTool', { name: title(now.name) })
+        : calls.length > 0
+          ? this.say('usedTools', { n: calls.length })
+          : this.say('thoughtShort');
+    return html`<details class="activity group" ?open=${bad > 0 || waits}>
+      <summary>
+        ${icon('right')}${isLive ? html`<span class="spinner"></span>` : nothing}<span class="call-name">${words}</span>
+        ${bad > 0 ? html`<span class="state failed">${icon('fail')}<span>${this.say('stateFailed')}</span></span>` : nothing}
+        <span class="muted small">${isLive && ended === undefined ? took(this.chat, began, undefined) : ended === undefined ? nothing : took(this.chat, began, ended)}</span>
+      </summary>
+      <div class="group-body">${each}</div>
+    </details>`;
+  }
+
+  private thinking(part: Thinking, isLive: boolean): TemplateResult {
+    const isOpen = part.ended === undefined && isLive;
+    const time = part.began !== undefined && part.ended !== undefined && part.ended - part.began >= 500 ? this.chat.speech.time(part.ended - part.began) : undefined;
+    return html`<details class="thinking" part="thinking" ?open=${isOpen}>
+      <summary>
+        ${icon('right')}${isOpen
+          ? html`<span class="shimmer">${this.say('thinking')}</span><span class="muted small">${took(this.chat, part.began, undefined)}</span>`
+          : html`<span>${time ? this.say('thought', { time }) : this.say('thoughtShort')}</span>`}
+      </summary>
+      <div class="thinking-body">${part.text}</div>
+    </details>`;
+  }
+
+  private notes(answer: Answer): unknown {
+    return answer.notes.map((note) => {
+      const words =
+        note.kind === 'compacted'
+          ? this.say('compacted')
+          : note.kind === 'handed_off'
+            ? this.say('handedOff', { name: note.text })
+            : note.kind === 'left_out'
+              ? this.say('leftOut', { n: Number(note.text) })
+              : note.text;
+      return html`<p class="note muted small">${icon('hand')}${words}</p>`;
+    });
+  }
+
+  /** What is to say about the end, if it is not an answer like others. */
+  private end(answer: Answer): unknown {
+    const { reason = '' } = answer;
+    const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined && part.state !== 'denied');
+    const kept = answer.parts.length > 0 ? this.say('kept') : '';
+    const again = this.chat.messages[this.chat.messages.indexOf(answer) - 1];
+    const retry = again?.role === 'user' ? this.say('retryWhat', { text: again.text.length > 40 ? `${again.text.slice(0, 40)}…` : again.text }) : this.say('retry');
+    const ask = () => this.chat.again(answer);
+    const box = (kind: 'bad' | 'warn' | 'plain', picture: Icon, words: string, button?: unknown) => html`<div class="notice ${kind}" part="notice">
+      ${icon(picture)}<p>${words}</p>${button && this.isLast ? button : nothing}
+    </div>`;
+    const decisions = decided.map((call) => html`<p class="note muted small">${icon('check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
+    if (answer.state === 'failed') {
+      const told = `${this.say('failed')}: ${answer.error?.message ?? ''} ${kept}`;
+      const wait = answer.error?.retryAfter;
+      return [decisions, box('bad', 'fail', wait ? `${told} ${this.say('retryIn', { time: this.chat.speech.time(wait * 1000) })}` : told, html`<button type="button" @click=${ask}>${retry}</button>`)];
+    }
+    if (answer.state === 'interrupted') {
+      return [decisions, box('warn', 'warn', `${this.say('interrupted')} ${kept}`, html`<button type="button" @click=${() => this.chat.resume()}>${this.say('resume')}</button>`)];
+    }
+    if (answer.state === 'stopped') {
+      return [decisions, box('plain', 'stop', this.say('stopped'), html`<button type="button" @click=${ask}>${this.say('regenerate')}</button>`)];
+    }
+    if (reason === 'length') {
+      return [decisions, box('warn', 'warn', this.say('endedLength'), html`<button type="button" @click=${() => this.chat.send(this.say('continuePrompt'), [])}>${this.say('continueAnswer')}</button>`)];
+    }
+    if (LIMITS.has(reason)) {
+      return [decisions, box('warn', 'warn', this.say('endedLimit', { reason: reason.replaceAll('_', ' ') }), html`<button type="button" @click=${ask}>${this.say('regenerate')}</button>`)];
+    }
+    return decisions;
+  }
+
+  private footer(answer: Answer): TemplateResult | typeof nothing {
+    if (answer.parts.length === 0) {
+      return nothing;
+    }
+    const { tokens, cost } = answer;
+    const { speech } = this.chat;
+    const counts = [
+      tokens?.input ? this.say('tokensIn', { n: tokens.input }) : '',
+      tokens?.output ? this.say('tokensOut', { n: tokens.output }) : '',
+      cost ? `$${cost.toLocaleString(speech.language, { minimumFractionDigits: 2, maximumFractionDigits: cost < 0.1 ? 4 : 2 })}` : '',
+    ].filter(Boolean);
+    const isDone = answer.state !== 'waiting';
+    return html`${this.sourcesLine()}
+      ${answer.unsupported.length > 0
+        ? html`<p class="note warn small">${icon('warn')}${this.say('unsupportedCount', { n: answer.unsupported.length })}</p>`
+        : nothing}
+      <div class="actions">
+        ${this.action(this.isCopied ? 'copied' : 'copy', this.isCopied ? 'check' : 'copy', () => this.copy(finalText(answer)))}
+        ${isDone && this.chat.config.features.fork !== false ? this.action('regenerate', 'again', () => this.chat.again(answer)) : nothing}
+        ${answer.sights.length > 0
+          ? html`<button type="button" class="quiet small" @click=${() => this.dispatchEvent(new CustomEvent('open-sight', { detail: answer, bubbles: true }))}>
+              ${icon('eye')}${this.say('sight')}
+            </button>`
+          : nothing}
+        ${counts.length > 0 ? html`<span class="counts muted small" title=${answer.model ?? ''}>${counts.join(' · ')}</span>` : nothing}
+      </div>`;
+  }
+
+  private sourcesLine(): TemplateResult | typeof nothing {
+    if (this.cited.length === 0) {
+      return nothing;
+    }
+    const files = new Map<string, { source: Source; pages: Set<number>; citation: Citation }>();
+    for (const source of this.cited) {
+      const known = files.get(`${source.citation.source.kind} ${source.citation.source.id}`);
+      const entry = known ?? { source, pages: new Set<number>(), citation: source.citation };
+      source.citation.pages?.forEach((page) => entry.pages.add(page));
+      files.set(`${source.citation.source.kind} ${source.citation.source.id}`, entry);
+    }
+    return html`<div class="sources" part="sources">
+      <span class="muted small">${this.say('sources')}</span>
+      ${[...files.values()].map(({ source, pages, citation }) => {
+        const { kind, id } = citation.source;
+        const words = html`${source.name}${pages.size > 0 ? html`<span class="muted"> · ${pageWords(pages, (word, facts) => this.say(word, facts))}</span>` : nothing}`;
+        return kind === 'url' && /^https?:\/\//.test(id)
+          ? html`<a class="source small" href=${id} target="_blank" rel="noopener noreferrer nofollow">${words}</a>`
+          : kind === 'document'
+            ? html`<button type="button" class="source small" @click=${(event: Event) => this.cite(event.currentTarget as HTMLElement, citation)}>${icon('file')}<span>${words}</span></button>`
+            : html`<span class="source small">${words}</span>`;
+      })}
+    </div>`;
+  }
+
+  private cite(from: HTMLElement, citation: Citation): void {
+    from.dispatchEvent(new CustomEvent('open-citation', { detail: citation, bubbles: true }));
+  }
+
+  private action(word: 'copy' | 'copied' | 'regenerate' | 'edit', picture: Icon, act: () => unknown): TemplateResult {
+    const label = this.say(word);
+    return html`<button type="button" class="icon-button small" aria-label=${label} title=${label} @click=${act}>${icon(picture)}</button>`;
+  }
+
+  private async copy(text: string): Promise<void> {
+    await copyText(text);
+    this.isCopied = true;
+    setTimeout(() => (this.isCopied = false), 1500);
+  }
+}
+define('attache-message', MessageView);
+
+const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? part.ended !== undefined : ['done', 'failed', 'denied', 'cancelled'].includes(part.state));
+
+const isOver = (group: Group | undefined): boolean => group?.kind === 'done' && group.parts.every(isEnded);
+
+export { state, type MessageView };

@@ -1,0 +1,338 @@
+// The side of the conversation on which documents open: as images of their pages, as a table, as text, with the cited
+// passage marked.
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { ref } from 'lit/directives/ref.js';
+import { list, number, object, text } from '../api/read.ts';
+import type { Answer } from '../state/model.ts';
+import { OUTCOMES, nameOf } from './documents.ts';
+import { fileIcon, icon } from './icons.ts';
+import { type Opening, Part, define } from './part.ts';
+import { findPassage, rows } from './passage.ts';
+
+/** The most rows of a table, and characters of a text, that are shown. */
+const MOST_ROWS = 500;
+const MOST_TEXT = 400_000;
+
+interface Page {
+  number: number;
+  text: string;
+}
+
+type Preview =
+  | { kind: 'image'; url: string }
+  | { kind: 'sound'; url: string }
+  | { kind: 'pages'; count: number; pages: Page[]; notes: string[] }
+  | { kind: 'text'; pages: Page[]; unit: string; notes: string[] }
+  | { kind: 'table'; rows: string[][]; isWhole: boolean }
+  | { kind: 'none'; words: string };
+
+class Pane extends Part {
+  static override properties = {
+    chat: { attribute: false },
+    opening: { attribute: false },
+    sight: { attribute: false },
+    language: { attribute: false },
+    preview: { state: true },
+    isText: { state: true },
+    width: { state: true },
+  };
+  declare opening: Opening | undefined;
+  declare sight: Answer | undefined;
+  declare preview: Preview | undefined;
+  declare isText: boolean;
+  declare width: number;
+  private asked: AbortController | undefined;
+  private urls: string[] = [];
+  private shownPages: IntersectionObserver | undefined;
+
+  constructor() {
+    super();
+    this.width = 1;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.forget();
+  }
+
+  private forget(): void {
+    this.asked?.abort();
+    this.shownPages?.disconnect();
+    this.urls.splice(0).forEach((url) => URL.revokeObjectURL(url));
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('opening')) {
+      const before = changed.get('opening') as Opening | undefined;
+      if (before?.document.id !== this.opening?.document.id) {
+        this.forget();
+        this.preview = undefined;
+        if (this.opening) {
+          void this.load(this.opening);
+        }
+      }
+      this.isText = false;
+    }
+  }
+
+  protected override updated(changed: PropertyValues<this>): void {
+    if (changed.has('opening') || changed.has('preview') || changed.has('isText')) {
+      this.findPlace();
+    }
+  }
+
+  /** Scrolls to the cited passage. */
+  private findPlace(): void {
+    const page = this.opening?.citation?.pages?.[0];
+    const target =
+      this.querySelector(this.preview?.kind === 'pages' && !this.isText ? `[data-page="${page ?? 1}"]` : 'mark') ??
+      (page === undefined ? null : this.querySelector(`[data-page="${page}"]`));
+    target?.scrollIntoView({ block: this.preview?.kind === 'pages' && !this.isText ? 'start' : 'center' });
+  }
+
+  private get path(): string {
+    const id = encodeURIComponent(this.opening?.document.id ?? '');
+    const { session } = this.chat;
+    return session ? `/v1/sessions/${encodeURIComponent(session)}/documents/${id}` : `/v1/documents/${id}`;
+  }
+
+  private async load({ document }: Opening): Promise<void> {
+    const { signal } = (this.asked = new AbortController());
+    const { features } = this.chat.config;
+    const { mediaType } = document;
+    try {
+      if (/^image\/(png|jpeg|gif|webp)$/.test(mediaType) || mediaType.startsWith('audio/')) {
+        const url = this.url(await this.chat.client.bytes(this.path, signal));
+        this.preview = { kind: mediaType.startsWith('audio/') ? 'sound' : 'image', url };
+      } else if (/^text\/(csv|tab-separated-values)$/.test(mediaType)) {
+        const whole = await (await this.chat.client.bytes(this.path, signal)).text();
+        this.preview = { kind: 'table', ...rows(whole, MOST_ROWS) };
+      } else {
+        const told = object(await this.chat.client.ask('GET', `${this.path}/text`, undefined, signal));
+        const pages = list(told.pages).map((value) => {
+          const from = object(value);
+          return { number: number(from.number) ?? 1, text: text(from.text).slice(0, MOST_TEXT) };
+        });
+        const notes = list(told.notes).map(text);
+        this.preview =
+          mediaType === 'application/pdf' && features.pageImages !== false
+            ? { kind: 'pages', count: number(told.count) ?? pages.length, pages, notes }
+            : { kind: 'text', pages, unit: text(told.unit), notes };
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        const words = error instanceof Error ? error.message : '';
+        this.preview = { kind: 'none', words: words || this.say('previewFailed') };
+      }
+    }
+  }
+
+  private url(blob: Blob): string {
+    const url = URL.createObjectURL(blob);
+    this.urls.push(url);
+    return url;
+  }
+
+  protected override render(): TemplateResult {
+    return html`<div class="pane-head" part="pane-head">
+        ${this.opening ? icon(fileIcon(this.opening.document.mediaType)) : icon('eye')}
+        <h2 title=${this.opening ? nameOf(this.opening.document, this.chat) : ''}>
+          ${this.opening ? nameOf(this.opening.document, this.chat) : this.say('sight')}
+        </h2>
+        <span class="spread"></span>
+        ${this.opening ? this.tools() : nothing}
+        <button type="button" class="icon-button close-pane" aria-label=${this.say('close')} title=${this.say('close')}
+          @click=${() => this.dispatchEvent(new CustomEvent('close-pane', { bubbles: true }))}>${icon('close')}</button>
+      </div>
+      <div class="pane-body" part="pane-body" tabindex="0" role="region" aria-label=${this.opening ? nameOf(this.opening.document, this.chat) : this.say('sight')}>
+        ${this.opening ? this.documentView() : this.sight ? this.sightView(this.sight) : nothing}
+      </div>`;
+  }
+
+  private tools(): TemplateResult {
+    const hasBoth = this.preview?.kind === 'pages';
+    const size = (by: number) => (this.width = Math.min(3, Math.max(0.5, this.width * by)));
+    return html`${hasBoth
+        ? html`<button type="button" class="quiet small" aria-pressed=${this.isText} @click=${() => (this.isText = !this.isText)}>${this.say(this.isText ? 'asPages' : 'asText')}</button>
+            <button type="button" class="icon-button" aria-label=${this.say('zoomOut')} title=${this.say('zoomOut')} @click=${() => size(0.8)}>${icon('minus')}</button>
+            <button type="button" class="icon-button" aria-label=${this.say('zoomIn')} title=${this.say('zoomIn')} @click=${() => size(1.25)}>${icon('plus')}</button>`
+        : nothing}
+      <button type="button" class="icon-button" aria-label=${this.say('download')} title=${this.say('download')} @click=${this.download}>${icon('download')}</button>`;
+  }
+
+  private download = async (): Promise<void> => {
+    const { opening } = this;
+    if (opening) {
+      const link = globalThis.document.createElement('a');
+      link.href = this.url(await this.chat.client.bytes(this.path));
+      link.download = nameOf(opening.document, this.chat);
+      link.click();
+    }
+  };
+
+  private documentView(): TemplateResult | typeof nothing {
+    const { preview } = this;
+    if (!preview) {
+      return html`<p class="muted centred"><span class="spinner"></span> ${this.say('loading')}</p>`;
+    }
+    switch (preview.kind) {
+      case 'image':
+        return html`<img class="picture" src=${preview.url} alt=${nameOf((this.opening as Opening).document, this.chat)}>`;
+      case 'sound':
+        return html`<audio controls src=${preview.url}></audio>`;
+      case 'table':
+        return this.tableView(preview);
+      case 'text':
+        return html`${this.passage(preview.pages)}${this.notesView(preview.notes)}${this.textView(preview.pages, preview.unit)}`;
+      case 'pages':
+        return this.isText
+          ? html`${this.notesView(preview.notes)}${this.textView(preview.pages, 'page')}`
+          : this.pagesView(preview);
+      case 'none':
+        return html`<div class="centred muted"><p>${this.say('noPreview')}</p><p class="small">${preview.words}</p>
+          <button type="button" @click=${this.download}>${icon('download')}${this.say('download')}</button></div>`;
+    }
+  }
+
+  private notesView(notes: string[]): unknown {
+    return notes.map((note) => html`<p class="note muted small">${icon('hand')}${note}</p>`);
+  }
+
+  /** The cited words among those around them. */
+  private passage(pages: readonly Page[]): TemplateResult | typeof nothing {
+    const citation = this.opening?.citation;
+    const quote = citation?.quote;
+    if (!quote) {
+      return nothing;
+    }
+    const [first, last] = citation.pages ?? [];
+    const from = first === undefined ? pages : pages.filter((page) => page.number >= first && page.number <= (last ?? first));
+    const found = from.flatMap((page) => {
+      const place = findPassage(page.text, quote);
+      return place ? [{ page, place }] : [];
+    })[0];
+    const words = found ? found.page.text : quote;
+    const { start, end } = found?.place ?? { start: 0, end: quote.length };
+    const around = 160;
+    return html`<blockquote class="passage" part="passage">
+      <p class="muted small">
+        ${this.say('passage')}${first === undefined ? nothing : html` · ${this.say('page', { n: found?.page.number ?? first })}`}
+        ${citation.cells ? html` · ${citation.cells.sheet} ${citation.cells.range}` : nothing}
+      </p>
+      <p class="passage-text">${start > around ? '…' : ''}${words.slice(Math.max(0, start - around), start)}<mark>${words.slice(start, end)}</mark>${words.slice(end, end + around)}${words.length > end + around ? '…' : ''}</p>
+      ${citation.isFaithful ? nothing : html`<p class="note warn small">${icon('warn')}${this.say('altered')}</p>`}
+    </blockquote>`;
+  }
+
+  private pagesView(preview: Preview & { kind: 'pages' }): TemplateResult {
+    const cited = this.opening?.citation?.pages?.[0];
+    return html`${this.notesView(preview.notes)}
+      <div class="pages" ${ref(this.sized)}>
+        ${Array.from({ length: preview.count }, (_, at) => at + 1).map((page) => {
+          const label = this.say('pageOf', { n: page, of: preview.count });
+          return html`<figure class="page" data-page=${page}>
+            ${page === (cited ?? (this.opening?.citation ? 1 : 0)) ? this.passage(preview.pages) : nothing}
+            <img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`} ${ref(this.watchPage)}>
+            <figcaption class="muted small">${label}</figcaption>
+          </figure>`;
+        })}
+      </div>`;
+  }
+
+  private get pixels(): number {
+    const wanted = Math.max(400, this.clientWidth) * Math.min(devicePixelRatio || 1, 2) * Math.max(1, this.width);
+    return Math.min(2000, Math.ceil(wanted / 200) * 200);
+  }
+
+  private sized = (element?: Element): void => {
+    (element as HTMLElement | undefined)?.style.setProperty('--zoom', String(this.width));
+  };
+
+  /** Loads the image of a page once it is near. */
+  private watchPage = (element?: Element): void => {
+    if (!element) {
+      return;
+    }
+    this.shownPages ??= new IntersectionObserver(
+      (entries) => entries.forEach((entry) => entry.isIntersecting && void this.loadPage(entry.target as HTMLImageElement)),
+      { root: null, rootMargin: '800px' },
+    );
+    this.shownPages.observe(element);
+  };
+
+  private async loadPage(image: HTMLImageElement): Promise<void> {
+    const source = image.dataset.src ?? '';
+    if (!source || image.dataset.loaded === source) {
+      return;
+    }
+    image.dataset.loaded = source;
+    try {
+      image.src = this.url(await this.chat.client.bytes(source, this.asked?.signal));
+    } catch {
+      image.dataset.loaded = '';
+    }
+  }
+
+  private tableView({ rows: [head = [], ...body], isWhole }: Preview & { kind: 'table' }): TemplateResult {
+    const citation = this.opening?.citation;
+    const numbers = /(\d+)(?::\D*(\d+))?$/.exec(citation?.cells?.range ?? '');
+    const [from, to] = [Number(numbers?.[1] ?? 0), Number(numbers?.[2] ?? numbers?.[1] ?? 0)];
+    const isCited = (row: string[], at: number) =>
+      numbers ? at + 2 >= from && at + 2 <= to : citation?.quote !== undefined && findPassage(row.join(' '), citation.quote) !== undefined;
+    const cells = (row: string[], at: number) => row.map((cell) => html`<td dir="auto">${isCited(row, at) ? html`<mark>${cell}</mark>` : cell}</td>`);
+    return html`${citation?.quote && !body.some(isCited) ? this.passage([{ number: 1, text: citation.quote }]) : nothing}
+      <div class="table sheet" tabindex="0" role="group">
+        <table>
+          <thead><tr><th class="muted">1</th>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+          <tbody>${body.map((row, at) => html`<tr><th scope="row" class="muted">${at + 2}</th>${cells(row, at)}</tr>`)}</tbody>
+        </table>
+      </div>
+      <p class="muted small">${this.say('rows', { n: body.length })}${isWhole ? '' : ' …'}</p>`;
+  }
+
+  private textView(pages: readonly Page[], unit: string): unknown {
+    const citation = this.opening?.citation;
+    const [first, last] = citation?.pages ?? [];
+    return pages.map((page) => {
+      const isCited = first === undefined || (page.number >= first && page.number <= (last ?? first));
+      const place = isCited && citation?.quote ? findPassage(page.text, citation.quote) : undefined;
+      return html`<section class="text-page" data-page=${page.number}>
+        ${pages.length > 1 ? html`<h3 class="muted small">${unit === 'page' ? this.say('page', { n: page.number }) : `${unit} ${page.number}`}</h3>` : nothing}
+        <div class="plain" dir="auto">${place
+          ? html`${page.text.slice(0, place.start)}<mark>${page.text.slice(place.start, place.end)}</mark>${page.text.slice(place.end)}`
+          : page.text}</div>
+      </section>`;
+    });
+  }
+
+  /** The routing report: what became of each document for the model. */
+  private sightView(answer: Answer): TemplateResult {
+    const { speech } = this.chat;
+    if (answer.sights.length === 0) {
+      return html`<p class="muted">${this.say('sightNone')}</p>`;
+    }
+    return html`${answer.sights.map(
+      (sight) => html`<section class="sight">
+        <h3>${this.say('step', { n: sight.step + 1 })} <span class="muted small">${this.say('tokens', { n: sight.tokens })}</span></h3>
+        <ul>
+          ${sight.decisions.map(
+            (decision) => html`<li>
+              ${icon(fileIcon(decision.mediaType))}
+              <div>
+                <p><strong>${decision.fileName ?? this.say('document')}</strong>
+                  <span class="badge ${decision.outcome}">${this.say(OUTCOMES[decision.outcome] ?? 'outcomeNote')}</span></p>
+                <p class="muted small">${decision.reason}</p>
+                <p class="muted small">${[
+                  decision.mediaType,
+                  decision.bytes > 0 ? speech.size(decision.bytes) : '',
+                  decision.tokens > 0 ? this.say('tokens', { n: decision.tokens }) : '',
+                ].filter(Boolean).join(' · ')}</p>
+              </div>
+            </li>`,
+          )}
+        </ul>
+      </section>`,
+    )}`;
+  }
+}
+define('attache-pane', Pane);

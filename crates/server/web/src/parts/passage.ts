@@ -1,0 +1,92 @@
+// The place of a quote in the text of a document.
+
+const FOLDED: Record<string, string> = { '“': '"', '”': '"', '„': '"', '’': "'", '‘': "'", '–': '-', '—': '-', '‐': '-', '‑': '-' };
+
+/** The text without white space, in small letters, and for each character its place in the text as it was. */
+function folded(text: string): { text: string; places: number[] } {
+  const places: number[] = [];
+  let made = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at] as string;
+    // A soft hyphen, or a hyphen at the end of a line.
+    if (/\s/.test(sign) || sign === '\u00AD' || (sign === '-' && text[at + 1] === '\n')) {
+      continue;
+    }
+    const small = (FOLDED[sign] ?? sign).toLowerCase();
+    made += small;
+    for (let each = 0; each < small.length; each += 1) {
+      places.push(at);
+    }
+  }
+  return { text: made, places };
+}
+
+/** The place of the quote, apart from white space, case and the forms of signs; its longest piece where the whole is not there. */
+export function findPassage(text: string, quote: string): { start: number; end: number } | undefined {
+  const [hay, needle] = [folded(text), folded(quote).text];
+  if (!needle) {
+    return undefined;
+  }
+  const place = (words: string) => {
+    const at = words.length > 0 ? hay.text.indexOf(words) : -1;
+    return at < 0
+      ? undefined
+      : { start: hay.places[at] as number, end: (hay.places[at + words.length - 1] as number) + 1 };
+  };
+  const whole = place(needle);
+  if (whole) {
+    return whole;
+  }
+  // A quote may leave words out, or run over the end of a page.
+  const pieces = quote.split(/…|\.\.\.|\n+|(?<=[.;:|])\s+/).map((piece) => folded(piece).text);
+  return pieces
+    .filter((piece) => piece.length > 11)
+    .sort((a, b) => b.length - a.length)
+    .map(place)
+    .find((found) => found !== undefined);
+}
+
+/** The rows of a table in text. (RFC 4180) */
+export function rows(text: string, most: number): { rows: string[][]; isWhole: boolean } {
+  const first = text.slice(0, text.indexOf('\n') < 0 ? undefined : text.indexOf('\n'));
+  const count = (sign: string) => first.split(sign).length;
+  const separator = [',', ';', '\t', '|'].sort((a, b) => count(b) - count(a))[0] as string;
+  const all: string[][] = [];
+  let [row, cell, isQuoted]: [string[], string, boolean] = [[], '', false];
+  const end = () => {
+    row.push(cell);
+    if (row.length > 1 || row[0] !== '') {
+      all.push(row);
+    }
+    [row, cell] = [[], ''];
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at] as string;
+    if (isQuoted) {
+      if (sign === '"' && text[at + 1] === '"') {
+        cell += '"';
+        at += 1;
+      } else if (sign === '"') {
+        isQuoted = false;
+      } else {
+        cell += sign;
+      }
+    } else if (sign === '"' && cell === '') {
+      isQuoted = true;
+    } else if (sign === separator) {
+      row.push(cell);
+      cell = '';
+    } else if (sign === '\n') {
+      end();
+      if (all.length >= most) {
+        return { rows: all, isWhole: at === text.length - 1 };
+      }
+    } else if (sign !== '\r') {
+      cell += sign;
+    }
+  }
+  if (cell || row.length > 0) {
+    end();
+  }
+  return { rows: all, isWhole: true };
+}

@@ -1,0 +1,114 @@
+// The list of conversations.
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { root } from '../state/branches.ts';
+import type { SessionInfo } from '../state/model.ts';
+import type { Word } from '../words/en.ts';
+import { icon } from './icons.ts';
+import { Part, define } from './part.ts';
+
+const DAY = 86_400_000;
+
+/** The word for the time at which a session was used last. */
+function age(session: SessionInfo): Word {
+  const today = new Date().setHours(0, 0, 0, 0);
+  return session.accessed >= today
+    ? 'today'
+    : session.accessed >= today - DAY
+      ? 'yesterday'
+      : session.accessed >= today - 7 * DAY
+        ? 'week'
+        : 'earlier';
+}
+
+class Sessions extends Part {
+  static override properties = {
+    chat: { attribute: false },
+    all: { attribute: false },
+    current: { attribute: false },
+    query: { attribute: false },
+    language: { attribute: false },
+    renaming: { state: true },
+  };
+  declare all: readonly SessionInfo[];
+  declare current: string;
+  declare query: string;
+  declare renaming: string;
+
+  protected override render(): TemplateResult {
+    const { chat } = this;
+    const shown = chat.sessions.shown;
+    const groups = new Map<Word, SessionInfo[]>();
+    for (const session of shown) {
+      const word = age(session);
+      groups.set(word, [...(groups.get(word) ?? []), session]);
+    }
+    return html`<div class="sessions-head">
+        <label class="search">${icon('search')}
+          <input type="search" aria-label=${this.say('search')} placeholder=${this.say('search')} .value=${this.query}
+            @input=${(event: Event) => chat.sessions.search((event.target as HTMLInputElement).value)}>
+        </label>
+      </div>
+      <div class="sessions-list" @keydown=${this.moved}>
+        ${shown.length === 0 ? html`<p class="muted small empty-list">${this.say(this.query ? 'noneFound' : 'noChats')}</p>` : nothing}
+        ${[...groups].map(
+          ([word, sessions]) => html`<h3 class="muted small">${this.say(word)}</h3>
+            <ul>${repeat(sessions, (session) => session.id, (session) => this.row(session))}</ul>`,
+        )}
+      </div>`;
+  }
+
+  private row(session: SessionInfo): TemplateResult {
+    const { chat } = this;
+    const title = session.title || this.say('untitled');
+    const isCurrent = this.current !== '' && root(chat.origins, session.id) === root(chat.origins, this.current);
+    if (this.renaming === session.id) {
+      const save = (event: Event) => {
+        const words = (event.target as HTMLInputElement).value.trim();
+        if (this.renaming && words && words !== title) {
+          void chat.sessions.rename(session.id, words).catch(() => chat.sessions.load());
+        }
+        this.renaming = '';
+      };
+      const pressed = (event: KeyboardEvent) => {
+        if (event.key === 'Enter' && !event.isComposing) {
+          save(event);
+        } else if (event.key === 'Escape') {
+          event.stopPropagation();
+          this.renaming = '';
+        }
+      };
+      return html`<li><input class="rename" aria-label=${this.say('renameChat')} .value=${title} @blur=${save} @keydown=${pressed}></li>`;
+    }
+    const rename = () => {
+      this.renaming = session.id;
+      void this.updateComplete.then(() => this.querySelector<HTMLInputElement>('.rename')?.select());
+    };
+    return html`<li class="session ${isCurrent ? 'current' : ''}" part="session">
+      <button type="button" class="session-title" aria-current=${isCurrent ? 'true' : nothing}
+        @click=${() => this.dispatchEvent(new CustomEvent('open-session', { detail: session.id, bubbles: true }))}>
+        <span dir="auto">${title}</span>${session.isOpen ? html`<span class="dot" title=${this.say('working')}></span>` : nothing}
+      </button>
+      <span class="session-tools">
+        ${chat.config.features.rename === false
+          ? nothing
+          : html`<button type="button" class="icon-button small" aria-label="${this.say('rename')}: ${title}" title=${this.say('rename')} @click=${rename}>${icon('edit')}</button>`}
+        <button type="button" class="icon-button small" aria-label="${this.say('delete')}: ${title}" title=${this.say('delete')} @click=${() => chat.sessions.delete(session)}>${icon('bin')}</button>
+      </span>
+    </li>`;
+  }
+
+  /** The arrow keys go through the list. */
+  private moved = (event: KeyboardEvent): void => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') {
+      return;
+    }
+    const all = [...this.querySelectorAll<HTMLElement>('.session-title')];
+    const at = all.indexOf((this.getRootNode() as ShadowRoot).activeElement as HTMLElement);
+    if (at >= 0) {
+      event.preventDefault();
+      all[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
+    }
+  };
+}
+define('attache-sessions', Sessions);

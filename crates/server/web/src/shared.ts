@@ -1,0 +1,15 @@
+// The modules that the first file of the chat and the one that comes later (`more.ts`) both use. The later one finds them
+// here in place of copies of its own: see `build.mjs`.
+import * as lit from 'lit';
+import * as ref from 'lit/directives/ref.js';
+import * as read from './api/read.ts';
+import * as documents from './parts/documents.ts';
+import * as icons from './parts/icons.ts';
+import * as part from './parts/part.ts';
+import * as value from './parts/value.ts';
+import * as words from './words/words.ts';
+
+(globalThis as unknown as Record<symbol, unknown>)[Symbol.for('attache.shared')] = {
+  lit, 'lit/directives/ref.js': ref, 'api/read.ts': read, 'parts/documents.ts': documents, 'parts/icons.ts': icons,
+  'parts/part.ts': part, 'parts/value.ts': value, 'words/words.ts': words,
+};

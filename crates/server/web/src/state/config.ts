@@ -1,0 +1,29 @@
+// The things that the server says about itself.
+import { list, number, object, text } from '../api/read.ts';
+
+export interface Config {
+  title: string;
+  greeting: string;
+  examples: string[];
+  models: string[];
+  /** The most bytes of a file. */
+  uploadBytes: number;
+  features: Record<string, boolean>;
+}
+
+/** A server that says nothing has what all have. */
+export const UNKNOWN: Config = { title: '', greeting: '', examples: [], models: [], uploadBytes: 64 << 20, features: {} };
+
+export function readConfig(value: unknown): Config {
+  const from = object(value);
+  const limits = object(from.limits);
+  const features = Object.entries(object(from.features)).map(([name, is]) => [name, is !== false] as const);
+  return {
+    title: text(from.title),
+    greeting: text(from.greeting),
+    examples: list(from.examples).map(text).filter(Boolean),
+    models: list(from.models).map(text).filter(Boolean),
+    uploadBytes: number(limits.uploadBytes) ?? UNKNOWN.uploadBytes,
+    features: Object.fromEntries(features),
+  };
+}

@@ -1,0 +1,220 @@
+// The conversation as the chat shows it.
+
+export interface Doc {
+  id: string;
+  mediaType: string;
+  fileName?: string;
+  size?: number;
+}
+
+/** A piece of a text in bytes of UTF-8, its end excluded. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface Citation {
+  source: {
+    kind: 'document' | 'tool' | 'message' | 'url' | 'other';
+    /** The document, call or address. */
+    id: string;
+    name?: string;
+  };
+  /** The first and the last page, from 1. */
+  pages?: [number, number];
+  /** Cells of a table. */
+  cells?: { sheet: string; range: string };
+  quote?: string;
+  inDocument?: Span;
+  /** The part of the answer that rests on it, or the mark in it that stands for it. */
+  inAnswer?: { kind: 'claim' | 'marker'; span: Span };
+  /** False if the words of the source are others. */
+  isFaithful: boolean;
+}
+
+/** A figure of an answer that nothing supports. */
+export interface Unsupported {
+  text: string;
+  span: Span;
+}
+
+export interface Approval {
+  id: string;
+  callId: string;
+  name: string;
+  arguments: unknown;
+  reason?: string;
+  /** In milliseconds since 1970; 0 for never. */
+  expiresAt: number;
+}
+
+/** The state of a call. Those behind `frontend` are ends. */
+export type CallState =
+  | 'writing'
+  | 'requested'
+  | 'approval'
+  | 'question'
+  | 'deferred'
+  | 'running'
+  | 'frontend'
+  | 'done'
+  | 'failed'
+  | 'denied'
+  | 'cancelled';
+
+export interface Call {
+  kind: 'call';
+  step: number;
+  id: string;
+  name: string;
+  state: CallState;
+  /** The arguments as the model writes them. */
+  raw: string;
+  /** The arguments; `undefined` if the server does not tell them, or they are not whole. */
+  arguments?: unknown;
+  result?: unknown;
+  documents: Doc[];
+  approval?: Approval;
+  /** The decision about it, and who made it. */
+  decided?: { decision: string; text?: string; by?: string };
+  /** A question of the tool to the user, with the schema of the answer. */
+  question?: { prompt?: string; schema?: unknown };
+  /** The names of the agents inside that were at work for it. */
+  inside: string[];
+  /** Times of this page's clock. */
+  began?: number;
+  ended?: number;
+}
+
+export interface TextPart {
+  kind: 'text';
+  step: number;
+  text: string;
+}
+
+export interface Thinking {
+  kind: 'thinking';
+  step: number;
+  text: string;
+  began?: number;
+  ended?: number;
+}
+
+/** A document that the model made. */
+export interface MadePart {
+  kind: 'document';
+  step: number;
+  document: Doc;
+}
+
+export type Part = TextPart | Thinking | Call | MadePart;
+
+/** A decision about one document of a request to the model. */
+export interface Routed {
+  documentId: string;
+  tool?: string;
+  mediaType: string;
+  fileName?: string;
+  outcome: string;
+  reason: string;
+  bytes: number;
+  tokens: number;
+}
+
+/** The things that the model saw in one step. */
+export interface Sight {
+  step: number;
+  decisions: Routed[];
+  tokens: number;
+}
+
+export interface Tokens {
+  input?: number;
+  output?: number;
+  cached?: number;
+}
+
+export type AnswerState = 'running' | 'waiting' | 'done' | 'stopped' | 'failed' | 'interrupted';
+
+export interface Answer {
+  role: 'assistant';
+  id: string;
+  runId?: string;
+  parts: readonly Part[];
+  state: AnswerState;
+  /** The step under way. */
+  step: number;
+  model?: string;
+  citations: readonly Citation[];
+  unsupported: readonly Unsupported[];
+  sights: readonly Sight[];
+  notes: readonly Note[];
+  tokens?: Tokens;
+  /** In the currency of the server's price list; `undefined` where it is not known. */
+  cost?: number;
+  /** The word for the end of its run. */
+  reason?: string;
+  error?: { message: string; code: string; retryAfter?: number };
+  began?: number;
+  ended?: number;
+}
+
+/** Something that happened to the conversation besides what was said. */
+export interface Note {
+  kind: 'compacted' | 'handed_off' | 'warning' | 'left_out';
+  text: string;
+}
+
+export interface Question {
+  role: 'user';
+  id: string;
+  text: string;
+  documents: readonly Doc[];
+  /** The run that it began. */
+  runId?: string;
+  /** True until the server has it. */
+  isSending?: boolean;
+  /** True if it was said while a run was under way. */
+  isAside?: boolean;
+}
+
+export type Message = Question | Answer;
+
+export interface SessionInfo {
+  id: string;
+  title: string;
+  /** In milliseconds since 1970. */
+  created: number;
+  accessed: number;
+  runs: number;
+  isOpen: boolean;
+}
+
+export const isEnd = (state: CallState): boolean =>
+  state === 'done' || state === 'failed' || state === 'denied' || state === 'cancelled';
+
+export function newAnswer(id: string, runId?: string): Answer {
+  return {
+    role: 'assistant',
+    id,
+    runId,
+    parts: [],
+    state: 'running',
+    step: 0,
+    citations: [],
+    unsupported: [],
+    sights: [],
+    notes: [],
+  };
+}
+
+/** The text of an answer: that of its last step, which citations count their places in. */
+export function finalText(answer: Answer): string {
+  let step = -1;
+  for (const part of answer.parts) {
+    if (part.kind === 'text') {
+      step = part.step;
+    }
+  }
+  return answer.parts.map((part) => (part.kind === 'text' && part.step === step ? part.text : '')).join('');
+}

@@ -1,0 +1,230 @@
+// An answer as a fold over the events of its run.
+import * as read from '../api/read.ts';
+import { list, number, object, text } from '../api/read.ts';
+import type { Answer, Call, Note, Part } from './model.ts';
+import { isEnd } from './model.ts';
+
+/** The answer after an event. The same object comes back where nothing that is shown has changed. */
+export function apply(answer: Answer, value: unknown, now: number): Answer {
+  const event = object(value);
+  const step = number(event.step) ?? answer.step;
+  switch (event.type) {
+    case 'snapshot':
+      return snapshot(answer, value, now);
+    case 'run_started':
+      return { ...answer, runId: text(event.runId) || answer.runId, began: answer.began ?? now };
+    case 'step_started':
+      return { ...answer, state: 'running', step, model: text(event.model) || answer.model };
+    case 'text':
+      return said(answer, 'text', step, text(event.delta), now);
+    case 'thinking':
+      return said(answer, 'thinking', step, text(event.delta), now);
+    case 'tool_call_delta': {
+      const name = text(event.name);
+      return change(closed(answer, now), text(event.callId), step, (call) => ({
+        ...call,
+        name: name || call.name,
+        raw: call.raw + text(event.delta),
+      }));
+    }
+    case 'tool_calls':
+      return list(event.calls).reduce<Answer>((sum, each) => {
+        const asked = read.call(each, step);
+        return change(sum, asked.id, step, (call) => ({
+          ...call,
+          name: asked.name || call.name,
+          arguments: asked.arguments ?? call.arguments,
+          state: isEnd(call.state) ? call.state : 'requested',
+        }));
+      }, closed(answer, now));
+    case 'tool_started':
+      return started(answer, value, step, 'running', now);
+    case 'frontend_call':
+      return { ...started(answer, value, step, 'frontend', now), state: 'waiting' };
+    case 'tool_finished': {
+      const id = text(event.callId);
+      return { ...change(answer, id, step, (call) => read.withResult(call, value, now)), state: 'running' };
+    }
+    case 'approval_requested': {
+      const approval = read.approval(value);
+      return change(answer, approval.callId, step, (call) => ({
+        ...call,
+        name: approval.name || call.name,
+        arguments: approval.arguments ?? call.arguments,
+        state: 'approval',
+        approval,
+      }));
+    }
+    case 'approval_decided':
+      return decided(answer, value);
+    case 'call_deferred':
+      return change(answer, text(event.callId), step, (call) =>
+        read.deferral({ ...call, name: text(event.name) || call.name, arguments: event.arguments ?? call.arguments }, value),
+      );
+    case 'routing':
+      return seen(answer, step, event.decisions);
+    case 'documents_left_out':
+      return noted(answer, { kind: 'left_out', text: String(list(event.documents).length) });
+    case 'compacted':
+      return noted(answer, { kind: 'compacted', text: '' });
+    case 'handed_off':
+      return noted(answer, { kind: 'handed_off', text: text(event.agent) });
+    case 'warning':
+      return noted(answer, { kind: 'warning', text: text(event.message) });
+    case 'citation':
+      return { ...answer, citations: [...answer.citations, read.citation(event.citation)] };
+    case 'step_finished': {
+      const used = read.tokens(event.usage);
+      const sum = {
+        input: (answer.tokens?.input ?? 0) + (used?.input ?? 0),
+        output: (answer.tokens?.output ?? 0) + (used?.output ?? 0),
+        cached: (answer.tokens?.cached ?? 0) + (used?.cached ?? 0),
+      };
+      return { ...closed(answer, now), tokens: used ? sum : answer.tokens };
+    }
+    case 'nested':
+      return nested(answer, value, step);
+    case 'finished':
+    case 'failed':
+      return read.ended(closed(answer, now), value, now);
+    case 'paused':
+      return { ...closed(answer, now), state: 'waiting' };
+    case 'interrupted':
+      return { ...closed(answer, now), state: 'interrupted' };
+    default:
+      return answer;
+  }
+}
+
+/** Adds a piece of text or of reasoning. */
+function said(answer: Answer, kind: 'text' | 'thinking', step: number, delta: string, now: number): Answer {
+  const last = answer.parts.at(-1);
+  if (last?.kind === kind && last.step === step) {
+    const parts = answer.parts.slice(0, -1);
+    return { ...answer, step, parts: [...parts, { ...last, text: last.text + delta }] };
+  }
+  const part: Part = kind === 'text' ? { kind, step, text: delta } : { kind, step, text: delta, began: now };
+  const before = closed(answer, now);
+  return { ...before, step, state: 'running', parts: [...before.parts, part] };
+}
+
+/** Reasoning ends when something else begins. */
+function closed(answer: Answer, now: number): Answer {
+  const last = answer.parts.at(-1);
+  if (last?.kind !== 'thinking' || last.ended !== undefined) {
+    return answer;
+  }
+  return { ...answer, parts: [...answer.parts.slice(0, -1), { ...last, ended: now }] };
+}
+
+function change(answer: Answer, id: string, step: number, to: (call: Call) => Call): Answer {
+  if (!id) {
+    return answer;
+  }
+  let isKnown = false;
+  const parts = answer.parts.map((part) => {
+    if (part.kind !== 'call' || part.id !== id) {
+      return part;
+    }
+    isKnown = true;
+    return to(part);
+  });
+  if (!isKnown) {
+    parts.push(to({ kind: 'call', step, id, name: '', state: 'writing', raw: '', documents: [], inside: [] }));
+  }
+  return { ...answer, parts };
+}
+
+function started(answer: Answer, value: unknown, step: number, state: 'running' | 'frontend', now: number): Answer {
+  const asked = read.call(value, step);
+  return change(closed(answer, now), asked.id, step, (call) => ({
+    ...call,
+    name: asked.name || call.name,
+    arguments: asked.arguments ?? call.arguments,
+    approval: undefined,
+    state,
+    began: now,
+  }));
+}
+
+function decided(answer: Answer, value: unknown): Answer {
+  const { approvalId, decision, by } = object(value);
+  const parts = answer.parts.map((part): Part => {
+    if (part.kind !== 'call' || part.approval?.id !== approvalId) {
+      return part;
+    }
+    return { ...part, state: 'requested', approval: undefined, decided: verdict(decision, by) };
+  });
+  return { ...answer, parts, state: 'running' };
+}
+
+/** A decision as the server writes it: a word, or an object with one member. */
+export function verdict(decision: unknown, by?: unknown): Call['decided'] {
+  const [word, told] = typeof decision === 'string' ? [decision, undefined] : (Object.entries(object(decision))[0] ?? ['']);
+  return { decision: word, text: typeof told === 'string' ? told : undefined, by: text(by) || undefined };
+}
+
+function seen(answer: Answer, step: number, value: unknown): Answer {
+  const decisions = list(value).map(read.routed);
+  const tokens = decisions.reduce((sum, each) => sum + each.tokens, 0);
+  const others = answer.sights.filter((sight) => sight.step !== step);
+  return decisions.length > 0 ? { ...answer, sights: [...others, { step, decisions, tokens }] } : answer;
+}
+
+function noted(answer: Answer, note: Note): Answer {
+  return { ...answer, notes: [...answer.notes, note] };
+}
+
+/** An event of an agent inside belongs to the call that asked it. */
+function nested(answer: Answer, value: unknown, step: number): Answer {
+  const event = object(value);
+  const first = object(list(event.path)[0]);
+  const inner = object(event.event);
+  let next = answer;
+  if (inner.type === 'approval_requested' || inner.type === 'approval_decided' || inner.type === 'frontend_call') {
+    next = apply(next, inner, performance.now());
+  }
+  const doing =
+    inner.type === 'tool_started' ? text(inner.name) : inner.type === 'step_started' ? text(first.name) : undefined;
+  return doing
+    ? change(next, text(first.callId), step, (call) => ({ ...call, inside: [...call.inside.slice(-19), doing] }))
+    : next;
+}
+
+/** A run so far takes the place of what is known of its steps; what came before the server took it up again stays. */
+function snapshot(answer: Answer, value: unknown, now: number): Answer {
+  const from = object(value);
+  const told = list(from.blocks).flatMap((value) => read.block(value) ?? []);
+  const known = new Map(answer.parts.flatMap((part) => (part.kind === 'call' ? [[part.id, part] as const] : [])));
+  const fresh = told.map((part): Part => {
+    const old = part.kind === 'call' ? known.get(part.id) : undefined;
+    return part.kind === 'call' && old ? { ...part, began: old.began, ended: old.ended, decided: old.decided, inside: old.inside } : part;
+  });
+  const first = Math.min(...told.map((part) => part.step), number(from.step) ?? 0);
+  const later = new Map(fresh.flatMap((part) => (part.kind === 'call' ? [[part.id, part] as const] : [])));
+  const before = answer.parts
+    .filter((part) => part.step < first || (part.kind === 'call' && later.has(part.id)))
+    .map((part) => (part.kind === 'call' ? (later.get(part.id) ?? part) : part));
+  const stays = new Set(before.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
+  const parts = [...before, ...fresh.filter((part) => part.kind !== 'call' || !stays.has(part.id))];
+  let next: Answer = {
+    ...answer,
+    parts,
+    step: number(from.step) ?? 0,
+    state: from.state === 'waiting' ? 'waiting' : 'running',
+    model: text(from.model) || answer.model,
+    citations: list(from.citations).map(read.citation),
+    tokens: read.tokens(from.usage) ?? answer.tokens,
+    error: undefined,
+    reason: undefined,
+    began: answer.began ?? now,
+  };
+  for (const approval of list(from.approvals)) {
+    next = apply(next, { ...object(approval), type: 'approval_requested', step: next.step }, now);
+  }
+  for (const deferred of list(from.deferred)) {
+    next = apply(next, { ...object(deferred), type: 'call_deferred', step: next.step }, now);
+  }
+  next = seen(next, next.step, from.routing);
+  return from.end ? apply(next, from.end, now) : next;
+}

@@ -1,0 +1,93 @@
+// Files on their way to the server.
+import type { Client } from '../api/client.ts';
+import { document as readDocument } from '../api/read.ts';
+import type { Doc } from './model.ts';
+
+export interface Upload {
+  id: number;
+  name: string;
+  size: number;
+  mediaType: string;
+  /** A share between 0 and 1. */
+  progress: number;
+  document?: Doc;
+  /** A word for what is wrong. */
+  problem?: 'tooLarge' | 'uploadFailed';
+  /** An address of the image in this page. */
+  preview?: string;
+  stop: () => void;
+}
+
+let count = 0;
+
+export class Uploads {
+  all: readonly Upload[] = [];
+
+  constructor(
+    private readonly client: Client,
+    private readonly changed: () => void,
+  ) {}
+
+  get isBusy(): boolean {
+    return this.all.some((upload) => !upload.document && !upload.problem);
+  }
+
+  get documents(): Doc[] {
+    return this.all.flatMap((upload) => upload.document ?? []);
+  }
+
+  add(files: Iterable<File>, most: number): void {
+    for (const file of files) {
+      const stopping = new AbortController();
+      const upload: Upload = {
+        id: (count += 1),
+        name: file.name,
+        size: file.size,
+        mediaType: file.type,
+        progress: 0,
+        problem: file.size > most ? 'tooLarge' : undefined,
+        preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined,
+        stop: () => stopping.abort(),
+      };
+      this.all = [...this.all, upload];
+      if (!upload.problem) {
+        void this.send(upload.id, file, stopping.signal);
+      }
+    }
+    this.changed();
+  }
+
+  private async send(id: number, file: File, signal: AbortSignal): Promise<void> {
+    try {
+      const path = `/v1/documents?name=${encodeURIComponent(file.name)}`;
+      const told = await this.client.upload(path, file, (progress) => this.change(id, { progress }), signal);
+      this.change(id, { document: readDocument(told), progress: 1 });
+    } catch {
+      if (!signal.aborted) {
+        this.change(id, { problem: 'uploadFailed' });
+      }
+    }
+  }
+
+  private change(id: number, to: Partial<Upload>): void {
+    this.all = this.all.map((upload) => (upload.id === id ? { ...upload, ...to } : upload));
+    this.changed();
+  }
+
+  remove(id: number): void {
+    const upload = this.all.find((each) => each.id === id);
+    upload?.stop();
+    if (upload?.preview) {
+      URL.revokeObjectURL(upload.preview);
+    }
+    this.all = this.all.filter((each) => each.id !== id);
+    this.changed();
+  }
+
+  /** Takes all files out, once they are sent. */
+  clear(): void {
+    this.all.forEach(({ preview }) => preview && URL.revokeObjectURL(preview));
+    this.all = [];
+    this.changed();
+  }
+}

@@ -1,0 +1,5 @@
+// A style sheet is its text: the build makes it small.
+declare module '*.css' {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,88 @@
+// The words in the language of the reader.
+import { en, type Word, type Words } from './en.ts';
+
+/** The languages, by their own names. */
+export const LANGUAGES: Record<string, string> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  it: 'Italiano',
+  pt: 'Português',
+  ja: '日本語',
+  zh: '中文',
+  ar: 'العربية',
+};
+
+export class Speech {
+  private words: Words = en;
+  private plural = new Intl.PluralRules('en');
+  language = 'en';
+
+  get isRightToLeft(): boolean {
+    return this.language === 'ar';
+  }
+
+  /** Speaks another language from now on. One that is not known changes nothing. */
+  async use(language: string, base: string): Promise<void> {
+    const tag = language.toLowerCase().split('-')[0] ?? 'en';
+    if (tag === this.language || !(tag in LANGUAGES)) {
+      return;
+    }
+    if (tag === 'en') {
+      this.words = en;
+    } else {
+      const response = await fetch(`${base}/words/${tag}.json`);
+      if (!response.ok) {
+        return;
+      }
+      this.words = { ...en, ...((await response.json()) as Partial<Words>) };
+    }
+    this.language = tag;
+    this.plural = new Intl.PluralRules(tag);
+  }
+
+  /** A word or sentence, with what stands in it. */
+  say(word: Word, facts: Record<string, string | number> = {}): string {
+    const found = this.words[word];
+    const count = typeof facts.n === 'number' ? facts.n : 0;
+    const text =
+      typeof found === 'string'
+        ? found
+        : ((found as Record<string, string>)[this.plural.select(count)] ?? found.other);
+    return text.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const fact = facts[name];
+      return typeof fact === 'number' ? this.number(fact) : (fact ?? '');
+    });
+  }
+
+  number(value: number): string {
+    return value.toLocaleString(this.language);
+  }
+
+  /** A size in bytes, as people write it. */
+  size(bytes: number): string {
+    const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+    let [value, at] = [bytes, 0];
+    while (value >= 1000 && at < units.length - 1) {
+      [value, at] = [value / 1000, at + 1];
+    }
+    const digits = value < 10 && at > 0 ? 1 : 0;
+    const format = { style: 'unit', unit: units[at], unitDisplay: 'short', maximumFractionDigits: digits } as const;
+    return new Intl.NumberFormat(this.language, format).format(value);
+  }
+
+  /** A time in milliseconds. */
+  time(milliseconds: number): string {
+    const seconds = milliseconds / 1000;
+    if (seconds >= 90) {
+      const [minutes, rest] = [Math.floor(seconds / 60), Math.round(seconds % 60)];
+      return `${this.unit(minutes, 'minute')} ${this.unit(rest, 'second')}`;
+    }
+    return this.unit(seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds), 'second');
+  }
+
+  private unit(value: number, unit: string): string {
+    return new Intl.NumberFormat(this.language, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
+  }
+}

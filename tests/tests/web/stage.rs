@@ -1,0 +1,146 @@
+//! A server with an agent that does what the question names: the other side of the browser's scenarios.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
+use attache_core::{
+    Approval, ChatRequest, ChunkStream, Citation, Document, DynToolHandler, ErrorKind, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Usage,
+};
+use attache_server::Server;
+use attache_testkit::{FunctionModel, Turn, documents};
+use futures_util::StreamExt as _;
+use serde_json::json;
+
+/// A model whose text comes in small pieces, with a pause before each.
+#[derive(Clone)]
+struct Paced {
+    inner: FunctionModel,
+}
+
+/// The pause of an answer that says how slow it is.
+fn pace(request: &ChatRequest) -> Duration {
+    let slow = asked(request).contains("slowly");
+    Duration::from_millis(if slow { 60 } else { 2 })
+}
+
+impl LlmProvider for Paced {
+    fn model_id(&self) -> &str {
+        self.inner.model_id()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        self.inner.capabilities()
+    }
+
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.inner.settings()
+    }
+
+    fn set_settings(&self, settings: ModelSettings) {
+        self.inner.set_settings(settings);
+    }
+
+    fn state(&self) -> ProviderState {
+        self.inner.state()
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        let pause = pace(&request);
+        let chunks = self.inner.stream(request);
+        Box::pin(chunks.flat_map(move |chunk| {
+            let pieces = match chunk {
+                Ok(StreamChunk::Content(text)) => {
+                    let words = text.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
+                    words.into_iter().map(|word| Ok(StreamChunk::Content(word))).collect()
+                }
+                other => vec![other],
+            };
+            futures_util::stream::iter(pieces).then(move |piece| async move {
+                tokio::time::sleep(pause).await;
+                piece
+            })
+        }))
+    }
+}
+
+/// The last words of the user.
+fn asked(request: &ChatRequest) -> String {
+    let last = request.messages.iter().rev().find_map(|message| match &**message {
+        Message::User(user) if !user.text().starts_with('<') => Some(user.text()),
+        _ => None,
+    });
+    last.unwrap_or_default()
+}
+
+/// The replies since the last words of the user.
+fn replies(request: &ChatRequest) -> usize {
+    let behind = request.messages.iter().rev().take_while(|message| !matches!(&***message, Message::User(_)));
+    behind.filter(|message| matches!(&***message, Message::Assistant(_))).count()
+}
+
+const LONG: &str = "The *lease* runs for **five years**. It says who pays, what for, and when.\n\n\
+- Rent is due on the third working day.\n- Heating is paid in advance.\n- The deposit is three rents.\n\n\
+| Year | Rent | Heating |\n|---|---:|---:|\n| 2025 | 10,800 | 1,240 |\n| 2026 | 11,016 | 1,310 |\n\n\
+```rust\nfn rent(year: u32) -> u32 {\n    // Indexed since 2026.\n    if year < 2026 { 900 } else { 918 }\n}\n```\n\n\
+Ask again if you want the clause itself.";
+
+/// The reply to what the user asks for.
+fn reply(request: &ChatRequest, _: usize) -> Turn {
+    let (question, step) = (asked(request), replies(request));
+    let has = |word: &str| question.contains(word);
+    match step {
+        _ if has("hostile") => Turn::text(include_str!("hostile.md")),
+        0 if has("think") => Turn::empty()
+            .and_thinking("The user wants the rent. I should look at the lease first.")
+            .and_text("The rent is 900."),
+        0 if has("fail") => Turn::text("The first half").then_error(ErrorKind::Overloaded),
+        0 if has("pay") => Turn::call("pay", json!({ "to": "Harbour Road GmbH", "amount": 1845.0, "currency": "EUR" })),
+        _ if has("pay") => Turn::text("It is settled."),
+        0 if has("page") => Turn::call("page_title", json!({})),
+        _ if has("page") => Turn::text("The page told me."),
+        0 if has("lease") => Turn::empty()
+            .and_text("I look it up. ")
+            .and_call("lease", json!({ "year": 2026 }))
+            .and_call("meter", json!({ "number": 7 })),
+        _ if has("lease") => cited(request),
+        _ if has("slowly") => Turn::text(&(0..120).map(|at| format!("word{at} ")).collect::<String>()),
+        _ if has("long") => Turn::text(LONG),
+        _ => Turn::text("A short answer.").costing(Usage::new(1_240, 310)),
+    }
+}
+
+/// An answer that cites the lease.
+fn cited(request: &ChatRequest) -> Turn {
+    let text = "The rent is **EUR 900** a month, and heating is about EUR 1,310 a year.";
+    let lease = documents(request).into_iter().find(|document| document.file_name() == Some("lease.txt"));
+    let turn = Turn::text(text);
+    let Some(lease) = lease else { return turn };
+    let source = Source::Document { id: lease.id().clone(), name: lease.file_name().map(str::to_owned) };
+    let claim = Span::new(0, text.find(',').unwrap_or_default()).map(AnswerSpan::Claim);
+    let citation = Citation::new(source, How::Exact)
+        .with_place(Place::Pages(1, 1))
+        .with_quote(Some("The rent is EUR 900 a month"))
+        .with_answer_span(claim);
+    turn.citing(citation)
+}
+
+const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Road GmbH lets flat 7 to Ann Smith.\n\n\
+2. Rent\nThe rent is EUR 900 a month, due on the third working day.\nIt follows the index of consumer prices.\n\n\
+3. Heating\nHeating is paid in advance, and settled each year.\n";
+
+/// The server.
+pub(crate) fn server() -> Server {
+    let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
+    let meter = tool_fn("meter", "Reads a meter", || {
+        Err::<String, _>(attache_core::ToolError::new(attache_core::ToolErrorKind::Failed, "the meter does not answer"))
+    });
+    let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
+    let model = Paced { inner: FunctionModel::new(reply).unverified() };
+    let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay);
+    let agent = agent.build().expect("the agent is whole");
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    Server::new("papers", sessions).web(true).thinking(true)
+}
