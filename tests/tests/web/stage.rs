@@ -6,8 +6,8 @@ use std::time::Duration;
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Citation, Document, DynToolHandler, ErrorKind, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Usage,
+    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
 };
 use attache_server::Server;
 use attache_testkit::{FunctionModel, Turn, documents};
@@ -69,10 +69,14 @@ impl LlmProvider for Paced {
 /// The last words of the user.
 fn asked(request: &ChatRequest) -> String {
     let last = request.messages.iter().rev().find_map(|message| match &**message {
-        Message::User(user) if !user.text().starts_with('<') => Some(user.text()),
+        Message::User(user) => Some(user),
         _ => None,
     });
-    last.unwrap_or_default()
+    let texts = last.iter().flat_map(|user| &user.parts).filter_map(|part| match part {
+        UserPart::Text(text) => Some(text.text()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// The replies since the last words of the user.
@@ -135,7 +139,7 @@ const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Roa
 pub(crate) fn server() -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
     let meter = tool_fn("meter", "Reads a meter", || {
-        Err::<String, _>(attache_core::ToolError::new(attache_core::ToolErrorKind::Failed, "the meter does not answer"))
+        Err::<String, _>(ToolError::new("the meter does not answer"))
     });
     let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
