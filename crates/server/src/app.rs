@@ -27,6 +27,8 @@ pub(crate) struct App {
     pub(crate) documents: Documents,
     pub(crate) auth: Auth,
     pub(crate) origins: Vec<String>,
+    /// The path of all routes, empty or with a slash before.
+    pub(crate) base: String,
     pub(crate) on_disconnect: OnDisconnect,
     pub(crate) shown: Shown,
     pub(crate) limits: ServerLimits,

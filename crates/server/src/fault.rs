@@ -143,6 +143,15 @@ impl Fault {
         self.code
     }
 
+    /// The code of a response that failed, of those that OpenAI's Responses know.
+    pub(crate) fn responses_code(&self) -> &'static str {
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_exceeded",
+            StatusCode::BAD_REQUEST => "invalid_prompt",
+            _ => "server_error",
+        }
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -47,6 +47,7 @@ mod web;
 pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
 #[cfg(feature = "jwt")]
 pub use auth::{Jwt, JwtAlgorithm};
+pub use dialect::Dialect;
 pub use hosted::Agents;
 pub use limits::ServerLimits;
 pub use live::OnDisconnect;

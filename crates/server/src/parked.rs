@@ -1,13 +1,14 @@
-//! Runs without a session that wait for the client's answers.
+//! Runs that wait for answers of clients that name no session.
 //!
-//! The client sends the conversation again, but it does not know what the agent's own tools did in between. A run in which
-//! they did something is kept until its answers come; any other begins anew from what the client sends.
+//! The client sends the conversation again, but it does not know what the agent's own tools did in between. A run without
+//! a session in which they did something is kept until its answers come; any other begins anew from what the client sends.
+//! The session of a run that has one is found by its calls.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use attache_agent::Journal;
+use attache_agent::{Journal, Session};
 use tokio::time::Instant;
 
 /// The time for which a run is kept.
@@ -15,7 +16,7 @@ const KEPT: Duration = Duration::from_secs(10 * 60);
 /// The most runs that are kept.
 const MOST: usize = 1024;
 
-/// Runs without a session that wait for the client's answers.
+/// Runs that wait for the client's answers.
 #[derive(Default)]
 pub(crate) struct Parked {
     runs: Mutex<VecDeque<Waiting>>,
@@ -25,8 +26,16 @@ struct Waiting {
     principal: Arc<str>,
     agent: Arc<str>,
     calls: Vec<String>,
-    journal: Arc<dyn Journal>,
+    kept: Kept,
     since: Instant,
+}
+
+/// The place of a run that waits.
+#[derive(Clone)]
+pub(crate) enum Kept {
+    /// A run without a session, in its log.
+    Log(Arc<dyn Journal>),
+    Session(Session),
 }
 
 impl Parked {
@@ -34,34 +43,53 @@ impl Parked {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the log of a run until these calls are answered.
-    pub(crate) fn keep(
-        &self,
-        principal: Arc<str>,
-        agent: Arc<str>,
-        calls: Vec<String>,
-        journal: Arc<dyn Journal>,
-    ) {
+    /// Keeps a run until these calls are answered.
+    pub(crate) fn keep(&self, principal: Arc<str>, agent: Arc<str>, calls: Vec<String>, kept: Kept) {
         let now = Instant::now();
         let mut runs = self.lock();
-        runs.push_back(Waiting { principal, agent, calls, journal, since: now });
+        runs.push_back(Waiting { principal, agent, calls, kept, since: now });
         while runs.len() > MOST || runs.front().is_some_and(|oldest| now.duration_since(oldest.since) >= KEPT)
         {
             runs.pop_front();
         }
     }
 
-    /// Takes the log of the run that waits for all these calls, and for no other.
+    /// Takes the log of the run without a session that waits for all these calls, and for no other.
     pub(crate) fn take(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Arc<dyn Journal>> {
-        let now = Instant::now();
         let mut runs = self.lock();
-        let at = runs.iter().rposition(|waiting| {
-            *waiting.principal == *principal
-                && *waiting.agent == *agent
-                && now.duration_since(waiting.since) < KEPT
-                && waiting.calls.len() == calls.len()
-                && waiting.calls.iter().all(|call| calls.contains(&call.as_str()))
-        })?;
-        runs.remove(at).map(|waiting| waiting.journal)
+        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Log(_)))?;
+        match runs.remove(at)?.kept {
+            Kept::Log(journal) => Some(journal),
+            Kept::Session(_) => None,
+        }
     }
+
+    /// The session of the run that waits for all these calls, and for no other.
+    pub(crate) fn session(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Session> {
+        let runs = self.lock();
+        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Session(_)))?;
+        match &runs.get(at)?.kept {
+            Kept::Session(session) => Some(session.clone()),
+            Kept::Log(_) => None,
+        }
+    }
+}
+
+/// The place of the newest run that waits for just these calls.
+fn find(
+    runs: &VecDeque<Waiting>,
+    principal: &str,
+    agent: &str,
+    calls: &[&str],
+    is_meant: impl Fn(&Kept) -> bool,
+) -> Option<usize> {
+    let now = Instant::now();
+    runs.iter().rposition(|waiting| {
+        *waiting.principal == *principal
+            && *waiting.agent == *agent
+            && is_meant(&waiting.kept)
+            && now.duration_since(waiting.since) < KEPT
+            && waiting.calls.len() == calls.len()
+            && waiting.calls.iter().all(|call| calls.contains(&call.as_str()))
+    })
 }

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::app::App;
 use crate::auth::{Auth, KeyRing, Principal};
-use crate::dialect::Shown;
+use crate::dialect::{Dialect, Shown};
 use crate::documents::Documents;
 use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
@@ -37,6 +37,8 @@ pub struct Server {
     shown: Shown,
     limits: ServerLimits,
     audit: Audit,
+    /// The dialects that are switched off.
+    off: Vec<Dialect>,
 }
 
 impl Server {
@@ -57,6 +59,7 @@ impl Server {
             shown: Shown { details: true, thinking: false },
             limits: ServerLimits::default(),
             audit: Audit::default(),
+            off: Vec::new(),
         }
     }
 
@@ -156,6 +159,15 @@ impl Server {
         self
     }
 
+    /// Switches a dialect on or off. All are on by default.
+    pub fn dialect(mut self, dialect: Dialect, on: bool) -> Self {
+        self.off.retain(|off| *off != dialect);
+        if !on {
+            self.off.push(dialect);
+        }
+        self
+    }
+
     /// Sets the bounds.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
@@ -206,12 +218,13 @@ impl Server {
             documents: Documents::new(self.documents),
             auth: self.auth,
             origins: self.origins,
+            base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
             limits: self.limits,
             since,
         });
-        (routes::router(&app, &self.base, self.has_web), app)
+        (routes::router(&app, &self.base, self.has_web, &self.off), app)
     }
 }
 

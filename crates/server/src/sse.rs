@@ -9,14 +9,14 @@ use futures_util::stream;
 use http::{HeaderValue, header};
 use tokio::time::{Instant, timeout_at};
 
-use crate::dialect::Dialect;
+use crate::dialect::Tell;
 use crate::live::{Seen, Viewer};
 
 /// The time without events after which a comment tells everybody on the way that the stream is alive.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// A stream of what a viewer sees, behind what is written already.
-pub(crate) fn response(viewer: Viewer, dialect: impl Dialect, written: Vec<u8>) -> Response {
+pub(crate) fn response(viewer: Viewer, dialect: impl Tell, written: Vec<u8>) -> Response {
     let written = Some(Bytes::from(written)).filter(|written| !written.is_empty());
     let telling = Telling { viewer, dialect, written, room: 0 };
     let body = stream::unfold(telling, |mut telling| async move {
@@ -45,7 +45,7 @@ struct Telling<D> {
     room: usize,
 }
 
-impl<D: Dialect> Telling<D> {
+impl<D: Tell> Telling<D> {
     /// The next bytes; `None` behind the last ones.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(written) = self.written.take() {
@@ -68,7 +68,7 @@ impl<D: Dialect> Telling<D> {
 }
 
 /// Writes what a viewer saw.
-pub(crate) fn tell(dialect: &mut impl Dialect, seen: &Seen, out: &mut Vec<u8>) {
+pub(crate) fn tell(dialect: &mut impl Tell, seen: &Seen, out: &mut Vec<u8>) {
     match seen {
         Seen::Entries(entries) => entries.iter().for_each(|entry| dialect.entry(entry, out)),
         Seen::View(view, last) => dialect.view(view, *last, out),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, EventKind, Outcome};
-use attache_core::{ToolCallId, Usage};
+use attache_agent::EventKind;
+use attache_core::Usage;
 
-use super::{Dialect, Shown, event, usage};
+use super::answer::{Answer, BREAK, End, Piece};
+use super::{Shown, Tell, event, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
-use crate::live::{Block, Broken, CallView, Entry, View, What};
+use crate::live::{Entry, View, What};
 
 /// The things that a client asked for beside the answer.
 #[derive(Clone, Copy, Debug)]
@@ -20,168 +21,15 @@ pub(crate) struct Wanted {
     pub(crate) shown: Shown,
 }
 
-/// The answer so far, and how it ends: the same for both forms.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
-    /// The bytes of text that were told.
-    text: usize,
-    thinking: usize,
-    /// The step of the last text.
-    step: Option<u32>,
-    /// True if text was told in the step under way.
-    spoke: bool,
-    /// The calls for the client.
-    calls: Vec<ToolCallId>,
-    usage: Usage,
-}
-
-/// A piece of an answer.
-pub(crate) enum Piece<'p> {
-    Text(&'p str),
-    Thinking(&'p str),
-    Call { index: usize, id: &'p ToolCallId, name: &'p str, arguments: &'p str },
-    End { reason: &'static str, usage: &'p Usage },
-    Failed(Fault),
-}
-
-/// The break between what a model says in one step and in another. The calls between them are not told here.
-const BREAK: &str = "\n\n";
-
-impl Answer {
-    /// Takes an entry in, and tells its pieces.
-    pub(crate) fn entry(&mut self, entry: &Entry, mut tell: impl FnMut(Piece<'_>)) {
-        let event = match &entry.what {
-            What::Event(event) => event,
-            What::Paused => {
-                return tell(Piece::End { reason: "tool_calls", usage: &self.usage });
-            }
-            What::Broken(Broken::Stopping) => {
-                return tell(Piece::Failed(Fault::unavailable("the server stops")));
-            }
-            What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
-        };
-        let mut kind = &event.kind;
-        while let EventKind::Nested { event, .. } = kind {
-            kind = &event.kind;
-            // The client answers calls of agents inside, too; the rest is theirs.
-            if !matches!(kind, EventKind::ExternalPending { .. } | EventKind::Nested { .. }) {
-                return;
-            }
-        }
-        match kind {
-            EventKind::Content(piece) => self.say(event.step, piece, &mut tell),
-            EventKind::Thinking(piece) => {
-                self.thinking += piece.len();
-                tell(Piece::Thinking(piece));
-            }
-            EventKind::StepStarted { .. } => self.spoke = false,
-            EventKind::StepFinished { usage, .. } => self.usage.add(usage),
-            EventKind::ExternalPending { call } => {
-                self.call(&call.id, &call.name, call.arguments.replay_json(), &mut tell);
-            }
-            EventKind::Finished(Ok(outcome)) => self.end(outcome, &mut tell),
-            EventKind::Finished(Err(error)) => tell(Piece::Failed(Fault::from(error))),
-            _ => {}
-        }
-    }
-
-    /// Takes the run so far in, and tells the pieces that were not told.
-    pub(crate) fn view(&mut self, view: &View, mut tell: impl FnMut(Piece<'_>)) {
-        let (mut text, mut thinking) = (0, 0);
-        let mut last = None;
-        for block in &view.blocks {
-            match block {
-                Block::Text { step, text: said } => {
-                    for said in [last.map_or("", |last| if last == *step { "" } else { BREAK }), said] {
-                        let untold = self.text.saturating_sub(text);
-                        text += said.len();
-                        if let Some(piece) = said.get(untold..).filter(|piece| !piece.is_empty()) {
-                            self.text += piece.len();
-                            tell(Piece::Text(piece));
-                        }
-                    }
-                    last = Some(*step);
-                }
-                Block::Thinking { text: said, .. } => {
-                    let untold = self.thinking.saturating_sub(thinking);
-                    thinking += said.len();
-                    if let Some(piece) = said.get(untold..).filter(|piece| !piece.is_empty()) {
-                        self.thinking += piece.len();
-                        tell(Piece::Thinking(piece));
-                    }
-                }
-                Block::Call(_) => {}
-            }
-        }
-        (self.step, self.spoke) = (last, view.spoke);
-        self.usage = view.usage.clone();
-        for CallView { id, name, arguments, .. } in view.client_calls() {
-            self.call(id, name, arguments, &mut tell);
-        }
-        if let Some(end) = &view.end {
-            self.entry(end, tell);
-        }
-    }
-
-    fn say(&mut self, step: u32, piece: &str, tell: &mut impl FnMut(Piece<'_>)) {
-        if self.step.is_some_and(|last| last != step) {
-            self.text += BREAK.len();
-            tell(Piece::Text(BREAK));
-        }
-        (self.step, self.spoke) = (Some(step), true);
-        self.text += piece.len();
-        tell(Piece::Text(piece));
-    }
-
-    fn call(&mut self, id: &ToolCallId, name: &str, arguments: &str, tell: &mut impl FnMut(Piece<'_>)) {
-        if self.calls.contains(id) {
-            return;
-        }
-        tell(Piece::Call { index: self.calls.len(), id, name, arguments });
-        self.calls.push(id.clone());
-    }
-
-    fn end(&mut self, outcome: &Outcome, tell: &mut impl FnMut(Piece<'_>)) {
-        // The output of a tool that is the answer, which no model says.
-        let is_output = matches!(outcome.reason, EndReason::ReturnDirect | EndReason::FinishTool);
-        let question = outcome.deferred.iter().find_map(|request| request.deferred.prompt.as_deref());
-        let unsaid = match question {
-            Some(question) => Some(question),
-            None => Some(outcome.text.as_str()).filter(|_| is_output || !self.spoke),
-        };
-        if let Some(unsaid) = unsaid.filter(|text| !text.is_empty()) {
-            // It stands apart from what the model said before.
-            for piece in [if self.text > 0 { BREAK } else { "" }, unsaid] {
-                if !piece.is_empty() {
-                    self.text += piece.len();
-                    tell(Piece::Text(piece));
-                }
-            }
-        }
-        match finish_reason(&outcome.reason, self.text > 0) {
-            Some(reason) => tell(Piece::End { reason, usage: &outcome.usage }),
-            None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
-        }
-    }
-}
-
-/// The reason why an answer ends, in OpenAI's words; `None` if there is no answer.
-fn finish_reason(reason: &EndReason, has_text: bool) -> Option<&'static str> {
-    Some(match reason {
-        EndReason::Length => "length",
-        EndReason::ContentFilter => "content_filter",
-        EndReason::Answer
-        | EndReason::ReturnDirect
-        | EndReason::FinishTool
-        | EndReason::Refusal
-        | EndReason::InputRequired
+/// The reason why an answer ends, in OpenAI's words.
+fn finish_reason(end: End) -> &'static str {
+    match end {
+        End::Length => "length",
+        End::Filter => "content_filter",
+        End::Calls => "tool_calls",
         // Somebody has to decide; what about stands in the member `attache`.
-        | EndReason::PendingApproval => "stop",
-        EndReason::PendingExternal => "tool_calls",
-        EndReason::Cancelled => return None,
-        _ if has_text => "stop",
-        _ => return None,
-    })
+        End::Stop | End::Refusal | End::Input | End::Approval => "stop",
+    }
 }
 
 /// The head that all chunks of a stream share, or the answer.
@@ -219,6 +67,18 @@ impl Chunks {
 
 /// Writes a chunk.
 fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &mut Vec<u8>) {
+    let piece = match piece {
+        Piece::Break => Piece::Text(BREAK),
+        // The agent's own tools are its own business.
+        Piece::Step
+        | Piece::Writes { .. }
+        | Piece::Arguments { .. }
+        | Piece::Written { .. }
+        | Piece::Result { .. }
+        | Piece::Approval(_)
+        | Piece::Citation(_) => return,
+        piece => piece,
+    };
     if !std::mem::replace(began, true) {
         out.extend_from_slice(head);
         out.extend_from_slice(
@@ -250,7 +110,6 @@ fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &
             },
             None,
         ),
-        Piece::Thinking(_) => {}
         Piece::Call { index, id, name, arguments } => {
             for is_first in [true, false] {
                 let mut call = |out: &mut Vec<u8>| {
@@ -271,8 +130,8 @@ fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &
                 delta(out, &mut call, None);
             }
         }
-        Piece::End { reason, usage: tokens } => {
-            delta(out, &mut |_| {}, Some(reason));
+        Piece::End { end, usage: tokens, .. } => {
+            delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {
                 out.extend_from_slice(head);
                 out.extend_from_slice(b",\"choices\":[],\"usage\":");
@@ -287,10 +146,11 @@ fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &
             Object::begin(out).by("error", |out| fault.write(out)).end();
             out.extend_from_slice(b"\n\n");
         }
+        _ => {}
     }
 }
 
-impl Dialect for Chunks {
+impl Tell for Chunks {
     fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
         let is_text =
             matches!(&entry.what, What::Event(event) if matches!(event.kind, EventKind::Content(_)));
@@ -321,6 +181,20 @@ impl Dialect for Chunks {
     }
 }
 
+impl Tell for Whole {
+    fn entry(&mut self, entry: &Arc<Entry>, _: &mut Vec<u8>) {
+        self.take(|answer, tell| answer.entry(entry, tell));
+        if entry.is_last() {
+            self.last = Some(Arc::clone(entry));
+        }
+    }
+
+    fn view(&mut self, view: &View, _: u64, _: &mut Vec<u8>) {
+        self.take(|answer, tell| answer.view(view, tell));
+        self.last.clone_from(&view.end);
+    }
+}
+
 /// The whole answer while it is gathered.
 #[derive(Default)]
 pub(crate) struct Whole {
@@ -334,18 +208,6 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    pub(crate) fn entry(&mut self, entry: &Arc<Entry>) {
-        self.take(|answer, tell| answer.entry(entry, tell));
-        if entry.is_last() {
-            self.last = Some(Arc::clone(entry));
-        }
-    }
-
-    pub(crate) fn view(&mut self, view: &View) {
-        self.take(|answer, tell| answer.view(view, tell));
-        self.last.clone_from(&view.end);
-    }
-
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
         let Self { answer, text, thinking, calls, end, .. } = self;
         take(answer, &mut |piece| match piece {
@@ -363,14 +225,11 @@ impl Whole {
                     })
                     .end();
             }
-            Piece::End { reason, usage } => *end = Some(Ok((reason, usage.clone()))),
+            Piece::End { end: at, usage, .. } => *end = Some(Ok((finish_reason(at), usage.clone()))),
             Piece::Failed(fault) => *end = Some(Err(fault)),
+            Piece::Break => text.push_str(BREAK),
+            _ => {}
         });
-    }
-
-    /// The failure, if there is no answer.
-    pub(crate) fn into_failure(self) -> Option<Fault> {
-        self.end.and_then(Result::err)
     }
 
     /// The answer's body.

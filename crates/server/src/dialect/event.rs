@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind, Outcome, RunError};
+use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
 use attache_core::{Document, ToolCall, ToolResult};
 
 use super::Shown;
@@ -183,7 +183,7 @@ fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
     };
     match &call.state {
         CallState::Finished(entry) => match result_of(entry) {
-            Some(result) => object.by("result", |out| {
+            Some((result, _)) => object.by("result", |out| {
                 result_members(Object::begin(out), result, shown).end();
             }),
             None => object,
@@ -193,15 +193,15 @@ fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
     .end();
 }
 
-/// The result that an entry tells.
-fn result_of(entry: &Arc<Entry>) -> Option<&ToolResult> {
+/// The result that an entry tells, and how it came about.
+pub(super) fn result_of(entry: &Arc<Entry>) -> Option<(&ToolResult, Disposition)> {
     let What::Event(event) = &entry.what else { return None };
     let mut kind = &event.kind;
     while let EventKind::Nested { event, .. } = kind {
         kind = &event.kind;
     }
     match kind {
-        EventKind::ToolFinished { result, .. } => Some(result),
+        EventKind::ToolFinished { result, disposition } => Some((result, *disposition)),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::{Dialect, Shown, event};
+use super::{Shown, Tell, event};
 use crate::live::{Entry, Live, View};
 
 /// Each event with its id, by which a client that lost its connection goes on.
@@ -27,7 +27,7 @@ impl Events {
     }
 }
 
-impl Dialect for Events {
+impl Tell for Events {
     fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
         self.body.clear();
         if let Some(word) = event::entry(entry, self.shown, &mut self.body) {

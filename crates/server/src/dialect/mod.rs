@@ -1,10 +1,14 @@
 //! Projections of a run: each is a pure function of what happens, and writes bytes.
 
+pub(crate) mod ag_ui;
+pub(crate) mod answer;
 pub(crate) mod chat;
 pub(crate) mod event;
 pub(crate) mod events;
 pub(crate) mod message;
+pub(crate) mod responses;
 pub(crate) mod typed;
+pub(crate) mod ui;
 pub(crate) mod usage;
 
 use std::sync::Arc;
@@ -12,12 +16,33 @@ use std::sync::Arc;
 use crate::live::{Entry, View};
 
 /// A form in which a run is told over a stream of server-sent events.
-pub(crate) trait Dialect: Send + 'static {
+pub(crate) trait Tell: Send + 'static {
     /// Writes what a client is told of an entry, if anything.
     fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>);
 
     /// Writes what a client needs that is told of the run so far, in the place of entries that are gone.
     fn view(&mut self, view: &View, last: u64, out: &mut Vec<u8>);
+}
+
+/// A dialect that clients speak, for [`Server::dialect`](crate::Server::dialect). The server's own routes have no switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI's Chat Completions: `POST /v1/chat/completions`.
+    ChatCompletions,
+    /// OpenAI's Responses: `/v1/responses`.
+    Responses,
+    /// AG-UI: `POST /v1/ag-ui`.
+    AgUi,
+    /// The UI message stream of Vercel's AI SDK: `POST /v1/ui`.
+    UiMessages,
+}
+
+/// Writes a line of data.
+fn line(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(b"data: ");
+    write(out);
+    out.extend_from_slice(b"\n\n");
 }
 
 /// The things that a client may see.

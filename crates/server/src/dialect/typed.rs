@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::{EndReason, EventKind};
 use attache_core::{ToolCall, ToolResult};
 
-use super::{Dialect, Shown};
+use super::{Shown, Tell};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
 use crate::live::{Block, Broken, CallState, CallView, Entry, Live, View, What};
@@ -113,7 +113,7 @@ impl Typed {
     }
 }
 
-impl Dialect for Typed {
+impl Tell for Typed {
     fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
         self.begin(out);
         match &entry.what {

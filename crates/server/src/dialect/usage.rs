@@ -1,10 +1,10 @@
-//! Counts of tokens in OpenAI's shape.
+//! Counts of tokens, as each API writes them.
 
 use attache_core::Usage;
 
 use crate::json::Object;
 
-/// Writes the counts; `null` where nobody counted.
+/// Writes the counts in the shape of Chat Completions; `null` where nobody counted.
 pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
     let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) else {
         out.extend_from_slice(b"null");
@@ -20,5 +20,40 @@ pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
         .by("completion_tokens_details", |out| {
             Object::begin(out).with("reasoning_tokens", &usage.reasoning_tokens.unwrap_or(0)).end();
         })
+        .end();
+}
+
+/// Writes the counts in the shape of Responses; `null` where nobody counted.
+pub(crate) fn responses(usage: &Usage, out: &mut Vec<u8>) {
+    let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) else {
+        out.extend_from_slice(b"null");
+        return;
+    };
+    Object::begin(out)
+        .with("input_tokens", &input)
+        .by("input_tokens_details", |out| {
+            Object::begin(out)
+                .with("cached_tokens", &usage.cached_tokens.unwrap_or(0))
+                .with("cache_write_tokens", &usage.cache_write_tokens.unwrap_or(0))
+                .end();
+        })
+        .with("output_tokens", &output)
+        .by("output_tokens_details", |out| {
+            Object::begin(out).with("reasoning_tokens", &usage.reasoning_tokens.unwrap_or(0)).end();
+        })
+        .with("total_tokens", &input.saturating_add(output))
+        .end();
+}
+
+/// Writes the counts that are known, in camel case.
+pub(crate) fn plain(usage: &Usage, out: &mut Vec<u8>) {
+    let total =
+        usage.input_tokens.zip(usage.output_tokens).map(|(input, output)| input.saturating_add(output));
+    Object::begin(out)
+        .maybe("inputTokens", usage.input_tokens.as_ref())
+        .maybe("outputTokens", usage.output_tokens.as_ref())
+        .maybe("totalTokens", total.as_ref())
+        .maybe("reasoningTokens", usage.reasoning_tokens.as_ref())
+        .maybe("cachedInputTokens", usage.cached_tokens.as_ref())
         .end();
 }

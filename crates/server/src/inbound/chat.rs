@@ -1,23 +1,15 @@
 //! Requests of Chat Completions.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ContentTree, Effort, Message, ModelSettings, Reasoning,
-    ResponseFormat, ResultStatus, Role, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, UserMessage,
-};
+use attache_core::{ContentTree, Effort, ModelSettings, Reasoning, ResponseFormat};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::conversation::{self, Conversation, Reading};
 use super::parts::Content;
 use super::tools::{ClientTool, FunctionTool};
 use super::turn::Disconnect;
 use crate::documents::Documents;
 use crate::fault::Fault;
-
-/// The most messages of a request.
-const MOST: usize = 4096;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Default, Deserialize)]
@@ -101,29 +93,8 @@ struct Function {
     arguments: String,
 }
 
-fn nullable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub(super) fn nullable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Option::<bool>::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-/// The conversation of a request.
-#[derive(Debug, Default)]
-pub(crate) struct Conversation {
-    /// The client's instructions.
-    pub(crate) system: Option<String>,
-    /// The messages up to the model's last reply.
-    pub(crate) history: Vec<Arc<Message>>,
-    /// Those behind it: results, and what the user says.
-    pub(crate) new: Vec<Arc<Message>>,
-}
-
-impl Conversation {
-    /// The results that the client brings.
-    pub(crate) fn results(&self) -> impl Iterator<Item = &ToolResult> {
-        self.new.iter().flat_map(|message| match &**message {
-            Message::ToolResults(message) => message.results.as_slice(),
-            _ => &[],
-        })
-    }
 }
 
 impl Body {
@@ -197,91 +168,42 @@ impl Body {
         documents: &Documents,
     ) -> Result<Conversation, Fault> {
         let said = std::mem::take(&mut self.messages);
-        if said.len() > MOST {
-            return Err(Fault::invalid(format!("there are more than {MOST} messages")).at("messages"));
-        }
+        conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
         for message in said {
-            reading.read(message, principal, documents).await?;
+            message.read(&mut reading, principal, documents).await?;
         }
-        reading.end_results();
-        let Reading { system, mut messages, .. } = reading;
-        let last_reply = messages.iter().rposition(|message| message.role() == Role::Assistant);
-        let new = messages.split_off(last_reply.map_or(0, |at| at + 1));
-        if new.is_empty() {
-            return Err(Fault::invalid("the last message must be the user's or a tool's").at("messages"));
-        }
-        Ok(Conversation { system, history: messages, new })
+        reading.finish("messages")
     }
 }
 
-/// A conversation while it is read.
-#[derive(Default)]
-struct Reading {
-    system: Option<String>,
-    messages: Vec<Arc<Message>>,
-    /// The calls of the last reply.
-    calls: HashMap<String, ToolCall>,
-    /// Their results.
-    results: Vec<ToolResult>,
-}
-
-impl Reading {
-    async fn read(&mut self, said: Said, principal: &str, documents: &Documents) -> Result<(), Fault> {
-        let Said { role, content, tool_calls, tool_call_id } = said;
-        if role == "tool" {
-            let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs tool_call_id"))?;
-            let Some(call) = self.calls.get(&id) else {
-                let message = format!("the tool message {id:?} answers no call of the message before it");
-                return Err(Fault::invalid(message).at("messages"));
-            };
-            let text = content.into_text("a tool message")?;
-            self.results.push(ToolResult::new(call, ResultStatus::Ok, ContentTree::text(&text)));
-            return Ok(());
-        }
-        self.end_results();
+impl Said {
+    async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
+        let Self { role, content, tool_calls, tool_call_id } = self;
         match role.as_str() {
-            "system" | "developer" => {
-                let text = content.into_text("a system message")?;
-                match &mut self.system {
-                    Some(system) => {
-                        system.push_str("\n\n");
-                        system.push_str(&text);
-                    }
-                    None => self.system = Some(text),
-                }
+            "tool" => {
+                let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs tool_call_id"))?;
+                let text = content.into_text("a tool message")?;
+                reading.result(&id, ContentTree::text(&text), false).map_err(|fault| fault.at("messages"))?;
             }
-            "user" => {
-                let message = UserMessage::new(content.into_parts(principal, documents).await?);
-                self.messages.push(Message::User(message).shared());
-            }
+            "system" | "developer" => reading.system(&content.into_text("a system message")?),
+            "user" => reading.user(content.into_parts(principal, documents).await?),
             "assistant" => {
                 let text = content.into_text("an assistant message")?;
-                let calls: Vec<ToolCall> =
-                    tool_calls.unwrap_or_default().into_iter().map(call).collect::<Result<_, _>>()?;
-                self.calls = calls.iter().map(|call| (call.id.as_str().to_owned(), call.clone())).collect();
-                let parts = [AssistantPart::text(text)].into_iter().chain(calls.into_iter().map(Into::into));
-                self.messages.push(Message::Assistant(AssistantMessage::new(parts)).shared());
+                let calls = tool_calls.unwrap_or_default();
+                let calls = calls.into_iter().map(|called| {
+                    let Function { name, arguments } = called.function;
+                    conversation::call(&called.id, name, arguments)
+                });
+                reading.assistant(&text, calls.collect::<Result<_, _>>()?);
             }
             _ => return Err(Fault::invalid(format!("the role {role:?} is not known")).at("messages")),
         }
         Ok(())
     }
-
-    fn end_results(&mut self) {
-        if !self.results.is_empty() {
-            let results = std::mem::take(&mut self.results);
-            self.messages.push(Message::ToolResults(ToolResultsMessage::new(results)).shared());
-        }
-    }
 }
 
-fn call(called: Called) -> Result<ToolCall, Fault> {
-    let id = ToolCallId::parse(&called.id).ok_or_else(|| Fault::invalid("the id of a call is blank"))?;
-    Ok(ToolCall::new(called.function.name, Arguments::new(called.function.arguments)).with_id(id))
-}
-
-fn reasoning(effort: &str) -> Result<Reasoning, Fault> {
+pub(super) fn reasoning(effort: &str) -> Result<Reasoning, Fault> {
     Ok(match effort {
         "none" => Reasoning::Off,
         "minimal" => Reasoning::Effort(Effort::Minimal),

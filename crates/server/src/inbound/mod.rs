@@ -1,7 +1,11 @@
 //! Bodies of requests, read into what a run takes.
 
+pub(crate) mod ag_ui;
 pub(crate) mod body;
 pub(crate) mod chat;
+pub(crate) mod conversation;
 pub(crate) mod parts;
+pub(crate) mod responses;
 pub(crate) mod tools;
 pub(crate) mod turn;
+pub(crate) mod ui;

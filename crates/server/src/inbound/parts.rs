@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use attache_core::{Document, UserPart};
+use attache_core::{Capture, ContentTree, Document, UserPart};
 use serde::de::{Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, de};
+use serde::{Deserialize, Serialize, de};
 
 use crate::documents::Documents;
 use crate::fault::Fault;
@@ -66,11 +66,27 @@ pub(crate) struct Part {
     image_url: Option<ImageUrl>,
     file: Option<File>,
     input_audio: Option<Audio>,
+    // The members of Responses, where a file stands in the part itself.
+    file_data: Option<String>,
+    file_id: Option<String>,
+    file_url: Option<String>,
+    filename: Option<String>,
 }
 
+/// An address, in an object in Chat Completions and by itself in Responses.
 #[derive(Debug, Deserialize)]
-struct ImageUrl {
-    url: String,
+#[serde(untagged)]
+enum ImageUrl {
+    Object { url: String },
+    Bare(String),
+}
+
+impl ImageUrl {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Object { url } | Self::Bare(url) => url,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,11 +112,20 @@ impl Content {
         let mut text = String::new();
         for part in parts {
             match (part.kind.as_str(), part.text.or(part.refusal)) {
-                ("text" | "refusal", Some(piece)) => text.push_str(&piece),
+                ("text" | "refusal" | "input_text" | "output_text", Some(piece)) => text.push_str(&piece),
                 (kind, _) => return Err(Fault::invalid(format!("{whose} has a part of the type {kind:?}"))),
             }
         }
         Ok(text)
+    }
+
+    /// The result of a tool: text, and documents in it.
+    pub(crate) async fn into_tree(
+        self,
+        principal: &str,
+        documents: &Documents,
+    ) -> Result<ContentTree, Fault> {
+        tree(self.into_parts(principal, documents).await?)
     }
 
     /// The parts of a user's message.
@@ -121,23 +146,49 @@ impl Content {
     }
 }
 
+/// The result of a tool, of the parts in which a client says it. References in texts are text.
+pub(super) fn tree(parts: Vec<Option<UserPart>>) -> Result<ContentTree, Fault> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Said {
+        Text(String),
+        Document(Document),
+    }
+    let mut said: Vec<Said> = Vec::with_capacity(parts.len());
+    for part in parts.into_iter().flatten() {
+        match part {
+            UserPart::Text(text) => said.push(Said::Text(text.text().to_owned())),
+            UserPart::Document(document) => said.push(Said::Document(document)),
+            _ => {}
+        }
+    }
+    let is_text = |said: &Said| matches!(said, Said::Text(_));
+    if said.iter().all(is_text) {
+        let text: Vec<&str> = said
+            .iter()
+            .map(|said| match said {
+                Said::Text(text) => text.as_str(),
+                Said::Document(_) => "",
+            })
+            .collect();
+        return Ok(ContentTree::text(&text.join("\n")));
+    }
+    let tree = Capture::new().finish(&said);
+    tree.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))
+}
+
 impl Part {
     async fn into_part(self, principal: &str, documents: &Documents) -> Result<Option<UserPart>, Fault> {
-        let Self { kind, text, refusal: _, image_url, file, input_audio } = self;
+        let Self { kind, text, refusal: _, image_url, file, input_audio, .. } = self;
+        let (data, id, url, name) = (self.file_data, self.file_id, self.file_url, self.filename);
         let document = match (kind.as_str(), text, image_url, file, input_audio) {
-            ("text", Some(text), ..) => return Ok(UserPart::text(text)),
-            ("image_url", _, Some(image), ..) => by_url(&image.url)?,
+            ("text" | "input_text" | "output_text", Some(text), ..) => return Ok(UserPart::text(text)),
+            ("image_url" | "input_image", _, Some(image), ..) => by_url(image.as_str())?,
             ("file", _, _, Some(file), _) => {
-                let document = match (file.file_data, file.file_id) {
-                    (Some(data), _) => by_data(&data)?,
-                    (None, Some(id)) => documents.reference(principal, &id).await?,
-                    (None, None) => return Err(Fault::invalid("a file needs file_data or file_id")),
-                };
-                match file.filename {
-                    Some(name) => document.with_file_name(name),
-                    None => document,
-                }
+                let File { file_data, file_id, filename } = file;
+                stored(principal, documents, file_data, file_id, None, filename).await?
             }
+            ("input_file" | "input_image", ..) => stored(principal, documents, data, id, url, name).await?,
             ("input_audio", _, _, _, Some(audio)) => {
                 Document::from_bytes(decoded(&audio.data)?, &format!("audio/{}", audio.format))
             }
@@ -150,8 +201,29 @@ impl Part {
     }
 }
 
+/// A file by its data, its id or its address.
+async fn stored(
+    principal: &str,
+    documents: &Documents,
+    data: Option<String>,
+    id: Option<String>,
+    url: Option<String>,
+    name: Option<String>,
+) -> Result<Document, Fault> {
+    let document = match (data, id, url) {
+        (Some(data), ..) => by_data(&data)?,
+        (None, Some(id), _) => documents.reference(principal, &id).await?,
+        (None, None, Some(url)) => by_url(&url)?,
+        (None, None, None) => return Err(Fault::invalid("a file needs its data, its address or file_id")),
+    };
+    Ok(match name {
+        Some(name) => document.with_file_name(name),
+        None => document,
+    })
+}
+
 /// A document at an address, or the one that the address is.
-fn by_url(url: &str) -> Result<Document, Fault> {
+pub(super) fn by_url(url: &str) -> Result<Document, Fault> {
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return by_data(url);
     }
@@ -165,7 +237,7 @@ fn by_url(url: &str) -> Result<Document, Fault> {
 }
 
 /// A document of base64, with or without the head of a data URL.
-fn by_data(data: &str) -> Result<Document, Fault> {
+pub(super) fn by_data(data: &str) -> Result<Document, Fault> {
     let Some((head, data)) = data.get(..5).and_then(|scheme| {
         scheme.eq_ignore_ascii_case("data:").then(|| data.get(5..).and_then(|rest| rest.split_once(',')))?
     }) else {
@@ -179,7 +251,7 @@ fn by_data(data: &str) -> Result<Document, Fault> {
     }
 }
 
-fn decoded(data: &str) -> Result<Vec<u8>, Fault> {
+pub(super) fn decoded(data: &str) -> Result<Vec<u8>, Fault> {
     let wrong = |_| Fault::invalid("the data of a document is not base64").at("messages");
     base64_simd::STANDARD.decode_to_vec(data.trim()).map_err(wrong)
 }

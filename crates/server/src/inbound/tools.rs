@@ -18,14 +18,38 @@ pub(crate) struct FunctionTool {
     function: Option<ClientTool>,
 }
 
-/// A tool that the client answers.
+/// A tool in the shape of Responses: the function stands in the tool itself.
 #[derive(Debug, Deserialize)]
-pub(crate) struct ClientTool {
-    name: String,
-    #[serde(default)]
+pub(crate) struct FlatTool {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    name: Option<String>,
     description: Option<String>,
-    #[serde(default)]
+    #[serde(alias = "input_schema")]
     parameters: Option<Value>,
+}
+
+impl FlatTool {
+    /// The function. `own` is the word for tools that the client answers.
+    pub(crate) fn into_tool(self, own: &str) -> Result<ClientTool, Fault> {
+        let Self { kind, name, description, parameters } = self;
+        match (kind.as_deref().unwrap_or(own), name) {
+            (kind, Some(name)) if kind == own => Ok(ClientTool { name, description, parameters }),
+            (kind, _) => {
+                Err(Fault::unsupported("tools", format!("a tool of the type {kind:?} is not known here")))
+            }
+        }
+    }
+}
+
+/// A tool that the client answers.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ClientTool {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) description: Option<String>,
+    #[serde(default)]
+    pub(crate) parameters: Option<Value>,
 }
 
 impl FunctionTool {

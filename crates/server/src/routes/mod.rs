@@ -1,17 +1,22 @@
 //! The routes.
 
+mod ag_ui;
 mod answer;
 mod approvals;
+mod asking;
 mod chat;
 mod documents;
 mod health;
 mod metrics;
 mod models;
+mod responses;
 mod resuming;
 mod runs;
 mod sessions;
+mod thread;
 mod tools;
 mod typed;
+mod ui;
 
 use std::sync::Arc;
 
@@ -23,13 +28,14 @@ use http::{HeaderName, HeaderValue, Method, header};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::app::App;
+use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::{front, web};
 
-/// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`.
-pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool) -> Router {
+/// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`, and without those of
+/// the dialects that are `off`.
+pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect]) -> Router {
     let asked = Router::new()
-        .route("/v1/chat/completions", post(chat::completions))
         .route("/v1/chat/stream", post(typed::stream))
         .route("/v1/chat/stream/{task}", delete(typed::abort))
         .route("/v1/chat/tool-result", post(typed::tool_result))
@@ -51,6 +57,7 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool) -> Router {
         .route("/metrics", get(metrics::metrics))
         .route("/v1/documents", post(documents::upload))
         .route("/v1/documents/{id}", get(documents::download).delete(documents::delete))
+        .merge(dialects(off))
         .route_layer(from_fn_with_state(Arc::clone(app), front::admit));
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
@@ -72,6 +79,28 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool) -> Router {
         origins => routes.layer(cors(origins)),
     };
     routes.layer(from_fn_with_state(Arc::clone(app), front::mark))
+}
+
+/// The routes of the dialects that are on.
+fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
+    let on = |dialect| !off.contains(&dialect);
+    let mut routes = Router::new();
+    if on(Dialect::ChatCompletions) {
+        routes = routes.route("/v1/chat/completions", post(chat::completions));
+    }
+    if on(Dialect::Responses) {
+        routes = routes
+            .route("/v1/responses", post(responses::create))
+            .route("/v1/responses/{id}", get(responses::one).delete(responses::delete))
+            .route("/v1/responses/{id}/cancel", post(responses::cancel));
+    }
+    if on(Dialect::AgUi) {
+        routes = routes.route("/v1/ag-ui", post(ag_ui::run));
+    }
+    if on(Dialect::UiMessages) {
+        routes = routes.route("/v1/ui", post(ui::chat)).route("/v1/ui/{id}/stream", get(ui::resume));
+    }
+    routes
 }
 
 /// Lets pages of these origins ask.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::app::{App, Way};
 use crate::auth::Principal;
-use crate::dialect::chat::Whole;
+use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
@@ -24,9 +24,13 @@ pub(crate) fn failure(entry: &Arc<Entry>) -> Option<Fault> {
     if !entry.is_last() {
         return None;
     }
-    let mut whole = Whole::default();
-    whole.entry(entry);
-    whole.into_failure()
+    let mut failure = None;
+    Answer::default().entry(entry, &mut |piece| {
+        if let Piece::Failed(fault) = piece {
+            failure = Some(fault);
+        }
+    });
+    failure
 }
 
 /// Waits until a run has begun.

@@ -86,7 +86,7 @@ pub(crate) async fn one(
 }
 
 /// The outcome of a run by its log.
-async fn stored(
+pub(super) async fn stored(
     hosted: &Hosted,
     principal: &Principal,
     run: &str,

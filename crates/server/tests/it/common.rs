@@ -298,7 +298,15 @@ pub(crate) fn named(text: &str) -> String {
         rest = behind;
         let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         let is_time = word.len() >= 10 && word.bytes().all(|digit| digit.is_ascii_digit());
-        let is_id = (is_hex && [8, 12, 32, 36].contains(&word.len()))
+        let numbered = word.rsplit_once('_').is_some_and(|(id, at)| {
+            id.len() == 12
+                && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && at.bytes().all(|digit| digit.is_ascii_digit())
+        });
+        let is_id = numbered
+            || (["resp_", "rs_", "fc_", "toolu_", "run_"].iter().any(|kind| word.starts_with(kind))
+                && word.len() > 30)
+            || (is_hex && [8, 12, 32, 36].contains(&word.len()))
             || word.starts_with("chatcmpl-")
             || word.starts_with("msg_")
             || (word.starts_with("call_") && word.len() > 16);

@@ -1,0 +1,295 @@
+//! AG-UI, in the events of its version 1.0.
+
+use std::sync::Arc;
+
+use attache_agent::Outcome;
+use attache_core::{ToolCallId, Usage};
+
+use super::answer::{Answer, End, Piece};
+use super::{Shown, Tell, line, usage};
+use crate::json::{Object, write_json};
+use crate::live::{Entry, View};
+
+/// The version of the protocol whose events these are.
+const VERSION: &str = "1.0";
+
+/// A run as a client of AG-UI is told of it.
+pub(crate) struct AgUi {
+    answer: Answer,
+    shown: Shown,
+    thread: String,
+    /// The run, by the client's name for it.
+    run: String,
+    began: bool,
+    open: Option<Open>,
+    /// The number of the next message.
+    next: usize,
+    /// The last message of the model, to which its calls belong.
+    parent: Option<String>,
+    /// The calls that are still written.
+    writing: Vec<ToolCallId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Open {
+    Text(String),
+    Thinking(String),
+}
+
+impl AgUi {
+    pub(crate) fn new(thread: String, run: String, shown: Shown) -> Self {
+        Self {
+            answer: Answer::default(),
+            shown,
+            thread,
+            run,
+            began: false,
+            open: None,
+            next: 0,
+            parent: None,
+            writing: Vec::new(),
+        }
+    }
+
+    fn message(&mut self) -> String {
+        self.next += 1;
+        format!("{}-{}", self.run, self.next)
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        match self.open.take() {
+            None => {}
+            Some(Open::Text(id)) => event("TEXT_MESSAGE_END", out, |object| object.with("messageId", &id)),
+            Some(Open::Thinking(id)) => {
+                event("REASONING_MESSAGE_END", out, |object| object.with("messageId", &id));
+                event("REASONING_END", out, |object| object.with("messageId", &id));
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !matches!(self.open, Some(Open::Text(_))) {
+            self.close(out);
+            let id = self.message();
+            event("TEXT_MESSAGE_START", out, |object| {
+                object.with("messageId", &id).with("role", "assistant")
+            });
+            self.parent = Some(id.clone());
+            self.open = Some(Open::Text(id));
+        }
+        if let Some(Open::Text(id)) = &self.open {
+            event("TEXT_MESSAGE_CONTENT", out, |object| object.with("messageId", id).with("delta", text));
+        }
+    }
+
+    fn thinking(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !matches!(self.open, Some(Open::Thinking(_))) {
+            self.close(out);
+            let id = self.message();
+            event("REASONING_START", out, |object| object.with("messageId", &id));
+            event("REASONING_MESSAGE_START", out, |object| {
+                object.with("messageId", &id).with("role", "reasoning")
+            });
+            self.open = Some(Open::Thinking(id));
+        }
+        if let Some(Open::Thinking(id)) = &self.open {
+            event("REASONING_MESSAGE_CONTENT", out, |object| {
+                object.with("messageId", id).with("delta", text)
+            });
+        }
+    }
+
+    /// Every message and call that began ends before the run does.
+    fn close_all(&mut self, out: &mut Vec<u8>) {
+        self.close(out);
+        for id in std::mem::take(&mut self.writing) {
+            event("TOOL_CALL_END", out, |object| object.with("toolCallId", &id));
+        }
+    }
+
+    fn finish(
+        &mut self,
+        outcome: impl FnOnce(&mut Vec<u8>),
+        tokens: Option<&Usage>,
+        text: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
+        self.close_all(out);
+        event("RUN_FINISHED", out, |object| {
+            let object = object
+                .with("threadId", &self.thread)
+                .with("runId", &self.run)
+                .maybe("result", text)
+                .by("outcome", outcome);
+            match tokens.filter(|tokens| tokens.input_tokens.is_some()) {
+                Some(tokens) => object.each("usage", [tokens], usage::plain),
+                None => object,
+            }
+        });
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.began, true) {
+            event("RUN_STARTED", out, |object| {
+                object
+                    .with("threadId", &self.thread)
+                    .with("runId", &self.run)
+                    .with("protocolVersion", VERSION)
+            });
+        }
+        match piece {
+            Piece::Step => {
+                self.close(out);
+                self.parent = None;
+            }
+            Piece::Break => self.close(out),
+            Piece::Text(text) => self.text(text, out),
+            Piece::Thinking(text) if self.shown.thinking => self.thinking(text, out),
+            Piece::Writes { id, name } => {
+                self.close(out);
+                self.writing.push(id.clone());
+                event("TOOL_CALL_START", out, |object| {
+                    object
+                        .with("toolCallId", id)
+                        .with("toolCallName", name)
+                        .maybe("parentMessageId", self.parent.as_ref())
+                });
+            }
+            Piece::Arguments { id, delta } if self.shown.details => {
+                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", delta));
+            }
+            // The arguments of a client's call come with the call, where others are not shown.
+            Piece::Written { id, .. } if self.shown.details => self.end_call(id, out),
+            Piece::Call { id, arguments, .. } if !self.shown.details => {
+                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", arguments));
+                self.end_call(id, out);
+            }
+            Piece::Result { result, .. } => {
+                self.end_call(&result.call_id, out);
+                let message = self.message();
+                let judged = if result.is_error() { "failure" } else { "success" };
+                let text = result.tree.model_text();
+                let content = if self.shown.details { &*text } else { judged };
+                event("TOOL_CALL_RESULT", out, |object| {
+                    let object = object
+                        .with("messageId", &message)
+                        .with("toolCallId", &result.call_id)
+                        .with("content", content)
+                        .with("role", "tool");
+                    let documents = self.shown.details && result.tree.shown().next().is_some();
+                    object.by("metadata", |out| {
+                        let object = Object::begin(out).with("isError", &result.is_error());
+                        match documents {
+                            true => object.each("documents", result.tree.shown(), super::event::document),
+                            false => object,
+                        }
+                        .end();
+                    })
+                });
+            }
+            Piece::Citation(citation) => {
+                event("CUSTOM", out, |object| object.with("name", "attache.citation").with("value", citation))
+            }
+            Piece::End { end, usage, outcome } => {
+                let text = outcome.map(|outcome| outcome.text.as_str()).filter(|text| !text.is_empty());
+                let asks = matches!(end, End::Approval | End::Input);
+                self.finish(
+                    |out| match outcome.filter(|_| asks) {
+                        Some(outcome) => interrupts(outcome, out),
+                        None => Object::begin(out).with("type", "success").end(),
+                    },
+                    Some(usage),
+                    text.filter(|_| !asks),
+                    out,
+                );
+            }
+            Piece::Failed(fault) if fault.code() == "cancelled" => {
+                let cancelled = |out: &mut Vec<u8>| Object::begin(out).with("type", "cancelled").end();
+                self.finish(cancelled, None, None, out);
+            }
+            Piece::Failed(fault) => {
+                self.close_all(out);
+                event("RUN_ERROR", out, |object| {
+                    object.with("message", fault.message()).with("code", fault.code())
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn end_call(&mut self, id: &ToolCallId, out: &mut Vec<u8>) {
+        let before = self.writing.len();
+        self.writing.retain(|writing| writing != id);
+        if self.writing.len() < before {
+            event("TOOL_CALL_END", out, |object| object.with("toolCallId", id));
+        }
+    }
+}
+
+/// The schema of a decision about a call.
+const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";
+
+/// Writes what people have to say before the run goes on.
+fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
+    let questions = outcome.deferred.iter().filter(|request| request.deferred.prompt.is_some());
+    Object::begin(out)
+        .with("type", "interrupt")
+        .by("interrupts", |out| {
+            out.push(b'[');
+            let mut is_first = true;
+            let mut next = |out: &mut Vec<u8>| {
+                if !std::mem::take(&mut is_first) {
+                    out.push(b',');
+                }
+            };
+            for asked in &outcome.approvals {
+                next(out);
+                let message = asked.reason.clone();
+                let message = message.unwrap_or_else(|| format!("{} waits for approval", asked.call.name));
+                Object::begin(out)
+                    .with("id", &asked.id)
+                    .with("reason", "tool_call")
+                    .with("message", &message)
+                    .with("toolCallId", &asked.call.id)
+                    .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
+                    .by("metadata", |out| {
+                        Object::begin(out)
+                            .with("toolName", &asked.call.name)
+                            .by("arguments", |out| write_json(out, asked.call.arguments.raw()))
+                            .with("expiresAt", &asked.expires_at)
+                            .end();
+                    })
+                    .end();
+            }
+            for request in questions {
+                next(out);
+                Object::begin(out)
+                    .with("id", &request.call.id)
+                    .with("reason", "input_required")
+                    .maybe("message", request.deferred.prompt.as_ref())
+                    .with("toolCallId", &request.call.id)
+                    .maybe("responseSchema", request.deferred.schema.as_ref())
+                    .end();
+            }
+            out.push(b']');
+        })
+        .end();
+}
+
+fn event(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
+    line(out, |out| more(Object::begin(out).with("type", kind)).end());
+}
+
+impl Tell for AgUi {
+    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.entry(entry, &mut |piece| self.piece(piece, out));
+        self.answer = answer;
+    }
+
+    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.view(view, &mut |piece| self.piece(piece, out));
+        self.answer = answer;
+    }
+}

@@ -1,0 +1,340 @@
+//! An answer as every dialect tells it: what a run says, piece by piece, and what of it was told already.
+
+use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
+use attache_core::{Citation, ToolCall, ToolCallId, ToolResult, Usage};
+
+use super::event;
+use crate::fault::Fault;
+use crate::live::{Block, Broken, CallState, Entry, View, What};
+
+/// The answer so far. Entries and views may come in any mixture: each piece is told once.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The bytes of text that were told.
+    text: usize,
+    thinking: usize,
+    /// The step of the last text.
+    step: Option<u32>,
+    /// True if text was told in the step under way.
+    spoke: bool,
+    calls: Vec<CallTold>,
+    /// The approvals that were told.
+    approvals: Vec<String>,
+    citations: usize,
+    usage: Usage,
+}
+
+/// A call, and what of it was told.
+#[derive(Debug)]
+struct CallTold {
+    id: ToolCallId,
+    /// The bytes of its arguments.
+    arguments: usize,
+    is_written: bool,
+    is_for_client: bool,
+    has_result: bool,
+}
+
+/// A piece of an answer.
+pub(crate) enum Piece<'p> {
+    /// A call of the model begins.
+    Step,
+    /// The next text is said in another step than the one before.
+    Break,
+    Text(&'p str),
+    Thinking(&'p str),
+    /// The model begins to write a call.
+    Writes {
+        id: &'p ToolCallId,
+        name: &'p str,
+    },
+    /// It writes its arguments.
+    Arguments {
+        id: &'p ToolCallId,
+        delta: &'p str,
+    },
+    /// The call is there.
+    Written {
+        id: &'p ToolCallId,
+        name: &'p str,
+        arguments: &'p str,
+    },
+    /// The client is to answer a call.
+    Call {
+        index: usize,
+        id: &'p ToolCallId,
+        name: &'p str,
+        arguments: &'p str,
+    },
+    /// A call has a result that did not come from the client.
+    Result {
+        result: &'p ToolResult,
+        is_denied: bool,
+    },
+    Approval(&'p ApprovalRequest),
+    Citation(&'p Citation),
+    /// There is an answer, and this is its end.
+    End {
+        end: End,
+        usage: &'p Usage,
+        outcome: Option<&'p Outcome>,
+    },
+    /// There is none, or no whole one.
+    Failed(Fault),
+}
+
+/// The end of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Stop,
+    Length,
+    Filter,
+    Refusal,
+    /// The client has calls to answer.
+    Calls,
+    /// Somebody has to approve calls.
+    Approval,
+    /// Somebody is asked something.
+    Input,
+}
+
+/// The break between what a model says in one step and in another, where both stand in one text.
+pub(crate) const BREAK: &str = "\n\n";
+
+impl Answer {
+    /// Takes an entry in, and tells its pieces.
+    pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
+        let event = match &entry.what {
+            What::Event(event) => event,
+            What::Paused => {
+                return tell(Piece::End { end: End::Calls, usage: &self.usage, outcome: None });
+            }
+            What::Broken(Broken::Stopping) => {
+                return tell(Piece::Failed(Fault::unavailable("the server stops")));
+            }
+            What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
+        };
+        let mut kind = &event.kind;
+        while let EventKind::Nested { event, .. } = kind {
+            kind = &event.kind;
+            // Clients answer calls of agents inside, too, and people approve them; the rest is theirs.
+            if !matches!(
+                kind,
+                EventKind::ExternalPending { .. }
+                    | EventKind::ApprovalRequested(_)
+                    | EventKind::Nested { .. }
+            ) {
+                return;
+            }
+        }
+        match kind {
+            EventKind::Content(piece) => self.say(event.step, piece, tell),
+            EventKind::Thinking(piece) => {
+                self.thinking += piece.len();
+                tell(Piece::Thinking(piece));
+            }
+            EventKind::StepStarted { .. } => {
+                self.spoke = false;
+                tell(Piece::Step);
+            }
+            EventKind::StepFinished { usage, .. } => self.usage.add(usage),
+            EventKind::ToolCallDelta { id, name, arguments_delta } => {
+                self.delta(id, name.as_deref(), arguments_delta, tell);
+            }
+            EventKind::ToolCallsRequested { calls, .. } => {
+                calls.iter().for_each(|call| self.call(call, tell));
+            }
+            EventKind::ToolStarted { call } => self.call(call, tell),
+            EventKind::CallDeferred(request) => self.call(&request.call, tell),
+            EventKind::ExternalPending { call } => {
+                self.for_client(&call.id, &call.name, call.arguments.replay_json(), tell);
+            }
+            EventKind::ApprovalRequested(asked) => self.approval(asked, tell),
+            EventKind::ToolFinished { result, disposition } => self.result(result, *disposition, tell),
+            EventKind::Source(citation) => {
+                self.citations += 1;
+                tell(Piece::Citation(citation));
+            }
+            EventKind::Finished(Ok(outcome)) => self.end(outcome, tell),
+            EventKind::Finished(Err(error)) => tell(Piece::Failed(Fault::from(error))),
+            _ => {}
+        }
+    }
+
+    /// Takes the run so far in, and tells the pieces that were not told.
+    pub(crate) fn view(&mut self, view: &View, tell: &mut dyn FnMut(Piece<'_>)) {
+        let (mut text, mut thinking) = (self.text, self.thinking);
+        let spoke = view.spoke;
+        for block in &view.blocks {
+            match block {
+                Block::Text { step, text: said } => match said.get(text..) {
+                    Some(untold) if !untold.is_empty() => {
+                        text = 0;
+                        self.say(*step, untold, tell);
+                    }
+                    _ => text = text.saturating_sub(said.len()),
+                },
+                Block::Thinking { text: said, .. } => match said.get(thinking..) {
+                    Some(untold) if !untold.is_empty() => {
+                        thinking = 0;
+                        self.thinking += untold.len();
+                        tell(Piece::Thinking(untold));
+                    }
+                    _ => thinking = thinking.saturating_sub(said.len()),
+                },
+                Block::Call(call) => match &call.state {
+                    CallState::Writing => {
+                        let told = self.known(&call.id).map_or(0, |call| call.arguments);
+                        let untold = call.arguments.get(told..).unwrap_or_default();
+                        self.delta(&call.id, Some(&call.name), untold, tell);
+                    }
+                    CallState::Client => self.for_client(&call.id, &call.name, &call.arguments, tell),
+                    CallState::Finished(entry) => {
+                        self.written(&call.id, &call.name, &call.arguments, tell);
+                        if let Some((result, disposition)) = event::result_of(entry) {
+                            self.result(result, disposition, tell);
+                        }
+                    }
+                    _ => self.written(&call.id, &call.name, &call.arguments, tell),
+                },
+            }
+        }
+        self.spoke = spoke;
+        self.usage = view.usage.clone();
+        for asked in &view.approvals {
+            self.approval(asked, tell);
+        }
+        for citation in view.citations.iter().skip(self.citations) {
+            tell(Piece::Citation(citation));
+        }
+        self.citations = self.citations.max(view.citations.len());
+        if let Some(end) = &view.end {
+            self.entry(end, tell);
+        }
+    }
+
+    fn say(&mut self, step: u32, piece: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        if self.step.is_some_and(|last| last != step) {
+            tell(Piece::Break);
+        }
+        (self.step, self.spoke) = (Some(step), true);
+        self.text += piece.len();
+        tell(Piece::Text(piece));
+    }
+
+    fn known(&mut self, id: &ToolCallId) -> Option<&mut CallTold> {
+        self.calls.iter_mut().find(|call| call.id == *id)
+    }
+
+    fn begin(&mut self, id: &ToolCallId, name: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        if self.known(id).is_none() {
+            self.calls.push(CallTold {
+                id: id.clone(),
+                arguments: 0,
+                is_written: false,
+                is_for_client: false,
+                has_result: false,
+            });
+            tell(Piece::Writes { id, name });
+        }
+    }
+
+    fn delta(&mut self, id: &ToolCallId, name: Option<&str>, delta: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            self.begin(id, name, tell);
+        }
+        // A call whose name is not known yet is told once it is there.
+        let Some(call) = self.known(id).filter(|call| !call.is_written) else { return };
+        call.arguments += delta.len();
+        if !delta.is_empty() {
+            tell(Piece::Arguments { id, delta });
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.written(&call.id, &call.name, call.arguments.replay_json(), tell);
+    }
+
+    fn written(&mut self, id: &ToolCallId, name: &str, arguments: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.begin(id, name, tell);
+        let Some(call) = self.known(id).filter(|call| !call.is_written) else { return };
+        call.is_written = true;
+        if let Some(delta) = arguments.get(call.arguments..).filter(|delta| !delta.is_empty()) {
+            call.arguments = arguments.len();
+            tell(Piece::Arguments { id, delta });
+        }
+        tell(Piece::Written { id, name, arguments });
+    }
+
+    fn for_client(&mut self, id: &ToolCallId, name: &str, arguments: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.written(id, name, arguments, tell);
+        let index = self.calls.iter().filter(|call| call.is_for_client).count();
+        let Some(call) = self.known(id).filter(|call| !call.is_for_client) else { return };
+        call.is_for_client = true;
+        tell(Piece::Call { index, id, name, arguments });
+    }
+
+    fn approval(&mut self, asked: &ApprovalRequest, tell: &mut dyn FnMut(Piece<'_>)) {
+        if !self.approvals.contains(&asked.id) {
+            self.approvals.push(asked.id.clone());
+            self.call(&asked.call, tell);
+            tell(Piece::Approval(asked));
+        }
+    }
+
+    fn result(&mut self, result: &ToolResult, disposition: Disposition, tell: &mut dyn FnMut(Piece<'_>)) {
+        // The client knows what it said itself.
+        if disposition == Disposition::Submitted {
+            return;
+        }
+        if let Some(call) = self.known(&result.call_id)
+            && std::mem::replace(&mut call.has_result, true)
+        {
+            return;
+        }
+        tell(Piece::Result { result, is_denied: disposition == Disposition::Denied });
+    }
+
+    fn end(&mut self, outcome: &Outcome, tell: &mut dyn FnMut(Piece<'_>)) {
+        // The output of a tool that is the answer, which no model says.
+        let is_output = matches!(outcome.reason, EndReason::ReturnDirect | EndReason::FinishTool);
+        // A run that waits has said all of it, maybe to a client that asked before.
+        let waits = matches!(
+            outcome.reason,
+            EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
+        );
+        let question = outcome.deferred.iter().find_map(|request| request.deferred.prompt.as_deref());
+        let unsaid = match question {
+            Some(question) => Some(question),
+            None => Some(outcome.text.as_str()).filter(|_| is_output || !self.spoke && !waits),
+        };
+        if let Some(unsaid) = unsaid.filter(|text| !text.is_empty()) {
+            // It stands apart from what the model said before.
+            if self.text > 0 {
+                tell(Piece::Break);
+            }
+            self.text += unsaid.len();
+            tell(Piece::Text(unsaid));
+        }
+        match end(&outcome.reason, self.text > 0) {
+            Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+            None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
+        }
+    }
+}
+
+/// The end of an answer by that of its run; `None` if there is no answer.
+fn end(reason: &EndReason, has_text: bool) -> Option<End> {
+    Some(match reason {
+        EndReason::Length => End::Length,
+        EndReason::ContentFilter => End::Filter,
+        EndReason::Refusal => End::Refusal,
+        EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => End::Stop,
+        EndReason::InputRequired => End::Input,
+        EndReason::PendingApproval => End::Approval,
+        EndReason::PendingExternal => End::Calls,
+        EndReason::Cancelled => return None,
+        _ if has_text => End::Stop,
+        _ => return None,
+    })
+}

@@ -1,0 +1,229 @@
+//! Requests of AG-UI.
+
+use attache_core::{ContentTree, UserPart};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::conversation::{self, Conversation, Reading};
+use super::parts::{by_data, by_url, tree};
+use super::tools::ClientTool;
+use super::turn::Disconnect;
+use crate::documents::Documents;
+use crate::fault::Fault;
+
+/// The body, as far as anything follows from it; other members are left alone.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Body {
+    /// The thread: a session.
+    pub(crate) thread_id: String,
+    pub(crate) run_id: String,
+    #[serde(default)]
+    messages: Vec<Said>,
+    #[serde(default)]
+    pub(crate) tools: Vec<ClientTool>,
+    #[serde(default)]
+    context: Vec<Context>,
+    /// Options of ours: `model`, `onDisconnect`.
+    #[serde(default)]
+    forwarded_props: Value,
+    #[serde(default)]
+    pub(crate) resume: Option<Vec<Resume>>,
+}
+
+/// The answer of a person to an interrupt.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Resume {
+    pub(crate) interrupt_id: String,
+    pub(crate) status: String,
+    #[serde(default)]
+    pub(crate) payload: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct Context {
+    description: String,
+    value: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    role: String,
+    content: Option<Content>,
+    #[serde(default)]
+    tool_calls: Vec<Called>,
+    tool_call_id: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Called {
+    id: String,
+    function: Function,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    arguments: String,
+}
+
+/// Content: a text, or parts. Messages of activities have objects of their own, which models do not read.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+    Other {},
+}
+
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    source: Option<Source>,
+    metadata: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Source {
+    #[serde(rename = "type")]
+    kind: String,
+    value: String,
+    mime_type: Option<String>,
+}
+
+impl Body {
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.forwarded_props.get("model").and_then(Value::as_str)
+    }
+
+    pub(crate) fn on_disconnect(&self) -> Result<Option<Disconnect>, Fault> {
+        match self.forwarded_props.get("onDisconnect") {
+            None => Ok(None),
+            Some(policy) => serde_json::from_value(policy.clone())
+                .map(Some)
+                .map_err(|_| Fault::invalid("onDisconnect is not known").at("forwardedProps")),
+        }
+    }
+
+    /// The conversation. The context of the page stands behind what the user says.
+    pub(crate) async fn take_conversation(
+        &mut self,
+        principal: &str,
+        documents: &Documents,
+    ) -> Result<Conversation, Fault> {
+        let said = std::mem::take(&mut self.messages);
+        conversation::bound(said.len(), "messages")?;
+        let last = said.iter().rposition(|said| said.role == "user");
+        let mut reading = Reading::default();
+        for (at, said) in said.into_iter().enumerate() {
+            let context = if Some(at) == last { self.context.as_slice() } else { &[] };
+            said.read(context, &mut reading, principal, documents)
+                .await
+                .map_err(|fault| fault.at("messages"))?;
+        }
+        Ok(reading.finish_as_it_is())
+    }
+}
+
+impl Said {
+    async fn read(
+        self,
+        context: &[Context],
+        reading: &mut Reading,
+        principal: &str,
+        documents: &Documents,
+    ) -> Result<(), Fault> {
+        let Self { role, content, tool_calls, tool_call_id, error } = self;
+        match role.as_str() {
+            "system" | "developer" => reading.system(&text(content)?),
+            "user" => {
+                let mut parts = parts(content, principal, documents).await?;
+                if !context.is_empty() {
+                    let lines =
+                        context.iter().map(|context| format!("{}: {}", context.description, context.value));
+                    let lines: Vec<String> = lines.collect();
+                    parts.push(UserPart::text(format!("Context of the page:\n{}", lines.join("\n"))));
+                }
+                reading.user(parts);
+            }
+            "assistant" => {
+                let calls = tool_calls.into_iter().map(|called| {
+                    conversation::call(&called.id, called.function.name, called.function.arguments)
+                });
+                reading.assistant(&text(content)?, calls.collect::<Result<_, _>>()?);
+            }
+            "tool" => {
+                let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs toolCallId"))?;
+                let tree = match (&error, content) {
+                    (Some(error), None) => ContentTree::text(error),
+                    (_, content) => tree(parts(content, principal, documents).await?)?,
+                };
+                // The thread may know the call where the request does not.
+                reading.result_alone(&id, tree, error.is_some())?;
+            }
+            // Things that other parts of the page showed, and the model's own thoughts.
+            "reasoning" | "activity" => {}
+            role => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
+        }
+        Ok(())
+    }
+}
+
+fn text(content: Option<Content>) -> Result<String, Fault> {
+    match content {
+        None => Ok(String::new()),
+        Some(Content::Text(text)) => Ok(text),
+        Some(Content::Parts(parts)) => Ok(parts.into_iter().filter_map(|part| part.text).collect()),
+        Some(Content::Other {}) => Err(Fault::invalid("the content is neither a text nor parts")),
+    }
+}
+
+async fn parts(
+    content: Option<Content>,
+    principal: &str,
+    documents: &Documents,
+) -> Result<Vec<Option<UserPart>>, Fault> {
+    let Some(Content::Parts(parts)) = content else {
+        return Ok(vec![UserPart::text(text(content)?)]);
+    };
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        all.push(part.read(principal, documents).await?);
+    }
+    Ok(all)
+}
+
+impl Part {
+    async fn read(self, principal: &str, documents: &Documents) -> Result<Option<UserPart>, Fault> {
+        let Self { kind, text, source, metadata } = self;
+        let document = match (kind.as_str(), text, source) {
+            ("text", Some(text), _) => return Ok(UserPart::text(text)),
+            ("image" | "audio" | "video" | "document", _, Some(source)) => match source.kind.as_str() {
+                "data" => {
+                    let kind = source.mime_type.as_deref().unwrap_or_default();
+                    by_data(&format!("data:{kind};base64,{}", source.value))?
+                }
+                "url" => by_url(&source.value)?,
+                "file" => documents.reference(principal, &source.value).await?,
+                kind => return Err(Fault::invalid(format!("a source of the type {kind:?} is not known"))),
+            },
+            (kind, ..) => {
+                let message = format!("a part of the type {kind:?} is not known, or has not what it needs");
+                return Err(Fault::invalid(message));
+            }
+        };
+        let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")).and_then(Value::as_str);
+        Ok(match name {
+            Some(name) => document.with_file_name(name),
+            None => document,
+        }
+        .into())
+    }
+}

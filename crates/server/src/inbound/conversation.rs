@@ -1,0 +1,148 @@
+//! The conversation of a request, while it is read in whatever dialect.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, ResultStatus, Role, ToolCall,
+    ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserPart,
+};
+
+use crate::fault::Fault;
+
+/// The most messages of a request.
+const MOST: usize = 4096;
+
+/// Refuses requests of too many messages.
+pub(crate) fn bound(count: usize, param: &'static str) -> Result<(), Fault> {
+    match count > MOST {
+        true => Err(Fault::invalid(format!("there are more than {MOST} messages")).at(param)),
+        false => Ok(()),
+    }
+}
+
+/// The conversation of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    /// The client's instructions.
+    pub(crate) system: Option<String>,
+    /// The messages up to the model's last reply.
+    pub(crate) history: Vec<Arc<Message>>,
+    /// Those behind it: results, and what the user says.
+    pub(crate) new: Vec<Arc<Message>>,
+}
+
+impl Conversation {
+    /// The results that the client brings.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.new.iter().flat_map(|message| match &**message {
+            Message::ToolResults(message) => message.results.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// Leaves out the results of other calls.
+    pub(crate) fn retain_results(&mut self, is_meant: impl Fn(&ToolCallId) -> bool) {
+        for message in &mut self.new {
+            if let Message::ToolResults(told) = &**message {
+                let results = told.results.iter().filter(|result| is_meant(&result.call_id)).cloned();
+                *message = Message::ToolResults(ToolResultsMessage::new(results)).shared();
+            }
+        }
+        let is_blank = |message: &Arc<Message>| matches!(&**message, Message::ToolResults(told) if told.results.is_empty());
+        self.new.retain(|message| !is_blank(message));
+    }
+}
+
+/// A conversation while it is read.
+#[derive(Default)]
+pub(crate) struct Reading {
+    system: Option<String>,
+    messages: Vec<Arc<Message>>,
+    /// The calls of the last reply.
+    calls: HashMap<String, ToolCall>,
+    /// Their results.
+    results: Vec<ToolResult>,
+}
+
+impl Reading {
+    /// The client's instructions, or more of them.
+    pub(crate) fn system(&mut self, text: &str) {
+        self.end_results();
+        match &mut self.system {
+            Some(system) => {
+                system.push_str("\n\n");
+                system.push_str(text);
+            }
+            None => self.system = Some(text.to_owned()),
+        }
+    }
+
+    pub(crate) fn user(&mut self, parts: Vec<Option<UserPart>>) {
+        self.end_results();
+        self.messages.push(Message::User(UserMessage::new(parts)).shared());
+    }
+
+    pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) {
+        self.end_results();
+        self.calls = calls.iter().map(|call| (call.id.as_str().to_owned(), call.clone())).collect();
+        let parts = [AssistantPart::text(text)].into_iter().chain(calls.into_iter().map(Into::into));
+        self.messages.push(Message::Assistant(AssistantMessage::new(parts)).shared());
+    }
+
+    /// True if the last reply has that call.
+    pub(crate) fn has_call(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// The result of a call of the last reply.
+    pub(crate) fn result(&mut self, id: &str, tree: ContentTree, is_error: bool) -> Result<(), Fault> {
+        let Some(call) = self.calls.get(id) else {
+            let message = format!("the tool message {id:?} answers no call of the message before it");
+            return Err(Fault::invalid(message));
+        };
+        let status = if is_error { ResultStatus::Error } else { ResultStatus::Ok };
+        self.results.push(ToolResult::new(call, status, tree));
+        Ok(())
+    }
+
+    /// The result of a call that the request does not hold, since a session does.
+    pub(crate) fn result_alone(&mut self, id: &str, tree: ContentTree, is_error: bool) -> Result<(), Fault> {
+        if !self.has_call(id) {
+            let call = call(id, "unknown".to_owned(), "{}".to_owned())?;
+            self.calls.insert(id.to_owned(), call);
+        }
+        self.result(id, tree, is_error)
+    }
+
+    fn end_results(&mut self) {
+        if !self.results.is_empty() {
+            let results = std::mem::take(&mut self.results);
+            self.messages.push(Message::ToolResults(ToolResultsMessage::new(results)).shared());
+        }
+    }
+
+    /// The conversation, which may end with the model's message.
+    pub(crate) fn finish_as_it_is(mut self) -> Conversation {
+        self.end_results();
+        let Self { system, mut messages, .. } = self;
+        let last_reply = messages.iter().rposition(|message| message.role() == Role::Assistant);
+        let new = messages.split_off(last_reply.map_or(0, |at| at + 1));
+        Conversation { system, history: messages, new }
+    }
+
+    /// The conversation, whose last message must not be the model's.
+    pub(crate) fn finish(self, param: &'static str) -> Result<Conversation, Fault> {
+        let conversation = self.finish_as_it_is();
+        if conversation.new.is_empty() {
+            return Err(Fault::invalid("the last message must be the user's or a tool's").at(param));
+        }
+        Ok(conversation)
+    }
+}
+
+/// A call of a reply.
+pub(crate) fn call(id: &str, name: String, arguments: String) -> Result<ToolCall, Fault> {
+    let id = ToolCallId::parse(id).ok_or_else(|| Fault::invalid("the id of a call is blank"))?;
+    Ok(ToolCall::new(name, Arguments::new(arguments)).with_id(id))
+}

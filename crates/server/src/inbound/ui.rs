@@ -1,0 +1,194 @@
+//! Requests of the chat of Vercel's AI SDK.
+
+use std::collections::HashSet;
+
+use attache_agent::Decision;
+use attache_core::{ContentTree, Document, UserPart};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::conversation::{self, Conversation, Reading};
+use super::parts::by_url;
+use super::tools::ClientTool;
+use super::turn::Disconnect;
+use crate::fault::Fault;
+
+/// The body, as far as anything follows from it; other members are left alone.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Body {
+    /// The chat: a session.
+    pub(crate) id: String,
+    messages: Vec<UiMessage>,
+    // A transport adds these by its option `body`.
+    pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) tools: Vec<ClientTool>,
+    pub(crate) on_disconnect: Option<Disconnect>,
+}
+
+#[derive(Debug, Deserialize)]
+struct UiMessage {
+    role: String,
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+/// One part, of whatever kind, in one flat form.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    url: Option<String>,
+    media_type: Option<String>,
+    filename: Option<String>,
+    tool_call_id: Option<String>,
+    tool_name: Option<String>,
+    state: Option<String>,
+    input: Option<Value>,
+    output: Option<Value>,
+    error_text: Option<String>,
+    approval: Option<Approval>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Approval {
+    id: String,
+    approved: Option<bool>,
+    reason: Option<String>,
+}
+
+impl Part {
+    /// The name of the tool, if the part is a call.
+    fn tool(&self) -> Option<&str> {
+        match self.kind.as_str() {
+            "dynamic-tool" => self.tool_name.as_deref(),
+            kind => kind.strip_prefix("tool-"),
+        }
+    }
+}
+
+impl Body {
+    /// The names of the client's tools.
+    pub(crate) fn own_tools(&self) -> HashSet<String> {
+        self.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// The decisions about calls that the last message brings.
+    pub(crate) fn decisions(&self) -> Vec<(String, Decision)> {
+        let last = self.messages.last().filter(|message| message.role == "assistant");
+        let parts = last.map(|message| message.parts.as_slice()).unwrap_or_default();
+        let responded = parts.iter().filter(|part| part.state.as_deref() == Some("approval-responded"));
+        responded
+            .filter_map(|part| {
+                let approval = part.approval.as_ref()?;
+                let decision = match approval.approved? {
+                    true => Decision::Approve,
+                    false => Decision::Deny(approval.reason.clone().unwrap_or_default()),
+                };
+                Some((approval.id.clone(), decision))
+            })
+            .collect()
+    }
+
+    /// The conversation.
+    pub(crate) fn take_conversation(&mut self) -> Result<Conversation, Fault> {
+        let messages = std::mem::take(&mut self.messages);
+        conversation::bound(messages.len(), "messages")?;
+        let mut reading = Reading::default();
+        for message in messages {
+            message.read(&mut reading).map_err(|fault| fault.at("messages"))?;
+        }
+        Ok(reading.finish_as_it_is())
+    }
+}
+
+impl UiMessage {
+    fn read(self, reading: &mut Reading) -> Result<(), Fault> {
+        match self.role.as_str() {
+            "system" => {
+                let text: String = self.parts.into_iter().filter_map(|part| part.text).collect();
+                reading.system(&text);
+            }
+            "user" => {
+                let parts: Result<Vec<_>, _> = self.parts.into_iter().map(user_part).collect();
+                reading.user(parts?);
+            }
+            "assistant" => {
+                let mut step = Vec::new();
+                for part in self.parts {
+                    match part.kind.as_str() {
+                        "step-start" => assistant(std::mem::take(&mut step), reading)?,
+                        _ => step.push(part),
+                    }
+                }
+                assistant(step, reading)?;
+            }
+            role => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
+        }
+        Ok(())
+    }
+}
+
+fn user_part(part: Part) -> Result<Option<UserPart>, Fault> {
+    match (part.kind.as_str(), part.text, part.url) {
+        ("text", Some(text), _) => Ok(UserPart::text(text)),
+        ("file", _, Some(url)) => {
+            let mut document = by_url(&url)?;
+            if let (Some(kind), Some(bytes)) = (&part.media_type, document.bytes()) {
+                document = Document::from_bytes(bytes, kind);
+            }
+            Ok(match part.filename {
+                Some(name) => document.with_file_name(name),
+                None => document,
+            }
+            .into())
+        }
+        (kind, ..) if kind.starts_with("data-") => Ok(None),
+        (kind, ..) => {
+            Err(Fault::invalid(format!("a part of the type {kind:?} is not known, or has not what it needs")))
+        }
+    }
+}
+
+/// Reads one step of a reply: text, and calls with their results.
+fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
+    let mut text = String::new();
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    for part in parts {
+        if part.kind == "text" {
+            text.push_str(part.text.as_deref().unwrap_or_default());
+            continue;
+        }
+        let Some(name) = part.tool() else { continue };
+        let id = part.tool_call_id.clone().ok_or_else(|| Fault::invalid("a call needs toolCallId"))?;
+        let input = part.input.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        calls.push(conversation::call(&id, name.to_owned(), input.to_string())?);
+        match part.state.as_deref() {
+            Some("output-available") => results.push((id, said(part.output), false)),
+            Some("output-error") => {
+                let text = part.error_text.unwrap_or_default();
+                results.push((id, ContentTree::text(&text), true));
+            }
+            _ => {}
+        }
+    }
+    if !text.is_empty() || !calls.is_empty() {
+        reading.assistant(&text, calls);
+    }
+    for (id, tree, is_error) in results {
+        reading.result(&id, tree, is_error)?;
+    }
+    Ok(())
+}
+
+/// The result of a tool of the client: a text, or any JSON.
+fn said(output: Option<Value>) -> ContentTree {
+    match output {
+        None | Some(Value::Null) => ContentTree::text(""),
+        Some(Value::String(text)) => ContentTree::text(&text),
+        Some(value) => ContentTree::value(&value),
+    }
+}

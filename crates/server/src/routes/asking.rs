@@ -1,0 +1,303 @@
+//! A request for an answer, in whatever dialect: the run that it begins or goes on with, and its answer.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use attache_agent::{
+    AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, Tools, deliver,
+};
+use attache_core::{Message, ModelSettings, ToolCallId, fresh};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue};
+use tokio::time::{Instant, timeout_at};
+
+use super::resuming::failure;
+use crate::app::{App, Way, run_in};
+use crate::auth::Principal;
+use crate::dialect::Tell;
+use crate::fault::Fault;
+use crate::hosted::Hosted;
+use crate::inbound::conversation::Conversation;
+use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
+use crate::parked::{Kept, Parked};
+use crate::sse;
+
+/// The header that names the session, in requests and answers.
+pub(super) const SESSION: &str = "x-attache-session";
+
+/// The session that the header of a request names.
+pub(super) fn named_session(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let Some(session) = headers.get(SESSION) else { return Ok(None) };
+    let session = std::str::from_utf8(session.as_bytes());
+    let session = session.map_err(|_| Fault::invalid("the header X-Attache-Session is no text"))?;
+    Ok(Some(session.to_owned()))
+}
+
+/// Names the session in the answer.
+pub(super) fn name_session(session: Option<&Session>, response: &mut Response) {
+    let session = session.map(|session| HeaderValue::from_bytes(session.id().as_str().as_bytes()));
+    if let Some(Ok(id)) = session {
+        response.headers_mut().insert(SESSION, id);
+    }
+}
+
+/// The seconds since 1970.
+pub(super) fn seconds() -> u64 {
+    fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// An id that begins with a word.
+pub(super) fn fresh_id(word: &str) -> String {
+    format!("{word}{}", fresh::uuid().replace('-', ""))
+}
+
+/// Where the conversation is kept.
+pub(super) enum Place {
+    /// The client sends all of it. The run has this id.
+    Request(String),
+    /// A session has the history.
+    Session(Session),
+}
+
+pub(super) struct Asking<'a> {
+    pub(super) app: &'a App,
+    pub(super) principal: &'a Principal,
+    pub(super) hosted: &'a Hosted,
+    pub(super) on_disconnect: Option<OnDisconnect>,
+    /// True if the client answers calls.
+    pub(super) has_tools: bool,
+}
+
+impl Asking<'_> {
+    /// The session of that id, which is made where there is none; a new one for an empty id.
+    pub(super) async fn session(&self, id: &str) -> Result<Session, Fault> {
+        let id = Some(id).filter(|id| !id.is_empty());
+        Ok(self.hosted.sessions.open(self.principal.name(), id).await?)
+    }
+
+    /// The session of a run that waits for just the results that the request brings.
+    pub(super) fn waiting_session(&self, conversation: &Conversation) -> Option<Session> {
+        let answered = answered(conversation);
+        let calls: Vec<&str> = answered.iter().map(ToolCallId::as_str).collect();
+        match calls.is_empty() {
+            true => None,
+            false => self.app.parked.session(self.principal.name(), &self.hosted.name, &calls),
+        }
+    }
+
+    /// Starts the run, or goes on with the one whose calls are answered.
+    pub(super) async fn start(
+        &self,
+        place: &Place,
+        conversation: Conversation,
+        settings: Option<ModelSettings>,
+        tools: Tools,
+    ) -> Result<Viewer, Fault> {
+        let settings = settings.map(|settings| self.hosted.agent().settings().merged(&settings));
+        let mut options = RunOptions::new().with_tools(tools);
+        if let Some(settings) = settings {
+            options = options.with_settings(settings);
+        }
+        match place {
+            Place::Session(session) => self.in_session(session, conversation, options).await,
+            Place::Request(id) => {
+                let options = options.with_principal(self.principal.name());
+                self.alone(id, conversation, options).await
+            }
+        }
+    }
+
+    fn way(&self, parking: Option<Parking>, answered: Vec<ToolCallId>) -> Way {
+        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered }
+    }
+
+    /// A run of a session, which has the history: only what is new counts.
+    async fn in_session(
+        &self,
+        session: &Session,
+        conversation: Conversation,
+        options: RunOptions,
+    ) -> Result<Viewer, Fault> {
+        let answered = answered(&conversation);
+        let (id, run) = match answered.is_empty() {
+            true => {
+                let id = run_in(session);
+                let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
+                (id, session.run(input))
+            }
+            false => {
+                let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
+                return self.resume(session, last.run_id, conversation, options).await;
+            }
+        };
+        self.drive(session, id, run, answered)
+    }
+
+    /// Goes on with the last run of a session.
+    pub(super) async fn resume(
+        &self,
+        session: &Session,
+        id: String,
+        conversation: Conversation,
+        options: RunOptions,
+    ) -> Result<Viewer, Fault> {
+        let journal = session.journal_of(&id);
+        answer(&*journal, &conversation).await?;
+        let run = session.resume_with(options);
+        inject(&run.control(), &conversation)?;
+        self.drive(session, id, run, answered(&conversation))
+    }
+
+    fn drive(
+        &self,
+        session: &Session,
+        id: String,
+        run: AgentRun,
+        answered: Vec<ToolCallId>,
+    ) -> Result<Viewer, Fault> {
+        let parking = self.has_tools.then(|| self.parking(Kept::Session(session.clone()), true));
+        let way = self.way(parking, answered);
+        self.app.start(self.principal, self.hosted, Some(session), id, run, way)
+    }
+
+    /// A run without a session: the client has the history.
+    async fn alone(
+        &self,
+        id: &str,
+        conversation: Conversation,
+        options: RunOptions,
+    ) -> Result<Viewer, Fault> {
+        let agent = self.hosted.agent();
+        let answered = answered(&conversation);
+        let calls: Vec<&str> = answered.iter().map(ToolCallId::as_str).collect();
+        let parked = match calls.is_empty() {
+            true => None,
+            false => self.app.parked.take(self.principal.name(), &self.hosted.name, &calls),
+        };
+        let (run, parking) = match parked {
+            Some(journal) => {
+                answer(&*journal, &conversation).await?;
+                let run = agent.resume_with(Arc::clone(&journal), options);
+                inject(&run.control(), &conversation)?;
+                (run, Some(self.parking(Kept::Log(journal), true)))
+            }
+            None => {
+                let mut history = conversation.history;
+                if let Some(system) = conversation.system {
+                    // The agent's own instructions stand, and come first.
+                    let system = match agent.instructions() {
+                        Some(own) => format!("{own}\n\n{system}"),
+                        None => system,
+                    };
+                    history.insert(0, Message::system(system).shared());
+                }
+                let input = RunInput::new(conversation.new)
+                    .with_history(history)
+                    .with_run_id(id)
+                    .with_options(options);
+                match self.has_tools {
+                    false => (agent.run(input), None),
+                    true => {
+                        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+                        let run = agent.run_in(Arc::clone(&journal), input);
+                        (run, Some(self.parking(Kept::Log(journal), false)))
+                    }
+                }
+            }
+        };
+        self.app.start(self.principal, self.hosted, None, id.to_owned(), run, self.way(parking, answered))
+    }
+
+    /// Keeps a run that waits for the client, if the agent's own tools did something in it.
+    fn parking(&self, kept: Kept, always: bool) -> Parking {
+        let parked: Arc<Parked> = Arc::clone(&self.app.parked);
+        let (principal, agent) = (self.principal.shared(), Arc::clone(&self.hosted.name));
+        Box::new(move |view: &View| {
+            if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
+                let calls = view.client_calls().map(|call| call.id.as_str().to_owned()).collect();
+                parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
+            }
+        })
+    }
+}
+
+/// The calls whose results a request brings.
+fn answered(conversation: &Conversation) -> Vec<ToolCallId> {
+    conversation.results().map(|result| result.call_id.clone()).collect()
+}
+
+/// Delivers the results of a request to the run that waits for them. A result that came before, in a request that was
+/// sent twice, stands.
+async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<(), Fault> {
+    let mut refused = None;
+    let mut count = 0;
+    for result in conversation.results() {
+        count += 1;
+        match deliver(journal, result.clone()).await {
+            Ok(()) => {}
+            Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((count, error)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match refused {
+        Some((_, error)) if count == 1 => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a run that goes on what the user says beside the results.
+fn inject(control: &attache_agent::Control, conversation: &Conversation) -> Result<(), Fault> {
+    for message in &conversation.new {
+        if let Message::User(message) = &**message {
+            control.inject(message.clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// Watches a run to its end, for an answer that is told as a whole.
+pub(super) async fn gather(mut viewer: Viewer, whole: &mut impl Tell) {
+    let mut unsent = Vec::new();
+    while let Some(seen) = viewer.next().await {
+        sse::tell(whole, &seen, &mut unsent);
+        unsent.clear();
+    }
+}
+
+/// The answer as a stream. The head waits until there is something to tell, so that a failure before has its own status.
+pub(super) async fn streamed(mut viewer: Viewer, mut dialect: impl Tell) -> Result<Response, Fault> {
+    let mut written = Vec::new();
+    let beat = Instant::now() + sse::HEARTBEAT;
+    while let Ok(Some(seen)) = timeout_at(beat, viewer.next()).await {
+        let Seen::Entries(entries) = &seen else {
+            sse::tell(&mut dialect, &seen, &mut written);
+            break;
+        };
+        if let Some(fault) = entries.iter().find_map(failure) {
+            return Err(fault);
+        }
+        sse::tell(&mut dialect, &seen, &mut written);
+        if !entries.iter().all(|entry| is_prelude(entry)) {
+            break;
+        }
+    }
+    Ok(sse::response(viewer, dialect, written))
+}
+
+/// True if an entry comes before the model has been heard.
+fn is_prelude(entry: &Entry) -> bool {
+    use attache_agent::EventKind as Kind;
+    let What::Event(event) = &entry.what else { return false };
+    matches!(
+        event.kind,
+        Kind::RunStarted { .. }
+            | Kind::HistoryRepaired(_)
+            | Kind::WindowMoved { .. }
+            | Kind::Compacted { .. }
+            | Kind::DocumentsRouted(_)
+            | Kind::DocumentsLeftOut { .. }
+            | Kind::ToolsOffered { .. }
+            | Kind::StepStarted { .. }
+            | Kind::Warning { .. }
+    )
+}

@@ -1,0 +1,373 @@
+//! OpenAI's Responses: `POST /v1/responses`, and what belongs to it.
+//!
+//! A response that is kept is a part of a session: its id holds that of the run, and behind `~` the number of answers that
+//! the run gave before it. The next one goes on with the session, or with a fork of it where something else came behind.
+
+use std::sync::Arc;
+
+use attache_agent::{EndReason, Session};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::Response as Reply;
+use http::HeaderMap;
+use serde::Deserialize;
+
+use super::answer::json;
+use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::runs::stored;
+use crate::app::{App, allow, session_of};
+use crate::auth::{Principal, Scope};
+use crate::dialect::answer::{End, Piece};
+use crate::dialect::responses::{Head, Response};
+use crate::fault::Fault;
+use crate::inbound::responses::{Body as Asked, echo};
+use crate::inbound::{body, tools};
+use crate::json::Object;
+use crate::live::{Seen, Viewer};
+use crate::sse;
+
+const PREFIX: &str = "resp_";
+
+/// The id of a response: the one that a run gives behind `before` others.
+fn response_id(run: &str, before: u32) -> String {
+    match before {
+        0 => format!("{PREFIX}{run}"),
+        before => format!("{PREFIX}{run}~{before}"),
+    }
+}
+
+/// The run of a response, and the number of answers before it.
+fn run_of(id: &str) -> Option<(&str, u32)> {
+    let id = id.strip_prefix(PREFIX)?;
+    match id.rsplit_once('~') {
+        Some((run, before)) => Some((run, before.parse().ok().filter(|before| *before > 0)?)),
+        None => Some((id, 0)),
+    }
+}
+
+fn unknown() -> Fault {
+    Fault::not_found("response")
+}
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
+    request: Body,
+) -> Result<Reply, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut asked: Asked = body::json(&bytes)?;
+    let echo = echo(&bytes);
+    drop(bytes);
+    if asked.model.is_empty() {
+        return Err(Fault::invalid("the model is missing").at("model"));
+    }
+    let hosted = &app.hosted(Some(&asked.model))?;
+    let settings = asked.settings()?;
+    let tools = asked.take_tools()?;
+    let has_tools = !tools.is_empty();
+    let tools = tools::tools(hosted.agent(), tools).await?;
+    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let on_disconnect = asked.on_disconnect().map(Into::into);
+    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let named = named_session(&headers)?.or(asked.conversation().map(str::to_owned));
+    if named.is_some() && asked.previous_response_id.is_some() {
+        let message = "a response goes on with a conversation or with another response";
+        return Err(Fault::invalid(message).at("previous_response_id"));
+    }
+    let answers = conversation.results().next().is_some();
+    let mut before = 0;
+    let place = match (&asked.previous_response_id, &named) {
+        (Some(previous), _) => {
+            let (session, counted) = behind(&asking, previous, answers).await?;
+            before = counted;
+            Place::Session(session)
+        }
+        (None, Some(id)) => Place::Session(asking.session(id).await?),
+        (None, None) if asked.is_stored() && conversation.history.is_empty() && !answers => {
+            Place::Session(asking.session("").await?)
+        }
+        // The client keeps the conversation itself. A run that was begun in a session goes on there.
+        (None, None) => match asking.waiting_session(&conversation) {
+            Some(session) => Place::Session(session),
+            None => Place::Request(fresh_id(PREFIX)),
+        },
+    };
+    if asked.background && matches!(place, Place::Request(_)) {
+        return Err(Fault::unsupported("background", "a response in the background must be kept"));
+    }
+    if answers
+        && before == 0
+        && let Place::Session(session) = &place
+    {
+        // It goes on with the run that asked.
+        let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
+        before = pauses(session, &last.run_id).await?;
+    }
+    let viewer = asking.start(&place, conversation, settings, tools).await?;
+    let run = viewer.live().id.clone();
+    let head = Head {
+        id: match &place {
+            Place::Request(id) => id.clone(),
+            Place::Session(_) => response_id(&run, before),
+        },
+        created: seconds(),
+        model: hosted.name.to_string(),
+        previous: asked.previous_response_id.clone(),
+        conversation: named.and(viewer.live().session.clone()),
+        is_background: asked.background,
+        echo,
+    };
+    let told = Response::new(head, app.shown);
+    let mut response = match (asked.stream, asked.background) {
+        (true, _) => streamed(viewer, told).await?,
+        (false, true) => begun(&app, viewer, told).await?,
+        (false, false) => {
+            let mut told = told;
+            gather(viewer, &mut told).await;
+            json(told.finish()?)
+        }
+    };
+    if let Place::Session(session) = &place {
+        name_session(Some(session), &mut response);
+    }
+    Ok(response)
+}
+
+/// A response that goes on without its client.
+async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, Fault> {
+    super::resuming::begun(app, &mut viewer).await?;
+    viewer.forget();
+    Ok(json(told.body()))
+}
+
+/// The session in which a response goes on behind another one, and the number of answers that its run gave before.
+async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(Session, u32), Fault> {
+    let unknown = || unknown().at("previous_response_id");
+    let (run, before) = run_of(previous).ok_or_else(unknown)?;
+    let (session, _) = stored(asking.hosted, asking.principal, run).await.map_err(|_| unknown())?;
+    let is_last = session.runs().await?.last().is_some_and(|last| last.id == run);
+    match (is_last, answers) {
+        (true, true) => Ok((session, before + 1)),
+        (true, false) => Ok((session, 0)),
+        (false, false) => Ok((session.fork(run).await?, 0)),
+        (false, true) => Err(Fault::conflict("answered", "the calls take no results any more")),
+    }
+}
+
+/// The number of answers that a run gave so far, each of which asked the client.
+async fn pauses(session: &Session, run: &str) -> Result<u32, Fault> {
+    let (messages, external) = told_by(session, run).await?;
+    let count = messages
+        .iter()
+        .filter(|message| match &***message {
+            attache_core::Message::Assistant(message) => {
+                message.tool_calls().any(|call| external.contains(&call.id))
+            }
+            _ => false,
+        })
+        .count();
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+type Told = (Vec<Arc<attache_core::Message>>, Vec<attache_core::ToolCallId>);
+
+/// The messages of a run behind what the user said, and the calls that the client answered or is to answer.
+async fn told_by(session: &Session, run: &str) -> Result<Told, Fault> {
+    use attache_agent::{Disposition, EntryKind, Run};
+    let entries = session.journal_of(run).load().await?;
+    let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
+    let outcome = replayed.outcome();
+    let mut external: Vec<_> = outcome.pending.iter().map(|call| call.id.clone()).collect();
+    external.extend(entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => {
+            Some(told.call_id.clone())
+        }
+        _ => None,
+    }));
+    external.retain(|id| !outcome.approvals.iter().any(|asked| asked.call.id == *id));
+    external.retain(|id| !outcome.deferred.iter().any(|request| request.call.id == *id));
+    let is_user = |message: &Arc<attache_core::Message>| {
+        message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+    };
+    let mut messages = outcome.messages;
+    let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
+    messages.drain(..asked);
+    Ok((messages, external))
+}
+
+/// The events of a response that were not seen yet.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Streamed {
+    #[serde(default)]
+    stream: bool,
+    starting_after: Option<u64>,
+    model: Option<String>,
+}
+
+/// A response so far, or the one that was kept.
+pub(crate) async fn one(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(asked): Query<Streamed>,
+    Path(id): Path<String>,
+) -> Result<Reply, Fault> {
+    allow(&principal, Scope::Read)?;
+    let (run, before) = run_of(&id).ok_or_else(unknown)?;
+    let live = app.runs.get(principal.name(), run);
+    let head = |model: &str, created| Head {
+        id: id.clone(),
+        created,
+        model: model.to_owned(),
+        previous: None,
+        conversation: None,
+        is_background: false,
+        echo: serde_json::Map::new(),
+    };
+    // The drive under way is that of the last answer.
+    if let Some(live) = live
+        && (asked.stream || !live.has_ended())
+    {
+        let told = Response::new(head(&live.agent, seconds()), app.shown);
+        if asked.stream {
+            let told = told.after(asked.starting_after);
+            return Ok(sse::response(Viewer::behind(live, Some(0)), told, Vec::new()));
+        }
+        let (view, last) = live.view();
+        let mut told = told;
+        sse::tell(&mut told, &Seen::View(Box::new(view), last), &mut Vec::new());
+        return Ok(json(told.body()));
+    }
+    if asked.stream {
+        return Err(Fault::gone("the events of the response are gone; without stream the answer is there"));
+    }
+    let hosted = app.hosted(asked.model.as_deref())?;
+    let (session, outcome) = stored(&hosted, &principal, run).await.map_err(|_| unknown())?;
+    let began = session.runs().await?.into_iter().find(|info| info.id == run).map_or(0, |info| info.began);
+    let (messages, external) = told_by(&session, run).await?;
+    let mut told = Response::new(head(&hosted.name, began), app.shown);
+    if !from_log(&mut told, &messages, &external, &outcome, before) {
+        return Err(unknown());
+    }
+    Ok(json(told.body()))
+}
+
+/// Tells an answer from the log of its run. False if the run did not give that answer.
+fn from_log(
+    told: &mut Response,
+    messages: &[Arc<attache_core::Message>],
+    external: &[attache_core::ToolCallId],
+    outcome: &attache_agent::Outcome,
+    before: u32,
+) -> bool {
+    use attache_core::AssistantPart;
+    let mut unsent = Vec::new();
+    let mut tell = |piece: Piece<'_>| told.piece(piece, &mut unsent);
+    let (mut at, mut spoke, mut asks) = (0, false, false);
+    for message in messages {
+        let attache_core::Message::Assistant(message) = &**message else { continue };
+        at += u32::from(asks);
+        asks = message.tool_calls().any(|call| external.contains(&call.id));
+        if at != before {
+            continue;
+        }
+        let (mut index, mut said) = (0, false);
+        for part in &message.parts {
+            match part {
+                AssistantPart::Reasoning(reasoning) if !reasoning.text().is_empty() => {
+                    tell(Piece::Thinking(reasoning.text()));
+                }
+                AssistantPart::Text(text) => {
+                    if spoke && !std::mem::replace(&mut said, true) {
+                        tell(Piece::Break);
+                    }
+                    (spoke, said) = (true, true);
+                    tell(Piece::Text(text.text()));
+                }
+                AssistantPart::ToolCall(call) if external.contains(&call.id) => {
+                    let arguments = call.arguments.replay_json();
+                    tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
+                    index += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    let last = at + u32::from(asks);
+    if last < before {
+        return false;
+    }
+    if before < last {
+        // The tokens of one answer of several are not in the log.
+        tell(Piece::End { end: End::Calls, usage: &attache_core::Usage::default(), outcome: None });
+        return true;
+    }
+    for citation in &outcome.citations {
+        tell(Piece::Citation(citation));
+    }
+    match outcome.reason {
+        EndReason::Cancelled => {
+            tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref())));
+        }
+        EndReason::Length => {
+            tell(Piece::End { end: End::Length, usage: &outcome.usage, outcome: Some(outcome) })
+        }
+        EndReason::ContentFilter => {
+            tell(Piece::End { end: End::Filter, usage: &outcome.usage, outcome: Some(outcome) });
+        }
+        _ if spoke || !outcome.pending.is_empty() => {
+            tell(Piece::End { end: End::Stop, usage: &outcome.usage, outcome: Some(outcome) });
+        }
+        _ => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
+    }
+    true
+}
+
+/// Ends a response that is under way.
+pub(crate) async fn cancel(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Reply, Fault> {
+    allow(&principal, Scope::Run)?;
+    let (run, _) = run_of(&id).ok_or_else(unknown)?;
+    let live = app.runs.get(principal.name(), run).ok_or_else(unknown)?;
+    live.control.cancel_because("cancelled by the client");
+    let head = Head {
+        id: id.clone(),
+        created: seconds(),
+        model: live.agent.to_string(),
+        previous: None,
+        conversation: None,
+        is_background: true,
+        echo: serde_json::Map::new(),
+    };
+    let mut told = Response::new(head, app.shown);
+    gather(Viewer::behind(live, None), &mut told).await;
+    Ok(json(told.body()))
+}
+
+/// Forgets a response, which must be the only one of its session.
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(asked): Query<Streamed>,
+    Path(id): Path<String>,
+) -> Result<Reply, Fault> {
+    allow(&principal, Scope::Run)?;
+    let (run, _) = run_of(&id).ok_or_else(unknown)?;
+    let hosted = app.hosted(asked.model.as_deref())?;
+    let (session, _) = stored(&hosted, &principal, run).await.map_err(|_| unknown())?;
+    if session.runs().await?.len() > 1 {
+        let message =
+            "other responses of the session rest on it; DELETE /v1/sessions/{id} forgets all of them";
+        return Err(Fault::conflict("in_use", message));
+    }
+    let id_of_session = session_of(run).ok_or_else(unknown)?;
+    hosted.sessions.clear(principal.name(), id_of_session).await?;
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("id", &id).with("object", "response").with("deleted", &true).end();
+    Ok(json(body))
+}

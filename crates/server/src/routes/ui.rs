@@ -1,0 +1,72 @@
+//! The chat of Vercel's AI SDK: `POST /v1/ui`, and `GET /v1/ui/{id}/stream` for a page that comes back.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::asking::{Asking, streamed};
+use super::thread::{Said, turn};
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::dialect::ui::Ui;
+use crate::fault::Fault;
+use crate::inbound::ui::Body as Asked;
+use crate::inbound::{body, tools};
+use crate::live::{Live, Viewer};
+use crate::sse;
+
+static PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+
+pub(crate) async fn chat(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut asked: Asked = body::json(&bytes)?;
+    drop(bytes);
+    let hosted = &app.hosted(asked.model.as_deref())?;
+    let own = asked.own_tools();
+    let offered = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
+    let decisions = Said::Decisions(asked.decisions());
+    let conversation = asked.take_conversation()?;
+    let on_disconnect = asked.on_disconnect.map(Into::into);
+    let has_tools = !own.is_empty();
+    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let viewer = turn(&asking, &asked.id, conversation, decisions, offered).await?;
+    let told = told(&app, viewer.live(), own);
+    Ok(named(streamed(viewer, told).await?))
+}
+
+/// The message that is told now, from its beginning; nothing where none is.
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let runs = app.runs.of_session(principal.name(), &id);
+    let Some(live) = runs.into_iter().find(|live| !live.has_ended()) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let told = told(&app, &live, HashSet::new());
+    Ok(named(sse::response(Viewer::behind(live, Some(0)), told, Vec::new())))
+}
+
+/// A run tells one message, also where it waits for the page in between.
+fn told(app: &App, live: &Live, own: HashSet<String>) -> Ui {
+    let session = live.session.as_deref().unwrap_or_default();
+    let documents = format!("{}/v1/sessions/{session}/documents/", app.base);
+    Ui::new(format!("msg-{}", live.id), documents, own, app.shown)
+}
+
+fn named(mut response: Response) -> Response {
+    response.headers_mut().insert(PROTOCOL.clone(), HeaderValue::from_static("v1"));
+    response
+}

@@ -1,0 +1,197 @@
+//! The dialects of pages: AG-UI, and the UI message stream of Vercel's AI SDK.
+
+use attache_agent::{Agent, AgentBuilder, tool_fn};
+use attache_core::{Approval, Document, ErrorKind, Message};
+use attache_server::Dialect;
+use attache_testkit::Turn;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, named, server, text};
+
+fn tools() -> Value {
+    json!([{"name": "notify", "description": "Shows a note", "parameters": {"type": "object"}}])
+}
+
+/// An agent with a tool that brings a document, and one that waits for approval.
+fn agent(stage: &Stage) -> AgentBuilder {
+    let lease =
+        tool_fn(
+            "lease",
+            "The lease",
+            || Ok(Document::inline("The rent is 900.").with_file_name("lease.txt")),
+        );
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    Agent::builder(stage.clone()).tool(lease).tool(pay)
+}
+
+fn turns() -> [Turn; 4] {
+    [
+        Turn::text("Let me see.").and_thinking("Where?").and_call("lease", json!({})),
+        Turn::call("notify", json!({"text": "found"})),
+        Turn::call("pay", json!({})),
+        Turn::text("Paid 900."),
+    ]
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().filter_map(|event| event["type"].as_str()).collect()
+}
+
+async fn told(client: &Client, path: &str, body: Value) -> String {
+    let response = client.post(path, body).await;
+    let status = response.status();
+    let told = text(response).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    told
+}
+
+fn find<'e>(events: &'e [Value], kind: &str) -> &'e Value {
+    events.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("{kind}: {events:?}"))
+}
+
+// A36
+#[tokio::test]
+async fn the_ui_stream_with_tools_on_both_sides_and_an_approval() {
+    let stage = Stage::new(turns());
+    let client = Client::new(server(agent(&stage)).thinking(true));
+    let user = json!({"id": "m1", "role": "user", "parts": [
+        {"type": "text", "text": "Pay the rent."},
+        {"type": "file", "mediaType": "text/csv", "filename": "a.csv", "url": "data:text/csv;base64,YSxiCjEsMgo="},
+    ]});
+    let ask = |messages: Value| json!({"id": "chat", "messages": messages, "trigger": "submit-message", "tools": tools()});
+    let response = client.post("/v1/ui", ask(json!([user]))).await;
+    assert_eq!(response.headers()["x-vercel-ai-ui-message-stream"], "v1");
+    let first = text(response).await;
+    insta::assert_snapshot!("ui_streamed", named(&first));
+    let events = data(&first);
+    let call = events
+        .iter()
+        .find(|event| event["type"] == "tool-input-available" && event["toolName"] == "notify")
+        .unwrap();
+    assert!(call["providerExecuted"].is_null(), "{call}");
+    // The page answers, and the run goes on until somebody has to approve.
+    let part = json!({"type": "tool-notify", "toolCallId": call["toolCallId"], "state": "output-available", "input": call["input"], "output": {"shown": true}});
+    let reply = |parts: Value| json!({"id": "m2", "role": "assistant", "parts": parts});
+    let second =
+        told(&client, "/v1/ui", ask(json!([user, reply(json!([{"type": "step-start"}, part]))]))).await;
+    insta::assert_snapshot!("ui_approval", named(&second));
+    let events = data(&second);
+    let asked = find(&events, "tool-approval-request");
+    let pay = json!({"type": "dynamic-tool", "toolName": "pay", "toolCallId": asked["toolCallId"], "state": "approval-responded", "input": {}, "approval": {"id": asked["approvalId"], "approved": true}});
+    let third = told(
+        &client,
+        "/v1/ui",
+        ask(json!([user, reply(json!([{"type": "step-start"}, part, {"type": "step-start"}, pay]))])),
+    )
+    .await;
+    insta::assert_snapshot!("ui_approved", named(&third));
+    assert!(format!("{:?}", stage.requests()[0].messages).contains("a.csv"));
+    // Nothing is told now.
+    assert_eq!(client.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
+}
+
+// A36
+#[tokio::test]
+async fn a_page_that_comes_back_is_told_the_message_from_its_beginning() {
+    let stage = Stage::new([Turn::text("One two three.")]).held();
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Count."}]});
+    let body = json!({"id": "chat", "messages": [user], "onDisconnect": "detach"});
+    stage.let_out(1);
+    let response = client.post("/v1/ui", body).await;
+    drop(response);
+    let back = client.get("/v1/ui/chat/stream").await;
+    assert_eq!(back.status(), StatusCode::OK);
+    assert_eq!(client.named("bob").get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
+    stage.let_out(100);
+    let events = data(&text(back).await);
+    let said: String = events.iter().filter_map(|event| event["delta"].as_str()).collect();
+    assert_eq!(said, "One two three.");
+    assert_eq!(events[0]["type"], "start");
+    assert_eq!(events.last().unwrap(), "[DONE]");
+}
+
+// A36
+#[tokio::test]
+async fn ag_ui_with_tools_on_both_sides_and_an_interrupt() {
+    let stage = Stage::new(turns());
+    let client = Client::new(server(agent(&stage)).thinking(true));
+    let user = json!({"id": "m1", "role": "user", "content": [
+        {"type": "text", "text": "Pay the rent."},
+        {"type": "document", "source": {"type": "data", "value": "YSxiCjEsMgo=", "mimeType": "text/csv"}, "metadata": {"filename": "a.csv"}},
+    ]});
+    let ask = |run: &str, messages: Value, resume: Value| {
+        json!({"threadId": "t", "runId": run, "state": {}, "messages": messages, "tools": tools(),
+            "context": [{"description": "page", "value": "rent.html"}], "forwardedProps": {}, "resume": resume})
+    };
+    let first = told(&client, "/v1/ag-ui", ask("r1", json!([user]), json!(null))).await;
+    insta::assert_snapshot!("ag_ui_streamed", named(&first));
+    let events = data(&first);
+    let call = events.iter().rfind(|event| event["type"] == "TOOL_CALL_START").unwrap()["toolCallId"].clone();
+    assert_eq!(kinds(&events).iter().filter(|kind| **kind == "TOOL_CALL_END").count(), 2);
+    let tool = json!({"id": "m3", "role": "tool", "toolCallId": call, "content": "shown"});
+    let assistant = json!({"id": "m2", "role": "assistant", "content": "Let me see.", "toolCalls": [{"id": call, "type": "function", "function": {"name": "notify", "arguments": "{}"}}]});
+    let second = told(&client, "/v1/ag-ui", ask("r2", json!([user, assistant, tool]), json!(null))).await;
+    insta::assert_snapshot!("ag_ui_interrupt", named(&second));
+    let events = data(&second);
+    let interrupt = &find(&events, "RUN_FINISHED")["outcome"]["interrupts"][0];
+    let resume = json!([{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": false, "reason": "too much"}}]);
+    let third = told(&client, "/v1/ag-ui", ask("r3", json!([user, assistant, tool]), resume)).await;
+    insta::assert_snapshot!("ag_ui_resumed", named(&third));
+    let requests = stage.requests();
+    let seen = format!("{:?}", requests[0].messages);
+    assert!(seen.contains("a.csv") && seen.contains("page: rent.html"), "{seen}");
+    assert!(format!("{:?}", requests[3].messages).contains("too much"));
+}
+
+// A36
+#[tokio::test]
+async fn a_thread_that_was_begun_elsewhere_brings_its_history() {
+    let stage = Stage::new([Turn::text("Yes."), Turn::text("Again.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let messages = json!([
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "2", "role": "assistant", "content": "Hello"},
+        {"id": "3", "role": "user", "content": "Sure?"},
+    ]);
+    let body = |messages: Value| json!({"threadId": "t", "runId": "r", "messages": messages, "tools": [], "context": []});
+    told(&client, "/v1/ag-ui", body(messages.clone())).await;
+    let roles =
+        |at: usize| stage.requests()[at].messages.iter().map(|message| message.role()).collect::<Vec<_>>();
+    use attache_core::Role::{Assistant, User};
+    assert_eq!(roles(0), [User, Assistant, User]);
+    // From then on the session has it.
+    told(&client, "/v1/ag-ui", body(json!([{"id": "4", "role": "user", "content": "Once more?"}]))).await;
+    assert_eq!(roles(1), [User, Assistant, User, Assistant, User]);
+    assert!(matches!(&*stage.requests()[1].messages[3], Message::Assistant(_)));
+}
+
+// A36
+#[tokio::test]
+async fn failures_and_hidden_details() {
+    let failing = || Stage::new([Turn::text("Half of").then_error(ErrorKind::InvalidRequest)]).held();
+    let mut lines = Vec::new();
+    let user = json!({"id": "m1", "role": "user", "content": "x", "parts": [{"type": "text", "text": "x"}]});
+    let ui = json!({"id": "chat", "messages": [user]});
+    let ag_ui = json!({"threadId": "t", "runId": "r", "messages": [user], "tools": [], "context": []});
+    for (path, body) in [("/v1/ui", &ui), ("/v1/ag-ui", &ag_ui)] {
+        let stage = failing();
+        let client = Client::new(server(Agent::builder(stage.clone())));
+        stage.let_out(1);
+        let response = client.post(path, body.clone()).await;
+        stage.let_out(10);
+        lines.push(named(&text(response).await));
+        let response = client.post(path, json!({"messages": 3})).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let dialect = if path == "/v1/ui" { Dialect::UiMessages } else { Dialect::AgUi };
+        let off = Client::new(server(Agent::builder(failing())).dialect(dialect, false));
+        assert_eq!(off.post(path, body.clone()).await.status(), StatusCode::NOT_FOUND);
+        let stage = Stage::new([Turn::call("lease", json!({"secret": 1})), Turn::text("Done.")]);
+        let client = Client::new(server(agent(&stage)).tool_details(false));
+        let hidden = told(&client, path, body.clone()).await;
+        assert!(!hidden.contains("secret") && !hidden.contains("rent is"), "{hidden}");
+        lines.push(named(&hidden));
+    }
+    insta::assert_snapshot!("pages_failures", lines.join("\n"));
+}

@@ -1,0 +1,208 @@
+//! OpenAI's Responses.
+
+use attache_agent::{Agent, tool_fn};
+use attache_core::{Document, Message, Usage};
+use attache_server::Dialect;
+use attache_testkit::Turn;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, named, server, text, value};
+
+fn asked(more: Value) -> Value {
+    let mut body = json!({"model": "papers", "input": "What is the rent?"});
+    let Value::Object(more) = more else { panic!("{more}") };
+    for (name, value) in more {
+        body[name] = value;
+    }
+    body
+}
+
+fn weather() -> Value {
+    json!([{
+        "type": "function", "name": "weather", "description": "The weather of a city", "strict": true,
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    }])
+}
+
+async fn respond(client: &Client, more: Value) -> Value {
+    let response = client.post("/v1/responses", asked(more)).await;
+    let status = response.status();
+    let answer = value(response).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    answer
+}
+
+fn said(answer: &Value) -> String {
+    let items = answer["output"].as_array().unwrap().iter();
+    items.filter_map(|item| item["content"][0]["text"].as_str()).collect()
+}
+
+// A36
+#[tokio::test]
+async fn an_answer_whole_and_streamed() {
+    let turn =
+        || Turn::text("EUR 900 a month.").and_thinking("hm").costing(Usage::new(20, 7).with_cached_tokens(4));
+    let client = Client::new(server(Agent::builder(Stage::new([turn(), turn()]))).thinking(true));
+    let more = json!({"instructions": "Be brief.", "metadata": {"a": "b"}, "unknown": 1});
+    insta::assert_snapshot!("responses_whole", named(&respond(&client, more).await.to_string()));
+    let streamed = client.post("/v1/responses", asked(json!({"stream": true}))).await;
+    insta::assert_snapshot!("responses_streamed", named(&text(streamed).await));
+}
+
+// A36
+#[tokio::test]
+async fn a_client_runs_its_own_tools_and_a_response_goes_on_with_another() {
+    let lease = tool_fn("lease", "The lease", |_: Value| async {
+        Ok::<_, attache_core::ToolError>(Document::inline("The rent is 900.").with_file_name("lease.txt"))
+    });
+    let stage = Stage::new([
+        Turn::text("Let me see.").and_call("lease", json!({})),
+        Turn::call("weather", json!({"city": "Berlin"})),
+        Turn::text("Sunny."),
+        Turn::text("Yes."),
+        Turn::text("No."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(lease)));
+    let streamed = client.post("/v1/responses", asked(json!({"stream": true, "tools": weather()}))).await;
+    let first = text(streamed).await;
+    insta::assert_snapshot!("responses_calls_streamed", named(&first));
+    let events = data(&first);
+    // Numbers count from 0, and the last event has the whole response.
+    for (at, event) in events.iter().enumerate() {
+        assert_eq!(event["sequence_number"], at, "{event}");
+    }
+    let first = &events.last().unwrap()["response"];
+    let call = &first["output"][1];
+    assert_eq!((call["type"].as_str(), call["name"].as_str()), (Some("function_call"), Some("weather")));
+    let output = json!([{"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}]);
+    let more = json!({"input": output, "previous_response_id": first["id"], "tools": weather()});
+    let second = respond(&client, more.clone()).await;
+    assert_eq!(said(&second), "Sunny.");
+    assert_eq!(second["previous_response_id"], first["id"]);
+    assert_ne!(second["id"], first["id"]);
+    // A result is taken once.
+    let again = client.post("/v1/responses", asked(more)).await;
+    assert_eq!(again.status(), StatusCode::CONFLICT);
+    // Both are kept, each as it was told.
+    let read = |id: &Value| format!("/v1/responses/{}", id.as_str().unwrap());
+    for told in [first, &second] {
+        let kept = client.got(&read(&told["id"])).await;
+        assert_eq!(said(&kept), said(told));
+        assert_eq!(kept["output"].as_array().unwrap().len(), told["output"].as_array().unwrap().len());
+        assert_eq!(kept["status"], "completed");
+        let other = client.named("bob").get(&read(&told["id"])).await;
+        assert_eq!(other.status(), StatusCode::NOT_FOUND);
+    }
+    // Behind the last one the session goes on; behind an earlier one a fork of it.
+    let third = respond(&client, json!({"input": "Sure?", "previous_response_id": second["id"]})).await;
+    assert_eq!(said(&third), "Yes.");
+    let fork = respond(&client, json!({"input": "Really?", "previous_response_id": second["id"]})).await;
+    assert_eq!(said(&fork), "No.");
+    let requests = stage.requests();
+    let users = |at: usize| {
+        let messages = requests[at].messages.iter();
+        messages.filter(|message| matches!(&***message, Message::User(_))).count()
+    };
+    assert_eq!((users(3), users(4)), (2, 2), "the fork knows nothing of the third");
+    let unknown = client.post("/v1/responses", asked(json!({"previous_response_id": "resp_x.y"}))).await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+}
+
+// A36
+#[tokio::test]
+async fn a_client_that_keeps_the_conversation_itself() {
+    let stage = Stage::new([
+        Turn::call("weather", json!({"city": "Berlin"})),
+        Turn::text("Sunny."),
+        Turn::text("Still."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let upload = http::Request::builder().method("POST").uri("/v1/documents?name=c.txt");
+    let upload = value(client.send(upload, "Call me.").await).await;
+    let user = json!({"role": "user", "content": [
+        {"type": "input_text", "text": "Look"},
+        {"type": "input_file", "filename": "a.csv", "file_data": "data:text/csv;base64,YSxiCjEsMgo="},
+        {"type": "input_file", "file_id": upload["id"]},
+    ]});
+    let first = respond(&client, json!({"input": [user], "tools": weather(), "store": false})).await;
+    assert_eq!(client.get(&format!("/v1/responses/{}", first["id"].as_str().unwrap())).await.status(), 404);
+    let call = first["output"][0].clone();
+    let output = json!({"type": "function_call_output", "call_id": call["call_id"], "output": [
+        {"type": "input_text", "text": "sun"},
+        {"type": "input_file", "filename": "b.txt", "file_data": "data:text/plain;base64,aGVsbG8="},
+    ]});
+    let items = json!([user, {"type": "reasoning", "id": "rs_1", "summary": []}, call, output]);
+    let second = respond(&client, json!({"input": items, "tools": weather(), "store": false})).await;
+    assert_eq!(said(&second), "Sunny.");
+    let requests = stage.requests();
+    let seen = format!("{:?}", requests[1].messages);
+    for wanted in ["a.csv", "c.txt", "b.txt", "sun"] {
+        assert!(seen.contains(wanted), "{wanted}: {seen}");
+    }
+    let items = json!([
+        {"type": "message", "role": "user", "content": "Hi"},
+        second["output"][0],
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "And now?"},
+    ]);
+    assert_eq!(said(&respond(&client, json!({"input": items})).await), "Still.");
+}
+
+// A36
+#[tokio::test]
+async fn a_response_in_the_background_is_watched_cancelled_and_forgotten() {
+    let stage = Stage::new([Turn::text("One two three."), Turn::text("Never.")]).held();
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let begun = respond(&client, json!({"background": true})).await;
+    assert_eq!(begun["status"], "in_progress");
+    let path = format!("/v1/responses/{}", begun["id"].as_str().unwrap());
+    assert_eq!(client.got(&path).await["status"], "in_progress");
+    stage.let_out(100);
+    let all = data(&text(client.get(&format!("{path}?stream=true")).await).await);
+    assert_eq!(all.last().unwrap()["type"], "response.completed");
+    let rest = data(&text(client.get(&format!("{path}?stream=true&starting_after=3")).await).await);
+    assert_eq!(rest[..], all[4..]);
+    assert_eq!(said(&client.got(&path).await), "One two three.");
+    let gone = client.ask(Method::DELETE, &path, None).await;
+    assert_eq!(value(gone).await["deleted"], true);
+    assert_eq!(client.get(&path).await.status(), StatusCode::NOT_FOUND);
+
+    let stage = Stage::new([Turn::text("Never.")]).held();
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let begun = respond(&client, json!({"background": true})).await;
+    let path = format!("/v1/responses/{}", begun["id"].as_str().unwrap());
+    stage.asked().await;
+    let cancelled = client.post(&format!("{path}/cancel"), json!({})).await;
+    assert_eq!(value(cancelled).await["status"], "cancelled");
+    stage.hangs_up().await;
+    assert_eq!(client.got(&path).await["status"], "cancelled");
+}
+
+// A36
+#[tokio::test]
+async fn errors_have_the_shape_that_clients_know() {
+    let client = Client::new(server(Agent::builder(Stage::new([]))));
+    let mut told = Vec::new();
+    for more in [
+        json!({"model": "nobody"}),
+        json!({"model": ""}),
+        json!({"input": []}),
+        json!({"input": [{"type": "item_reference", "id": "x"}]}),
+        json!({"input": [{"role": "king", "content": "x"}]}),
+        json!({"input": [{"type": "function_call_output", "output": "x"}]}),
+        json!({"tools": [{"type": "web_search"}]}),
+        json!({"tool_choice": "required"}),
+        json!({"prompt": {"id": "p"}}),
+        json!({"previous_response_id": "resp_x", "conversation": "y"}),
+        json!({"background": true, "store": false}),
+        json!({"text": {"format": {"type": "xml"}}}),
+    ] {
+        let response = client.post("/v1/responses", asked(more)).await;
+        told.push(format!("{} {}", response.status(), text(response).await));
+    }
+    insta::assert_snapshot!("responses_errors", told.join("\n"));
+    let off = server(Agent::builder(Stage::new([]))).dialect(Dialect::Responses, false);
+    let response = Client::new(off).post("/v1/responses", asked(json!({}))).await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+}
