@@ -14,18 +14,26 @@ pub(crate) fn completions(shell: Shell) -> Exit {
     written(answer(&String::from_utf8_lossy(&text)))
 }
 
-/// Prints the manual page: the command, then each of its subcommands.
+/// The subcommands, the last one first.
+fn inner(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    let inner: Vec<_> = command.get_subcommands().filter(|inner| inner.get_name() != "help").collect();
+    inner.into_iter().rev()
+}
+
+/// Prints the manual page: the command, then each of its subcommands, and theirs.
 pub(crate) fn man() -> Exit {
     let mut command = Args::command();
     command.build();
     let mut text = Vec::new();
     let mut rendered = clap_mangen::Man::new(command.clone()).render(&mut text);
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
-        let man = clap_mangen::Man::new(inner.clone());
+    let mut next: Vec<&clap::Command> = inner(&command).collect();
+    while let Some(command) = next.pop() {
+        let man = clap_mangen::Man::new(command.clone());
         rendered = rendered
             .and_then(|()| man.render_name_section(&mut text))
             .and_then(|()| man.render_synopsis_section(&mut text))
             .and_then(|()| man.render_options_section(&mut text));
+        next.extend(inner(command));
     }
     match rendered {
         Ok(()) => written(answer(&String::from_utf8_lossy(&text))),

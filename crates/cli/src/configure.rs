@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use attache_config::{ConfigFile, schema};
+use attache_config::{ConfigFile, SessionsPlace, schema};
 
 use crate::args::{Args, Configuration, ConfigurationCommand};
 use crate::config::{Files, of_project, own_file, told, trusted};
 use crate::exit::Exit;
 use crate::model;
-use crate::output::{answer, fail, harmless, line, written};
+use crate::output::{answer, fail, harmless, line, page, written};
 
 /// Runs the command.
 pub(crate) fn run(configuration: &Configuration, args: &Args) -> Exit {
@@ -49,11 +49,18 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
     for note in said.notes() {
         line(&harmless(&format!("! {note}")));
     }
+    match said.sessions_place() {
+        Some(SessionsPlace::File(file)) => {
+            line(&format!("· sessions are kept in {}", harmless(&file.display().to_string())))
+        }
+        Some(SessionsPlace::Postgres(_)) => line("· sessions are kept in a PostgreSQL database"),
+        _ => {}
+    }
     let lines = names.iter().map(|name| match untrusted.as_deref() == Some(name) {
         true => format!("{}: no mistakes; it is left alone until `attache config trust`\n", name.display()),
         false => format!("{}: no mistakes\n", name.display()),
     });
-    Ok(written(answer(&harmless(&lines.collect::<String>()))))
+    Ok(written(page(&harmless(&lines.collect::<String>()))))
 }
 
 fn trust(file: Option<PathBuf>, is_trusted: bool) -> Result<Exit, String> {

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, fail, line, word, written};
+use crate::output::{answer, fail, line, page, word, written};
 use crate::show::table::Table;
 use crate::show::terminal::grouped;
 use crate::show::width::terminal_width;
@@ -39,7 +39,7 @@ pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: 
         [(name, row)] => describe(name, row),
         rows => table(rows).render(terminal_width()),
     };
-    let exit = written(answer(&text));
+    let exit = written(if models.json { answer(&text) } else { page(&text) });
     if rows.len() > 1 && !models.json && std::io::stdout().is_terminal() {
         line("· `attache models PROVIDER/MODEL` tells everything that is known of one model");
     }

@@ -1,14 +1,24 @@
 //! The two places that the command writes to: answers to stdout, everything else to stderr.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Exit;
+use crate::show::width::terminal_width;
+use crate::show::wrap::hung;
 
 /// Writes to stdout at once. A reader that went away ends the output, not the process with a panic; see [`written`].
 pub(crate) fn answer(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Writes a text for people to stdout, on a terminal in lines that fit it. Programs and files get its lines as they are.
+pub(crate) fn page(text: &str) -> io::Result<()> {
+    match io::stdout().is_terminal() {
+        true => answer(&hung(text, terminal_width())),
+        false => answer(text),
+    }
 }
 
 /// The end of a command whose output was written or not. A reader that has read enough, such as `head`, is no failure;
@@ -29,9 +39,13 @@ pub(crate) fn fail(problem: &str) {
     line(&format!("attache: {}", harmless(problem)));
 }
 
-/// One line to stderr. If even that cannot be written, there is nobody to tell.
+/// One line to stderr, on a terminal in as many as it takes. If even that cannot be written, there is nobody to tell.
 pub(crate) fn line(text: &str) {
-    let _unwritten = writeln!(io::stderr().lock(), "{text}");
+    let mut err = io::stderr();
+    let _unwritten = match err.is_terminal() {
+        true => writeln!(err.lock(), "{}", hung(text, terminal_width())),
+        false => writeln!(err, "{text}"),
+    };
 }
 
 /// A piece to stderr, without a line break.

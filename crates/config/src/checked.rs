@@ -253,7 +253,7 @@ impl Filling<'_> {
                     filled.values.into_iter().for_each(|(value, written)| self.masks.add(value, written));
                     self.raw.insert(path.to_owned(), std::mem::replace(text, filled.text));
                 }
-                Ok(None) if is_secret(path, name) && !text.is_empty() => {
+                Ok(None) if is_secret(path, name) && !text.is_empty() || holds_password(path, text) => {
                     let hint = "write \"${NAME}\" and set that variable, or \"${file:PATH}\"";
                     let problem = self.file.problem(
                         path,
@@ -281,6 +281,16 @@ impl Filling<'_> {
             _ => {}
         }
     }
+}
+
+/// True for the address of a database with a password in it.
+fn holds_password(path: &str, text: &str) -> bool {
+    let authority = text.split_once("://").map(|(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
+    let is_there = user
+        .is_some_and(|user| user.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
+        || text.contains("password=");
+    path == "stores.sessions" && is_there
 }
 
 /// True for the place of a secret in a section of servers: its value is not written into the file.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use attache_core::Secret;
+
 use crate::checked::{Checked, checked};
 use crate::problem::{Problem, Problems};
 use crate::read::Read;
@@ -142,9 +144,14 @@ impl Config {
             .map(|(name, server)| (name.as_str(), server.origin.as_path(), server.shown.clone()))
     }
 
-    /// The file of sessions, if one is named.
-    pub fn sessions_file(&self) -> Option<PathBuf> {
-        self.store(|sections| sections.stores.sessions.as_deref())
+    /// The place of sessions, if one is named.
+    pub fn sessions_place(&self) -> Option<SessionsPlace> {
+        let found =
+            self.files.iter().rev().find_map(|read| Some((read, read.sections.stores.sessions.as_ref()?)));
+        found.map(|(read, written)| match is_postgres(written) {
+            true => SessionsPlace::Postgres(Secret::new(written.as_str())),
+            false => SessionsPlace::File(read.place(written)),
+        })
     }
 
     /// The folder of documents, if one is named.
@@ -250,13 +257,26 @@ impl Config {
                 }
             }
             let sessions = read.sections.stores.sessions.as_deref();
-            if sessions.is_some_and(|place| place.contains("://") || place.starts_with("postgres:")) {
-                let hint =
-                    Some("a program of yours connects to a database; the command keeps a file".to_owned());
-                problems.push(read.file.problem("stores.sessions", "must be the path of a file", hint));
+            if sessions.is_some_and(|place| place.contains("://") && !is_postgres(place)) {
+                let message = "must be the path of a file, or an address that begins with postgres://";
+                problems.push(read.file.problem("stores.sessions", message, None));
             }
         }
     }
+}
+
+/// The place where sessions are kept.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SessionsPlace {
+    /// A file of SQLite.
+    File(PathBuf),
+    /// The address of a PostgreSQL database, which may hold a password.
+    Postgres(Secret),
+}
+
+fn is_postgres(place: &str) -> bool {
+    place.starts_with("postgres://") || place.starts_with("postgresql://")
 }
 
 /// The files alone: what they say may be secret.

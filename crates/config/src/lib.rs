@@ -74,7 +74,7 @@ mod variables;
 
 #[cfg(feature = "agent")]
 pub use agent::Approvals;
-pub use config::Config;
+pub use config::{Config, SessionsPlace};
 #[cfg(feature = "edit")]
 pub use edit::{NewServer, with_mcp_server, without_mcp_server};
 pub use problem::{Problem, Problems};

@@ -316,7 +316,8 @@ pub(crate) struct LimitsSection {
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StoresSection {
-    /// The file of sessions in SQLite.
+    /// The file of sessions in SQLite, or the address of a PostgreSQL database: `postgres://user@host/database`, with its
+    /// password in a variable.
     pub(crate) sessions: Option<String>,
     /// The folder of documents.
     pub(crate) documents: Option<String>,

@@ -5,14 +5,20 @@ const MAX_WORDS: usize = 64;
 /// The most characters of a word that count.
 const MAX_CHARS: usize = 60;
 
-/// The words of a text in small letters, each once, sorted. Scripts without blanks between words yield pairs of
-/// characters, and a longer word its first 60.
+/// The words of a text in small letters, each once, sorted. Chinese, Japanese and Korean yield pairs of
+/// characters and the last character, so that each character begins a word; of a longer word the first 60 characters
+/// count.
 ///
 /// ```
 /// assert_eq!(attache_core::words("Ann's invoices, invoices"), ["ann", "invoices", "s"]);
-/// assert_eq!(attache_core::words("租赁合同"), ["合同", "租赁", "赁合"]);
+/// assert_eq!(attache_core::words("租赁合同"), ["合同", "同", "租赁", "赁合"]);
 /// ```
 pub fn words(text: &str) -> Vec<String> {
+    split(text, true)
+}
+
+/// The words of a text. Without the last characters, pairs alone stand for a longer text.
+fn split(text: &str, with_last: bool) -> Vec<String> {
     let mut words = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         if word.chars().any(is_unspaced) {
@@ -23,8 +29,8 @@ pub fn words(text: &str) -> Vec<String> {
                 words.extend(last.map(|last| String::from_iter([last, next])));
                 last = Some(next);
             }
-            if words.len() == before {
-                words.push(word.to_owned());
+            if words.len() == before || with_last {
+                words.extend(last.filter(|last| is_unspaced(*last)).map(String::from));
             }
         } else {
             words.push(word.to_lowercase().chars().take(MAX_CHARS).collect());
@@ -35,9 +41,10 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// True for a character of a script that writes words without blanks.
+/// True for a character of Chinese, Japanese and Korean, whose words have no blanks between them or endings without
+/// number.
 fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
 }
 
 /// The words that a search looks for: those of a query, of more than 64 the longest ones.
@@ -49,7 +56,7 @@ pub struct WordQuery(Vec<String>);
 impl WordQuery {
     /// The words of a query. All that is no word in it means nothing.
     pub fn new(query: &str) -> Self {
-        let mut words = words(query);
+        let mut words = split(query, false);
         if words.len() > MAX_WORDS {
             words.sort_by_key(|word| std::cmp::Reverse(word.len()));
             words.truncate(MAX_WORDS);
@@ -66,11 +73,12 @@ impl WordQuery {
     /// [`words`].
     ///
     /// Two words are forms of one if they are equal, or if one of four characters at least goes on in the other with
-    /// three at most.
+    /// three at most. A single character of Chinese, Japanese or Korean is found in every word
+    /// that it begins.
     pub fn held<'a>(&self, text: impl IntoIterator<Item = &'a str>) -> u64 {
         let mut held = 0;
         for known in text {
-            for (at, _) in self.0.iter().enumerate().filter(|(_, word)| are_alike(known, word)) {
+            for (at, _) in self.0.iter().enumerate().filter(|(_, word)| is_form(known, word)) {
                 held |= 1 << at;
             }
         }
@@ -93,6 +101,13 @@ impl WordQuery {
     }
 }
 
+/// True if a word of a text is a form of one of a query.
+fn is_form(known: &str, word: &str) -> bool {
+    let mut chars = word.chars();
+    let is_one_character = chars.next().is_some_and(is_unspaced) && chars.next().is_none();
+    are_alike(known, word) || (is_one_character && known.starts_with(word))
+}
+
 /// True if two words are forms of one: equal, or one begins with the other but for a short ending.
 fn are_alike(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
@@ -109,6 +124,7 @@ mod tests {
     fn words_of_scripts_with_and_without_blanks() {
         assert_eq!(words("Crème BRÛLÉE"), ["brûlée", "crème"]);
         assert_eq!(words("合 x合"), ["x合", "合"]);
+        assert_eq!(words("第3"), ["第3"]);
         assert_eq!(words(&"X".repeat(1_000_000)), ["x".repeat(60)]);
         assert!(words(" \0\"*-").is_empty());
     }
@@ -117,6 +133,24 @@ mod tests {
     fn forms_of_a_word_are_alike() {
         assert!(are_alike("invoice", "invoices") && are_alike("invoices", "invoice"));
         assert!(!are_alike("in", "invoice") && !are_alike("ann", "anna") && !are_alike("form", "formally"));
+    }
+
+    #[test]
+    fn each_character_is_found_alone() {
+        let text = words("租赁合同从七月开始。");
+        for character in "租赁合同从七月开始".chars() {
+            let query = WordQuery::new(&character.to_string());
+            assert_eq!(query.held(text.iter().map(String::as_str)), 1, "{character}");
+        }
+        assert_eq!(WordQuery::new("赁").held(words("合同").iter().map(String::as_str)), 0);
+        assert_eq!(WordQuery::new("合同").words(), ["合同"], "a longer query means pairs alone");
+        assert_eq!(WordQuery::new("a").held(["ann"]), 0);
+        let korean = words("계약서는 칠월에 시작됩니다.");
+        assert_eq!(
+            WordQuery::new("계약서").held(korean.iter().map(String::as_str)),
+            0b11,
+            "whatever its ending"
+        );
     }
 
     #[test]

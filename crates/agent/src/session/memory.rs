@@ -22,7 +22,8 @@ use crate::log::{Entry, Key};
 const MAX_SESSIONS: usize = 10_000;
 
 /// Sessions in memory: they outlive their runs, not the process. There are 10,000 at most; beyond that the one makes room
-/// that was used longest ago, unless a run is under way in it or a call of it waits for somebody.
+/// that was used longest ago, with its documents, unless a run is under way in it or a call of it waits for somebody. A
+/// warning of `tracing` says which one went.
 #[derive(Debug)]
 pub struct MemorySessions {
     max_sessions: usize,
@@ -156,7 +157,7 @@ impl MemorySessions {
 
     fn open_now(&self, open: OpenSession<'_>) -> Result<Opened, SessionError> {
         let mut kept = self.lock();
-        let (mut state, mut documents) = (SessionState::Continued, Vec::new());
+        let (mut state, mut gone) = (SessionState::Continued, Cleared::default());
         match kept.sessions.get_mut(open.id) {
             Some(one) if one.principal != open.principal => return Err(SessionError::NotFound),
             Some(one) if open.expired_before.is_some_and(|before| one.is_expired(before, open.now)) => {
@@ -176,17 +177,16 @@ impl MemorySessions {
                 accessed: open.now,
                 ..One::default()
             };
-            match state {
-                SessionState::Expired => documents = kept.remove(vec![open.id.clone()]).documents,
-                _ if kept.sessions.len() >= self.max_sessions => kept.make_room(open.now)?,
-                _ => {}
-            }
+            gone = match state {
+                SessionState::Expired => kept.remove(vec![open.id.clone()]),
+                _ => kept.make_room(self.max_sessions, open.now)?,
+            };
             kept.sessions.insert(open.id.clone(), one);
         }
-        Ok(Opened { state, documents })
+        Ok(Opened { state, gone })
     }
 
-    fn fork_now(&self, fork: Fork<'_>) -> Result<(), SessionError> {
+    fn fork_now(&self, fork: Fork<'_>) -> Result<Cleared, SessionError> {
         let mut kept = self.lock();
         let one = kept.of(fork.principal, fork.session).ok_or(SessionError::NotFound)?;
         let run = one.run(fork.run).ok_or(SessionError::NotFound)?;
@@ -204,11 +204,12 @@ impl MemorySessions {
             documents: one.documents.clone(),
             ..One::default()
         };
-        if kept.sessions.len() >= self.max_sessions {
-            kept.make_room(fork.now)?;
-        }
+        let gone = kept.make_room(self.max_sessions, fork.now)?;
+        // The fork holds documents of the session that it was made of, which may be the one that made room.
+        let documents = gone.documents.into_iter().filter(|document| !forked.documents.contains(document));
+        let gone = Cleared { sessions: gone.sessions, documents: documents.collect() };
         kept.sessions.insert(fork.id.clone(), forked);
-        Ok(())
+        Ok(gone)
     }
 
     fn take_now(&self, take: Take<'_>) -> Result<u64, SessionError> {
@@ -292,14 +293,17 @@ impl Kept {
         self.sessions.get(session).filter(|one| one.principal == principal)
     }
 
-    fn make_room(&mut self, now: u64) -> Result<(), StoreError> {
+    /// Removes the session that was used longest ago if there are so many.
+    fn make_room(&mut self, max_sessions: usize, now: u64) -> Result<Cleared, StoreError> {
+        if self.sessions.len() < max_sessions {
+            return Ok(Cleared::default());
+        }
         let idle = self.sessions.iter().filter(|(_, one)| one.is_idle(now));
         let oldest = idle.min_by_key(|(_, one)| one.accessed).map(|(id, _)| id.clone());
         let oldest = oldest.ok_or_else(|| {
             StoreError::new(StoreErrorKind::TooLarge, "there is no room for another session: all are in use")
         })?;
-        self.sessions.remove(&oldest);
-        Ok(())
+        Ok(self.remove(vec![oldest]))
     }
 
     fn remove(&mut self, gone: Vec<SessionId>) -> Cleared {
@@ -356,7 +360,7 @@ impl SessionStore for MemorySessions {
         ready(Ok(renamed.is_some()))
     }
 
-    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>> {
         ready(self.fork_now(fork))
     }
 

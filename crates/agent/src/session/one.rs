@@ -156,7 +156,8 @@ impl Session {
         let run = without_nul(run, "the id of a run")?;
         let (id, now) = (SessionId::fresh(), self.settings.clock.now());
         let fork = Fork { principal: &self.principal, session: &self.id, run, id: &id, now };
-        self.settings.store.fork(fork).await?;
+        let gone = self.settings.store.fork(fork).await?;
+        self.settings.left(&id, &gone).await;
         Ok(Self { id, state: SessionState::New, ..self.clone() })
     }
 

@@ -9,7 +9,7 @@ use super::clock::{Clock, length};
 use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::live::Live;
-use super::store::{OpenSession, SessionState, SessionStore};
+use super::store::{Cleared, OpenSession, SessionState, SessionStore};
 use crate::agent::Agent;
 
 /// The fate of a run whose session another run is under way in.
@@ -52,10 +52,18 @@ impl Settings {
         let (now, principal) = (self.clock.now(), without_nul(principal, "the name of a principal")?);
         let open = OpenSession { id, principal, make, now, expired_before: self.expired_before(now) };
         let opened = self.store.open(open).await?;
-        if let Err(error) = self.delete_documents(&opened.documents).await {
-            tracing::warn!(session = %id, %error, "documents of an expired session could not be deleted");
-        }
+        self.left(id, &opened.gone).await;
         Ok(opened.state)
+    }
+
+    /// Says which sessions went when one was made, and deletes their documents.
+    pub(super) async fn left(&self, made: &SessionId, gone: &Cleared) {
+        for session in gone.sessions.iter().filter(|session| *session != made) {
+            tracing::warn!(%session, %made, "a session made room for another one: the store holds no more");
+        }
+        if let Err(error) = self.delete_documents(&gone.documents).await {
+            tracing::warn!(session = %made, %error, "documents of sessions that are gone could not be deleted");
+        }
     }
 
     /// Deletes documents that no session refers to any more, as far as that can be done.

@@ -63,12 +63,12 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Makes a session that goes on from a run of another one: with the messages that the session had when the run began,
-    /// the log of the run, the title, and the documents.
+    /// the log of the run, the title, and the documents. Yields the sessions that made room for it.
     ///
     /// # Errors
     /// [`SessionError::NotFound`] if the principal has no such session or the session no such run,
     /// [`SessionError::Busy`] if the run has not ended.
-    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>>;
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>>;
 
     /// Takes the lease of a session, and yields its fencing number.
     ///
@@ -243,8 +243,8 @@ pub struct Take<'a> {
 pub struct Opened {
     /// The state of the session.
     pub state: SessionState,
-    /// The documents of one that had expired, to which no other session refers.
-    pub documents: Vec<DocumentId>,
+    /// The sessions that went: the one of this id if it had expired, and those that made room for it.
+    pub gone: Cleared,
 }
 
 /// The state of a session when it was opened.

@@ -1,10 +1,12 @@
 //! Sessions of an agent, in memory; the tests of `attache-stores` run them over each store.
 
-use std::sync::Arc;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, EndReason, MemorySessions, Sessions};
+use attache_agent::{Agent, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions};
+use attache_core::{Document, DocumentStore as _, Message, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
 fn sessions(turns: impl IntoIterator<Item = Turn>, store: MemorySessions) -> Sessions {
@@ -45,6 +47,83 @@ async fn beyond_the_most_sessions_the_one_goes_that_was_used_longest_ago() {
     }
     let ids: Vec<_> = sessions.list("ann").await.unwrap().iter().map(|info| info.id.to_string()).collect();
     assert_eq!(ids, ["three", "one"]);
+}
+
+thread_local! {
+    static WARNINGS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Keeps the warnings of each thread that asks. It is installed for the whole process: whether a line is wanted is
+/// remembered process-wide, so a subscriber of one thread alone may miss what another thread met first.
+struct Warnings;
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut text = String::new();
+        let mut write = |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            text.push_str(&format!("{field}={value:?} "));
+        };
+        event.record(&mut write as &mut dyn tracing::field::Visit);
+        WARNINGS.with_borrow_mut(|warnings| warnings.as_mut().map(|warnings| warnings.push(text)));
+    }
+}
+
+fn warnings() -> Vec<String> {
+    WARNINGS.replace(Some(Vec::new())).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_session_that_makes_room_is_told_and_its_documents_go_with_it() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| tracing::subscriber::set_global_default(Warnings).unwrap());
+    assert!(warnings().is_empty());
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let model = ScriptedModel::new((0..4).map(|_| Turn::text("Seen."))).unverified();
+    let agent = Agent::builder(model).store(Arc::clone(&documents) as _).build().unwrap();
+    let second = AtomicU64::new(1_000_000);
+    let clock = move || SystemTime::UNIX_EPOCH + Duration::from_secs(second.fetch_add(1, Ordering::Relaxed));
+    let store = Arc::new(MemorySessions::new().with_max_sessions(2));
+    let sessions = Sessions::new(agent, store).with_documents(Arc::clone(&documents) as _).with_clock(clock);
+    let attached = ["one", "two"].map(|name| Document::from_bytes(name, "text/plain"));
+    let shared = Document::from_bytes("in both", "text/plain");
+    for (id, own) in ["one", "two"].iter().zip(&attached) {
+        documents.put(own).await.unwrap();
+        documents.put(&shared).await.unwrap();
+        let parts = [own, &shared].map(|document| Some(UserPart::Document(document.clone())));
+        let question = UserMessage::new([UserPart::text("Look.")].into_iter().chain(parts));
+        let input = RunInput::new([Message::User(question).shared()]);
+        sessions.open("ann", Some(id)).await.unwrap().run(input).outcome().await.unwrap();
+    }
+    assert!(warnings().is_empty());
+    let two = sessions.get("ann", "two").await.unwrap();
+    let fork = two.fork(&two.runs().await.unwrap()[0].id).await.unwrap();
+    assert!(documents.get(attached[0].id()).await.is_err(), "the first session made room");
+    let lines = warnings();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("made room") && lines[0].contains("one"), "{lines:?}");
+    sessions.get("ann", fork.id().as_str()).await.unwrap();
+    sessions.open("ann", Some("three")).await.unwrap();
+    documents.get(attached[1].id()).await.unwrap();
+    documents.get(shared.id()).await.unwrap();
+    let lines = warnings();
+    assert!(lines.len() == 1 && lines[0].contains("two"), "{lines:?}");
+    sessions.get("ann", "three").await.unwrap();
+    sessions.open("ann", Some("four")).await.unwrap();
+    assert!(documents.get(attached[1].id()).await.is_err() && documents.get(shared.id()).await.is_err());
+    assert_eq!(sessions.count("ann").await.unwrap(), 2);
 }
 
 #[tokio::test]

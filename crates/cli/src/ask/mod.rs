@@ -23,7 +23,7 @@ use crate::exit::Exit;
 #[cfg(feature = "chat")]
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
-use crate::output::{answer, fail, line, written};
+use crate::output::{answer, fail, line, page, written};
 use crate::outside::Outside;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
@@ -75,7 +75,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     let folders = folders(&ask.opened, config, attachments.is_empty()).await.map_err(setup)?;
     if ask.dry_run {
         let told = dry_run::told(&ask, name, &question, &folders, &registry, config).await.map_err(setup)?;
-        return Ok(written(answer(&told)));
+        return Ok(written(page(&told)));
     }
     let mut wanted = Wanted::new(name, &ask.model, config);
     wanted.fetches = attachments.has_addresses();

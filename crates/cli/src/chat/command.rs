@@ -1,7 +1,8 @@
 //! The commands that begin with a slash.
 
 use super::dropped;
-use crate::show::table::filled;
+use crate::show::table::named;
+use crate::show::wrap::hung;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,34 +102,12 @@ pub(super) fn completed(line: &str) -> Option<(usize, Vec<String>)> {
 
 /// The text of `/help`, in lines of at most `width`.
 pub(super) fn help(width: usize) -> String {
-    const NAMES_WIDTH: usize = 21;
-    /// Where fewer columns are left for the text, it stands below the name.
-    const LEAST: usize = 30;
-    let mut text = String::new();
-    let mut indented = |head: &str, about: &str, by: usize| {
-        let lines = filled(about, width.saturating_sub(by));
-        for (at, line) in lines.lines().enumerate() {
-            let head = if at == 0 { head } else { "" };
-            text.push_str(&format!("{head:<by$}{line}\n"));
-        }
-    };
-    for (name, takes, about) in COMMANDS {
-        let head = format!("  {name} {takes}");
-        match width.saturating_sub(NAMES_WIDTH) >= LEAST {
-            true => indented(&head, about, NAMES_WIDTH),
-            false => {
-                indented("", head.trim_end(), 0);
-                indented("", about, 4);
-            }
-        }
-    }
-    for about in [
-        "A line that ends with \\ goes on in the next one, and so does text between \"\"\" and \"\"\".",
-        "Ctrl-C stops an answer, Ctrl-D leaves.",
-    ] {
-        indented("", about, 2);
-    }
-    text
+    let commands = COMMANDS.map(|(name, takes, about)| (format!("{name} {takes}"), about));
+    let keys = [
+        "  A line that ends with \\ goes on in the next one, and so does text between \"\"\" and \"\"\".",
+        "  Ctrl-C stops an answer, Ctrl-D leaves.",
+    ];
+    format!("{}{}\n", named(&commands, width), keys.map(|about| hung(about, width)).join("\n"))
 }
 
 #[cfg(test)]

@@ -19,13 +19,15 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
-use crate::output::{answer, fail, harmless, line, short, written};
+use crate::output::{answer, fail, harmless, line, page, short, written};
 use crate::outside::Outside;
 use crate::prompt::approve::answered;
 use crate::prompt::reader::{Line, Reader};
 use crate::show::style::{Style, When};
+use crate::show::table::named;
 use crate::show::terminal::{Terminal, grouped};
 use crate::show::watch::{Notice, Watch};
+use crate::show::width::terminal_width;
 use command::Command;
 
 /// Runs the command.
@@ -320,21 +322,23 @@ impl Chat<'_> {
 
     async fn obey(&mut self, command: Command) -> Result<(), SetupError> {
         match command {
-            Command::Help => print(&command::help(crate::show::width::terminal_width())),
+            Command::Help => print(&command::help(terminal_width())),
             Command::Attach(name) => self.attach(&name).await,
             Command::Model(None) => print(&format!("{}\n", self.agent.model().id())),
             Command::Model(Some(name)) => self.change_model(&name).await?,
             Command::Tools => {
                 let manager = self.agent.tool_manager().await;
                 let tools = manager.map_err(|error| SetupError::new(error.to_string()))?.tools();
-                let lines = tools
+                let tools: Vec<(String, String)> = tools
                     .iter()
-                    .map(|(_, tool)| format!("  {:<14} {}\n", tool.name(), short(tool.description(), 100)));
-                print(&lines.collect::<String>());
+                    .map(|(_, tool)| (harmless(tool.name()), short(tool.description(), 100)))
+                    .collect();
+                print(&named(&tools, terminal_width()));
             }
             Command::History => {
                 let said = kept::said(&self.history().await?);
-                print(&kept::shown(&said, Style::of_stdout(self.color)));
+                // It is set already, code in lines of its own length.
+                let _told = written(answer(&kept::shown(&said, Style::of_stdout(self.color))));
             }
             Command::Save(file) => {
                 writable(Path::new(&file)).map_err(SetupError::new)?;
@@ -353,7 +357,7 @@ impl Chat<'_> {
             }
             Command::Sessions => {
                 let all = kept::all(&self.sessions).await?;
-                print(&kept::table(&all).render(crate::show::width::terminal_width()));
+                print(&kept::table(&all).render(terminal_width()));
             }
             Command::Undo => self.undo().await?,
             Command::Cost => {
@@ -402,5 +406,5 @@ impl Chat<'_> {
 
 /// Prints what a command says.
 fn print(text: &str) {
-    let _told = written(answer(text));
+    let _told = written(page(text));
 }

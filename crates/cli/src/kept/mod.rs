@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use attache_agent::{Agent, Session, SessionError, SessionInfo, Sessions};
-use attache_core::{Document, DocumentStore, Message, UserOrigin, UserPart};
+use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions};
+use attache_config::SessionsPlace;
+use attache_core::{Document, DocumentStore, Message, Secret, UserOrigin, UserPart};
 use attache_stores::{FileDocumentStore, SqliteStore};
 
 use crate::config::{Config, Folder, folder};
@@ -21,7 +22,7 @@ pub(crate) const PRINCIPAL: &str = "local";
 /// The stores.
 #[derive(Clone)]
 pub(crate) struct Kept {
-    store: SqliteStore,
+    store: Arc<dyn SessionStore>,
     documents: Arc<dyn DocumentStore>,
     folder: PathBuf,
 }
@@ -30,12 +31,20 @@ impl Kept {
     /// Opens the stores, which are made if they are not there.
     pub(crate) async fn open(config: &Config) -> Result<Self, SetupError> {
         let folder = data()?;
-        let sessions = config.said.sessions_file().unwrap_or_else(|| folder.join("sessions.db"));
         let documents = config.said.documents_folder().unwrap_or_else(|| folder.join("documents"));
         let of = |path: &std::path::Path, error: &dyn std::fmt::Display| {
             SetupError::new(format!("{}: {error}", path.display()))
         };
-        let store = SqliteStore::open(&sessions).await.map_err(|error| of(&sessions, &error))?;
+        let store: Arc<dyn SessionStore> = match config.said.sessions_place() {
+            Some(SessionsPlace::Postgres(address)) => database(&address).await?,
+            place => {
+                let file = match place {
+                    Some(SessionsPlace::File(file)) => file,
+                    _ => folder.join("sessions.db"),
+                };
+                Arc::new(SqliteStore::open(&file).await.map_err(|error| of(&file, &error))?)
+            }
+        };
         let documents = FileDocumentStore::open(&documents).map_err(|error| of(&documents, &error))?;
         Ok(Self { store, documents: Arc::new(documents), folder })
     }
@@ -52,7 +61,7 @@ impl Kept {
 
     /// The sessions, in which this agent answers. They never expire: their owner deletes them.
     pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
-        Sessions::new(agent, Arc::new(self.store.clone())).with_expiry(None).with_documents(self.documents())
+        Sessions::new(agent, Arc::clone(&self.store)).with_expiry(None).with_documents(self.documents())
     }
 }
 
@@ -63,6 +72,23 @@ pub(crate) fn data() -> Result<PathBuf, SetupError> {
     })?;
     private(&folder).map_err(|error| SetupError::new(format!("{}: {error}", folder.display())))?;
     Ok(folder)
+}
+
+/// The sessions of a PostgreSQL database.
+#[cfg(feature = "postgres")]
+async fn database(address: &Secret) -> Result<Arc<dyn SessionStore>, SetupError> {
+    let store = attache_stores::PostgresStore::connect(address.expose()).await;
+    // No error of the store shows the address.
+    Ok(Arc::new(store.map_err(|error| {
+        SetupError::new(format!("stores.sessions: {}", crate::output::with_causes(&error)))
+    })?))
+}
+
+/// The command was built without PostgreSQL.
+#[cfg(not(feature = "postgres"))]
+async fn database(_: &Secret) -> Result<Arc<dyn SessionStore>, SetupError> {
+    let text = "stores.sessions names a PostgreSQL database, and this program was built without the feature `postgres`";
+    Err(SetupError::new(text))
 }
 
 /// Makes a folder that nobody else may look into.

@@ -1,5 +1,7 @@
 //! `attache sessions`.
 
+use std::io::IsTerminal;
+
 use attache_agent::{Agent, Session, SessionInfo, Sessions};
 use attache_models::Registry;
 use serde_json::json;
@@ -11,12 +13,13 @@ use crate::ask::{exported, writable};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
-use crate::output::{answer, fail, harmless, line, short, written};
+use crate::output::{answer, fail, harmless, line, page, short, written};
 use crate::show::markdown::Markdown;
 use crate::show::style::{Style, When};
 use crate::show::table::Table;
 use crate::show::terminal::counted;
 use crate::show::width::terminal_width;
+use crate::show::wrap::hung;
 
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments, registry: &Registry, config: &Config, color: When) -> Exit {
@@ -144,6 +147,8 @@ async fn said_in(session: &Session) -> Result<Vec<Said>, SetupError> {
 
 /// The conversation, set for a terminal or as it is.
 pub(crate) fn shown(said: &[Said], style: Style) -> String {
+    // A terminal without colours is one, too.
+    let width = (style.is_on() || std::io::stdout().is_terminal()).then(terminal_width);
     let mut text = String::new();
     for (at, said) in said.iter().enumerate() {
         if at > 0 {
@@ -151,10 +156,12 @@ pub(crate) fn shown(said: &[Said], style: Style) -> String {
         }
         if said.by_user {
             for line in harmless(&said.text).lines() {
-                text.push_str(&format!("{} {}\n", style.asks(">"), style.bold(line)));
+                let line = format!("{} {}", style.asks(">"), style.bold(line));
+                text.push_str(&width.map_or(line.clone(), |width| hung(&line, width)));
+                text.push('\n');
             }
-        } else if style.is_on() {
-            let mut markdown = Markdown::new(style, terminal_width());
+        } else if let Some(width) = width {
+            let mut markdown = Markdown::new(style, width);
             text.push_str(&markdown.push(&harmless(&said.text)));
             text.push_str(&markdown.finish());
         } else {
@@ -189,5 +196,5 @@ async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupEr
         line("· no session holds these words");
         return Ok(Exit::Incomplete);
     }
-    Ok(written(answer(&found)))
+    Ok(written(page(&found)))
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, fail, harmless, line, short, word, written};
+use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::overlay::{Overlay, date, may_write, overlay};
 
 /// The first words of every file of ours. A file that begins otherwise is not overwritten.
@@ -73,7 +73,7 @@ pub(super) async fn run(
     }
     let text: String =
         found.iter().map(|model| if models.json { as_json(model) } else { as_text(model) }).collect();
-    let told = answer(&text);
+    let told = if models.json { answer(&text) } else { page(&text) };
     if told.is_err() {
         return written(told);
     }

@@ -8,3 +8,4 @@ pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod watch;
 pub(crate) mod width;
+pub(crate) mod wrap;

@@ -1,6 +1,7 @@
 //! Tables that fit a width, and lists of blocks where no table does.
 
-use super::width::{LEAST, columns as length, columns_of};
+use super::width::{LEAST, columns as length};
+use super::wrap::wrap;
 use crate::output::harmless;
 
 /// The space between two columns.
@@ -124,49 +125,33 @@ pub(crate) fn filled(text: &str, width: usize) -> String {
     wrap(&cleaned(text), width.max(LEAST)).iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// Names, each with a text beside it, or below it where the width leaves little room.
+#[cfg(feature = "chat")]
+pub(crate) fn named<N: AsRef<str>, T: AsRef<str>>(entries: &[(N, T)], width: usize) -> String {
+    /// The columns that the text has at least.
+    const TEXT: usize = 30;
+    let names = entries.iter().map(|(name, _)| length(name.as_ref().trim_end())).max().unwrap_or_default();
+    let beside = GAP + names + GAP;
+    let mut text = String::new();
+    for (name, about) in entries {
+        let name = name.as_ref().trim_end();
+        let is_beside = width.saturating_sub(beside) >= TEXT;
+        let indent = if is_beside { beside } else { 2 * GAP };
+        let mut head = format!("{}{name}", " ".repeat(GAP));
+        if !is_beside {
+            text.push_str(&std::mem::take(&mut head));
+            text.push('\n');
+        }
+        for line in wrap(about.as_ref(), width.saturating_sub(indent).max(LEAST)) {
+            let gap = indent.saturating_sub(length(&head));
+            text.push_str(&format!("{}{}{line}\n", std::mem::take(&mut head), " ".repeat(gap)));
+        }
+    }
+    text
+}
+
 fn cleaned(cell: &str) -> String {
     harmless(cell).replace('\t', " ")
-}
-
-/// Lines of at most `width` characters, broken between words; a longer word is broken where it must be.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = Vec::new();
-    for paragraph in text.split('\n') {
-        let mut line = String::new();
-        for word in paragraph.split_whitespace() {
-            if !line.is_empty() && length(&line) + 1 + length(word) > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            let mut rest = word;
-            // A line that holds anything by now has room for the whole word.
-            while let Some((head, tail)) = broken(rest, width).filter(|_| line.is_empty()) {
-                lines.push(head.to_owned());
-                rest = tail;
-            }
-            line.push_str(rest);
-        }
-        lines.push(line);
-    }
-    lines
-}
-
-/// A word that is too long as what fits and the rest, divided behind a mark if there is one; `None` if all of it fits.
-fn broken(word: &str, width: usize) -> Option<(&str, &str)> {
-    let mut taken = 0;
-    let (end, _) = word.char_indices().find(|(_, c)| {
-        taken += columns_of(*c);
-        taken > width
-    })?;
-    // A character that is wider than the line has one to itself.
-    let end = end.max(word.chars().next().map_or(1, char::len_utf8)).min(word.len());
-    let (head, _) = word.split_at_checked(end)?;
-    let mark = head.rfind(['/', '-', '_', '.']).map(|at| at + 1).filter(|at| *at > end / 2);
-    let (head, rest) = word.split_at_checked(mark.unwrap_or(end))?;
-    (!rest.is_empty()).then_some((head, rest))
 }
 
 #[cfg(test)]
@@ -207,13 +192,5 @@ mod tests {
         let text = table().render(24);
         assert!(text.starts_with("lease.pdf\n  what became of it:\n"), "{text}");
         assert!(text.contains("\n\na\u{fffd}[2Jb\n"), "{text}");
-    }
-
-    #[test]
-    fn long_words_are_broken() {
-        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
-        assert_eq!(wrap("in application/pdf", 13), ["in", "application/", "pdf"]);
-        assert_eq!(wrap("a\nb", 3), ["a", "b"]);
-        assert_eq!(wrap("", 3), [""]);
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Terminal {
     began: Instant,
     /// True if stderr stands in the middle of a line of reasoning.
     in_thought: bool,
+    /// Sets the reasoning where a terminal shows it.
+    thought: Option<Markdown>,
     /// The failure of the last request, if another one may follow.
     failed: Option<String>,
     /// The model's words in this step; an answer only if no calls follow.
@@ -63,6 +65,8 @@ impl Terminal {
             says: true,
             began: Instant::now(),
             in_thought: false,
+            // Its colours are those of text beside the point.
+            thought: io::stderr().is_terminal().then(|| Markdown::new(Style::default(), terminal_width())),
             failed: None,
             said: String::new(),
             written: false,
@@ -126,7 +130,10 @@ impl Terminal {
         self.status.clear();
         if self.in_thought && !matches!(event.kind, EventKind::Thinking(_)) {
             self.in_thought = false;
-            line("");
+            match &mut self.thought {
+                Some(thought) => piece(&self.style.dim(thought.finish())),
+                None => line(""),
+            }
         }
         match &event.kind {
             EventKind::StepStarted { model } => self.status.asking(model),
@@ -137,7 +144,11 @@ impl Terminal {
             EventKind::Thinking(text) if self.shown.thinking && !self.shown.quiet => {
                 self.status.heard();
                 self.in_thought = true;
-                piece(&self.style.dim(harmless(text)));
+                let text = harmless(text);
+                let text = self.thought.as_mut().map_or(text.clone(), |thought| thought.push(&text));
+                if !text.is_empty() {
+                    piece(&self.style.dim(text));
+                }
             }
             EventKind::ToolCallsRequested { .. } => {
                 self.status.heard();

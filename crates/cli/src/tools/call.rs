@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, fail, harmless, line, written};
+use crate::output::{answer, fail, harmless, line, page, written};
 use crate::outside::Outside;
 use crate::show::terminal::grouped;
 
@@ -50,7 +50,7 @@ pub(super) async fn call(
     };
     let mut exit = match as_json {
         true => written(answer(&format!("{}\n", json_of(&result)))),
-        false => written(answer(&told(&result))),
+        false => written(page(&told(&result))),
     };
     if let Some(folder) = save {
         exit = exit.and(saved(&result.documents, folder, outside).await);

@@ -12,7 +12,7 @@ use crate::ask::{Wanted, build, folders};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
-use crate::output::{answer, fail, harmless, line, short, word, written};
+use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::outside::Outside;
 use crate::show::table::Table;
 use crate::show::terminal::{counted, grouped};
@@ -175,6 +175,6 @@ impl One {
         if let Some(schema) = self.definition.output_schema() {
             text.push_str(&format!("\nresult: {}\n", pretty(schema)));
         }
-        written(answer(&harmless(&text)))
+        written(page(&harmless(&text)))
     }
 }

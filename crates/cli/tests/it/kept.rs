@@ -185,3 +185,44 @@ fn a_home_that_is_relative_is_refused() {
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("ATTACHE_HOME is a relative path"), "{}", text(&output.stderr));
 }
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use super::{INBOX, at, ids, text};
+
+    #[test]
+    fn sessions_are_kept_in_the_database_that_the_configuration_names() {
+        let database = crate::server::Server::shared().database();
+        // Two machines: each has files of its own.
+        let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for home in &homes {
+            let documents = homes[0].path().join("documents");
+            let text =
+                format!("[stores]\nsessions = '${{file:address}}'\ndocuments = '{}'\n", documents.display());
+            std::fs::write(home.path().join("attache.toml"), text).unwrap();
+            std::fs::write(home.path().join("address"), &database.url).unwrap();
+        }
+        let asked = at(homes[0].path(), &["ask", "What is the rent?", INBOX, "--session", "lease", "-q"]);
+        assert!(asked.status.success(), "{}", text(&asked.stderr));
+        assert_eq!(ids(homes[1].path()), ["lease"]);
+        let again = at(homes[1].path(), &["ask", "And the total of the invoice?", INBOX, "-c", "-q"]);
+        assert!(again.status.success(), "{}", text(&again.stderr));
+        let shown = text(&at(homes[0].path(), &["sessions", "show", "lease"]).stdout);
+        assert!(shown.contains("What is the rent?") && shown.contains("And the total"), "{shown}");
+        assert!(homes.iter().all(|home| !home.path().join("sessions.db").exists()));
+        let checked = text(&at(homes[0].path(), &["config", "check"]).stderr);
+        assert!(checked.contains("PostgreSQL"), "{checked}");
+    }
+
+    #[test]
+    fn a_database_that_is_not_there_is_told_without_its_password() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("password"), "canary-word\n").unwrap();
+        let text_of = "[stores]\nsessions = 'postgres://ann:${file:password}@127.0.0.1:1/none'\n";
+        std::fs::write(home.path().join("attache.toml"), text_of).unwrap();
+        let failed = at(home.path(), &["sessions", "list"]);
+        let told = text(&failed.stderr);
+        assert_eq!(failed.status.code(), Some(3), "{told}");
+        assert!(told.contains("stores.sessions") && !told.contains("canary"), "{told}");
+    }
+}

@@ -21,6 +21,10 @@ mod models;
 mod outside;
 #[cfg(unix)]
 mod screen;
+#[cfg(feature = "postgres")]
+#[path = "../../../stores/tests/sessions/server.rs"]
+#[allow(dead_code, reason = "nothing is copied here")]
+mod server;
 #[cfg(feature = "mcp")]
 mod serving;
 #[cfg(unix)]

@@ -115,6 +115,17 @@ impl Screen {
         self.seen.0.lock().unwrap().all.clone()
     }
 
+    /// Everything that was written until the end.
+    pub(crate) fn ended(mut self) -> String {
+        self.child.wait().unwrap();
+        let until = Instant::now() + PATIENCE;
+        let mut seen = self.seen.0.lock().unwrap();
+        while !seen.ended && Instant::now() < until {
+            seen = self.seen.1.wait_timeout(seen, Duration::from_secs(1)).unwrap().0;
+        }
+        seen.all.clone()
+    }
+
     /// Waits for the end, and returns the exit code and the last screen.
     pub(crate) fn end(mut self) -> (u32, String) {
         let code = self.child.wait().unwrap().exit_code();

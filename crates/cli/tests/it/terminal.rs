@@ -49,3 +49,66 @@ async fn an_answer_is_set_to_the_width_of_the_terminal() {
         .await;
     }
 }
+
+/// The lines that were written, without what sets them.
+fn plain(written: &str) -> Vec<String> {
+    let mut is_escape = false;
+    let shown = written.chars().filter(|c| {
+        let was_escape = is_escape;
+        is_escape = *c == '\x1b' || (is_escape && !c.is_ascii_alphabetic());
+        !is_escape && !was_escape
+    });
+    // The line about waiting is drawn over itself.
+    let lines = shown.collect::<String>().replace("\r\n", "\n");
+    lines.lines().map(|line| line.rsplit('\r').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn no_line_is_broken_inside_a_word_in_a_narrow_terminal() {
+    let question = "What is the total of the invoice, and when is it due?";
+    for arguments in [
+        &["ask", question, "docs/examples/inbox"][..],
+        &["ask", question, "docs/examples/inbox", "--dry-run"],
+        &["ask", "x", "-m", "nobody/knows-this-model"],
+        &["models", "offline/extractive"],
+        &["tools", "show", "read_file", "-f", "docs/examples/inbox"],
+        &["explain", "docs/examples/inbox/invoice-2026-0417.pdf", "-m", "openai-chat/gpt-4.1"],
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let narrow = Screen::new(arguments, 44, home.path(), &[]);
+        let written = narrow.ended();
+        let lines = plain(&written);
+        for line in &lines {
+            assert!(
+                line.chars().count() <= 44,
+                "{arguments:?}: {line:?} is broken by the terminal: {written}"
+            );
+        }
+        let wide = plain(&Screen::new(arguments, 250, home.path(), &[]).ended()).join(" ");
+        let known: Vec<&str> = wide.split_whitespace().collect();
+        // A word that fits is one of those that stand in a terminal where nothing is broken.
+        // The short ids of documents are others each time.
+        let is_id = |word: &str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_known = |word: &&str| is_id(word) || known.iter().any(|known| known.contains(*word));
+        let foreign: Vec<&str> =
+            lines.iter().flat_map(|line| line.split_whitespace()).filter(|word| !is_known(word)).collect();
+        assert!(foreign.iter().all(|word| word.ends_with(|c: char| !c.is_alphanumeric())), "{foreign:?}");
+    }
+}
+
+#[cfg(feature = "chat")]
+#[test]
+fn tools_and_help_of_a_chat_fit_a_narrow_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let mut screen = Screen::new(&["chat", "docs/examples/inbox"], 44, home.path(), &[]);
+    for command in ["/tools", "/help", "/modle"] {
+        screen.say(command);
+    }
+    screen.wait_for("names what there");
+    screen.say("/quit");
+    let written = screen.ended();
+    let lines = plain(&written);
+    let is_long = |line: &&String| line.chars().count() > 44;
+    assert!(!lines.iter().any(|line| is_long(&line)), "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "  read_file"), "{lines:#?}");
+}

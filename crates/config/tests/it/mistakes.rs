@@ -70,6 +70,23 @@ env = { GITHUB_TOKEN = 'canary-env', LEVEL = 'debug' }
 }
 
 #[test]
+fn a_password_of_a_database_is_a_secret_and_other_addresses_are_none_of_sessions() {
+    for written in
+        ["postgres://ann:canary@db.example/attache", "postgres://db.example/attache?user=ann&password=canary"]
+    {
+        let told = mistakes(&format!("[stores]\nsessions = '{written}'\n"));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("stores.sessions is a secret") && !told[0].contains("canary"), "{told:?}");
+    }
+    for written in ["mysql://db.example/attache", "sqlite://s.db"] {
+        let told = mistakes(&format!("[stores]\nsessions = '{written}'\n")).concat();
+        assert!(told.contains("the path of a file, or an address that begins with postgres://"), "{told}");
+    }
+    let unset = mistakes("[stores]\nsessions = '${ADDRESS_THAT_IS_NOT_SET}'\n").concat();
+    assert!(unset.contains("which is not set"), "sessions go nowhere else: {unset}");
+}
+
+#[test]
 fn what_a_variable_holds_is_in_no_message_and_no_debug() {
     let wrong = [
         "[mcp.a]\nurl = '${TOKEN}'\n",

@@ -1,7 +1,8 @@
 use std::fs;
+use std::path::Path;
 
 use attache_agent::Verdict;
-use attache_config::{Config, ConfigFile, schema};
+use attache_config::{Config, ConfigFile, SessionsPlace, schema};
 use attache_core::Effect;
 use attache_models::Registry;
 
@@ -32,7 +33,8 @@ fn a_later_file_counts_where_both_say_something() {
     assert_eq!(config.model_names()["default"], "b/one");
     assert_eq!(config.model_names()["fast"], "a/two");
     assert_eq!(config.max_steps(), Some(5));
-    assert_eq!(config.sessions_file(), Some("/home/ann/s.db".into()));
+    let place = config.sessions_place().unwrap();
+    assert!(matches!(&place, SessionsPlace::File(path) if *path == Path::new("/home/ann/s.db")), "{place:?}");
     let servers: Vec<(&str, String)> =
         config.server_names().map(|(name, _, shown)| (name, shown.replace("/./", "/"))).collect();
     assert_eq!(servers, [("files", "/p/two".to_owned()), ("more", "more".to_owned())]);
@@ -151,4 +153,20 @@ fn tools_of_this_machine_are_off_unless_asked_for() {
     let files = config("[tools]\nfiles = ['docs', '~/notes']\nwrite = true\n").unwrap();
     assert_eq!(files.tool_folders(), ["/project/docs", "/home/ann/notes"].map(std::path::PathBuf::from));
     assert!(files.writes_files());
+}
+
+#[test]
+fn sessions_are_in_a_file_or_in_postgresql_whose_password_is_in_no_message() {
+    let place = |text: &str| config(&format!("[stores]\nsessions = '{text}'\n")).unwrap().sessions_place();
+    for file in ["s.db", "a:b.db", "~/s.db"] {
+        assert!(matches!(place(file), Some(SessionsPlace::File(_))), "{file}");
+    }
+    for address in
+        ["postgres://ann@db.example/attache", "postgresql:///attache", "postgres://ann:${TOKEN}@db.example/a"]
+    {
+        let Some(SessionsPlace::Postgres(found)) = place(address) else { panic!("{address}") };
+        assert!(found.expose().starts_with("postgres") && !found.expose().contains("${"), "{address}");
+        assert_eq!(format!("{found:?}"), "Secret(…)");
+    }
+    assert!(config("").unwrap().sessions_place().is_none());
 }

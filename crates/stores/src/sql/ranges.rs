@@ -27,7 +27,12 @@ pub(crate) fn forms(query: &WordQuery) -> Result<String, SqlError> {
             (stem.clone(), stem)
         });
         ranges.extend(shorter);
-        ranges.push(if length < STEM { (word.clone(), word.clone()) } else { beginning(word) });
+        // A character of Chinese, Japanese or Korean begins the words that hold it.
+        let is_character = length == 1 && !word.is_ascii();
+        ranges.push(match length < STEM && !is_character {
+            true => (word.clone(), word.clone()),
+            false => beginning(word),
+        });
     }
     json(&ranges)
 }
@@ -48,10 +53,10 @@ mod tests {
     #[test]
     fn forms_of_a_word_lie_in_its_ranges() {
         let ranges: Vec<(String, String)> =
-            serde_json::from_str(&forms(&WordQuery::new("invoices in")).unwrap()).unwrap();
+            serde_json::from_str(&forms(&WordQuery::new("invoices in 租")).unwrap()).unwrap();
         let is_in =
             |word: &str| ranges.iter().any(|(low, high)| low.as_str() <= word && word <= high.as_str());
-        for form in ["invoice", "invoices", "invoic", "invoi", "in", "invoicesé租x"] {
+        for form in ["invoice", "invoices", "invoic", "invoi", "in", "invoicesé租x", "租", "租赁"] {
             assert!(is_in(form), "{form}");
         }
         for other in ["invo", "int", "i", "invoicf"] {

@@ -21,6 +21,7 @@ use crate::sql::migrate::{migrate, migrator};
 const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("migrations/0001_sessions.sql")),
     ("words", include_str!("migrations/0002_words.sql")),
+    ("characters", include_str!("migrations/0003_characters.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);

@@ -114,7 +114,7 @@ impl SessionStore for WatchedSessions {
         self.0.rename(principal, session, title)
     }
 
-    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>> {
         self.0.fork(fork)
     }
 

@@ -45,11 +45,27 @@ async fn a_database_of_the_second_version_goes_on() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("s.db");
     execute(&path, SECOND).await;
+    // As that version notes the words of Chinese and Korean.
+    let facts = [(2, "合同在柜子里", "合同 同在 在柜 柜子 子里"), (3, "계약서는 어디", "계약서는 어디")];
+    for (fact, text, words) in facts {
+        let body =
+            format!("INSERT INTO attache_fact VALUES ({fact}, 'ann', 'f{fact}', '{text}', 1795417761466)");
+        execute(&path, &body).await;
+        for word in words.split(' ') {
+            execute(&path, &format!("INSERT INTO attache_fact_word VALUES ('ann', '{word}', {fact})")).await;
+        }
+    }
     let facts = SqliteFacts::new(SqliteStore::open(&path).await.unwrap());
     facts.remember("ann", "Ann likes trains.").await.unwrap();
     let found = facts.search("ann", "oslo train", 5).await.unwrap();
     let texts: Vec<_> = found.iter().map(|fact| fact.text.as_str()).collect();
     assert_eq!(texts, ["Ann likes trains.", "Ann lives in Oslo."]);
+    for (query, text) in
+        [("里", "合同在柜子里"), ("柜", "合同在柜子里"), ("계약서", "계약서는 어디"), ("디", "계약서는 어디")]
+    {
+        let found = facts.search("ann", query, 5).await.unwrap();
+        assert_eq!(found.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), [text], "{query}");
+    }
     let sessions = sessions(&path).await;
     assert_eq!(sessions.search("ann", "rome", 5).await.unwrap()[0].id.as_str(), "trip");
     sessions.get("ann", "trip").await.unwrap().run("By train.").outcome().await.unwrap();

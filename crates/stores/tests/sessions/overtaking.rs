@@ -106,7 +106,7 @@ impl SessionStore for Overtaken {
         self.store.rename(principal, session, title)
     }
 
-    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>> {
         self.store.fork(fork)
     }
 

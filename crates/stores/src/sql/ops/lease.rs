@@ -1,6 +1,6 @@
 //! Opens sessions, and gives and takes their leases.
 
-use attache_agent::{JournalError, OpenSession, Opened, SessionError, SessionState, Take};
+use attache_agent::{Cleared, JournalError, OpenSession, Opened, SessionError, SessionState, Take};
 use sqlx::{Row as _, query};
 
 use super::clear::delete;
@@ -24,16 +24,16 @@ pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> 
                 .bind(now)
                 .execute(connection)
                 .await?;
-            return Ok(Opened { state: SessionState::Continued, documents: Vec::new() });
+            return Ok(Opened { state: SessionState::Continued, gone: Cleared::default() });
         }
         state = SessionState::Expired;
     }
     if !open.make {
         return Err(SessionError::NotFound.into());
     }
-    let documents = match state {
-        SessionState::Expired => delete(connection, &[id]).await?.documents,
-        _ => Vec::new(),
+    let gone = match state {
+        SessionState::Expired => delete(connection, &[id]).await?,
+        _ => Cleared::default(),
     };
     let made = query(
         "INSERT INTO attache_session (id, principal, created, accessed) VALUES ($1, $2, $3, $3) \
@@ -48,7 +48,7 @@ pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> 
     if made.rows_affected() == 0 {
         Box::pin(self::open(connection, open)).await
     } else {
-        Ok(Opened { state, documents })
+        Ok(Opened { state, gone })
     }
 }
 

@@ -92,7 +92,7 @@ impl SessionStore for Store {
         })
     }
 
-    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<(), SessionError>> {
+    fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>> {
         let Fork { principal, session, run, id, now } = fork;
         let (store, session, id) = (self.clone(), session.clone(), id.clone());
         let (principal, run) = (principal.to_owned(), run.to_owned());
@@ -102,7 +102,8 @@ impl SessionStore for Store {
                 let mut writing = store.writing().await?;
                 fork::fork(&mut writing, fork).await?;
                 writing.commit().await?;
-                Ok(())
+                // There is room for any number.
+                Ok(Cleared::default())
             });
             forked.await.map_err(SqlError::session)
         })
