@@ -167,6 +167,22 @@ impl Fault {
             .end();
     }
 
+    /// Writes the object that stands under `error` in Anthropic's words.
+    pub(crate) fn write_messages(&self, out: &mut Vec<u8>) {
+        let kind = match self.status {
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            StatusCode::NOT_FOUND => "not_found_error",
+            StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::SERVICE_UNAVAILABLE => "overloaded_error",
+            StatusCode::GATEWAY_TIMEOUT => "timeout_error",
+            status if status.is_client_error() => "invalid_request_error",
+            _ => "api_error",
+        };
+        Object::begin(out).with("type", kind).with("message", &self.message).with("code", self.code).end();
+    }
+
     fn of_provider(error: &ProviderError) -> Self {
         let status = match error.kind() {
             ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
@@ -319,6 +335,8 @@ impl IntoResponse for Fault {
             };
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
+        // A dialect with a shape of its own writes the body anew.
+        response.extensions_mut().insert(self);
         response
     }
 }

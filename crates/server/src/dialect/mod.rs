@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod event;
 pub(crate) mod events;
 pub(crate) mod message;
+pub(crate) mod messages;
 pub(crate) mod responses;
 pub(crate) mod typed;
 pub(crate) mod ui;
@@ -32,6 +33,8 @@ pub enum Dialect {
     ChatCompletions,
     /// OpenAI's Responses: `/v1/responses`.
     Responses,
+    /// Anthropic's Messages: `POST /v1/messages`.
+    Messages,
     /// AG-UI: `POST /v1/ag-ui`.
     AgUi,
     /// The UI message stream of Vercel's AI SDK: `POST /v1/ui`.

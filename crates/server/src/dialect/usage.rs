@@ -57,3 +57,16 @@ pub(crate) fn plain(usage: &Usage, out: &mut Vec<u8>) {
         .maybe("cachedInputTokens", usage.cached_tokens.as_ref())
         .end();
 }
+
+/// Writes the counts in the shape of Messages, where what a cache read or wrote is no part of the input. Counts that nobody
+/// made are 0: the API has no word for them.
+pub(crate) fn messages(usage: &Usage, out: &mut Vec<u8>) {
+    let (read, written) = (usage.cached_tokens.unwrap_or(0), usage.cache_write_tokens.unwrap_or(0));
+    let input = usage.input_tokens.unwrap_or(0).saturating_sub(read).saturating_sub(written);
+    Object::begin(out)
+        .with("input_tokens", &input)
+        .with("cache_creation_input_tokens", &written)
+        .with("cache_read_input_tokens", &read)
+        .with("output_tokens", &usage.output_tokens.unwrap_or(0))
+        .end();
+}

@@ -7,6 +7,7 @@ mod asking;
 mod chat;
 mod documents;
 mod health;
+mod messages;
 mod metrics;
 mod models;
 mod responses;
@@ -21,7 +22,7 @@ mod ui;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use http::{HeaderName, HeaderValue, Method, header};
@@ -64,6 +65,7 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
     let files = if has_web { web::routes(base) } else { Router::new() };
     let routes = asked
         .merge(open)
+        .merge(messages_of(app, off))
         .merge(files)
         .fallback(|| async { Fault::not_found("route").into_response() })
         .method_not_allowed_fallback(|| async { Fault::no_method().into_response() })
@@ -79,6 +81,17 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         origins => routes.layer(cors(origins)),
     };
     routes.layer(from_fn_with_state(Arc::clone(app), front::mark))
+}
+
+/// The routes of Anthropic's API, if they are on, with errors in its shape.
+fn messages_of(app: &Arc<App>, off: &[Dialect]) -> Router<Arc<App>> {
+    if off.contains(&Dialect::Messages) {
+        return Router::new();
+    }
+    Router::new()
+        .route("/v1/messages", post(messages::create))
+        .route_layer(from_fn_with_state(Arc::clone(app), front::admit))
+        .layer(map_response(messages::shaped))
 }
 
 /// The routes of the dialects that are on.
@@ -106,7 +119,14 @@ fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
 /// Lets pages of these origins ask.
 fn cors(origins: &[String]) -> CorsLayer {
     let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-    let own = ["x-attache-session", "x-attache-events", "x-request-id", "last-event-id", "x-api-key"];
+    let own = [
+        "anthropic-version",
+        "x-attache-session",
+        "x-attache-events",
+        "x-request-id",
+        "last-event-id",
+        "x-api-key",
+    ];
     let own = own.map(HeaderName::from_static);
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))

@@ -13,6 +13,7 @@ mod front;
 mod guide;
 mod jwt;
 mod leaving;
+mod messages;
 mod native;
 mod pages;
 mod record;

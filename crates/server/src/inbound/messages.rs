@@ -1,0 +1,308 @@
+//! Requests of Anthropic's Messages.
+
+use attache_core::{ContentTree, Document, DocumentId, Message, ModelSettings, Reasoning, UserPart};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::conversation::{self, Conversation, Reading};
+use super::parts::{by_data, by_url, tree};
+use super::tools::{ClientTool, FlatTool};
+use super::turn::Disconnect;
+use crate::documents::Documents;
+use crate::fault::Fault;
+
+/// The body, as far as anything follows from it; other members are left alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Body {
+    pub(crate) model: String,
+    max_tokens: Option<u32>,
+    messages: Vec<Said>,
+    system: Option<Content>,
+    pub(crate) stream: bool,
+    stop_sequences: Option<Vec<String>>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    top_k: Option<u32>,
+    tools: Option<Vec<FlatTool>>,
+    tool_choice: Option<Choice>,
+    thinking: Option<Thinking>,
+    attache: Extension,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Extension {
+    on_disconnect: Option<Disconnect>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice {
+    #[serde(rename = "type")]
+    kind: String,
+    disable_parallel_tool_use: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Thinking {
+    #[serde(rename = "type")]
+    kind: String,
+    budget_tokens: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Said {
+    role: String,
+    content: Content,
+}
+
+/// Content: a text, or blocks.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+/// One block, of whatever kind, in one flat form.
+#[derive(Debug, Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    title: Option<String>,
+    context: Option<String>,
+    source: Option<Source>,
+    id: Option<String>,
+    name: Option<String>,
+    input: Option<Value>,
+    tool_use_id: Option<String>,
+    content: Option<Content>,
+    is_error: Option<bool>,
+}
+
+/// The place of a document; the name of one, where the block is the result of a search.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Source {
+    Object {
+        #[serde(rename = "type")]
+        kind: String,
+        media_type: Option<String>,
+        data: Option<String>,
+        url: Option<String>,
+        file_id: Option<String>,
+        content: Option<Content>,
+    },
+    Name(String),
+}
+
+impl Body {
+    pub(crate) fn on_disconnect(&self) -> Option<Disconnect> {
+        self.attache.on_disconnect
+    }
+
+    /// The options for the model; an option that cannot be honoured is refused.
+    pub(crate) fn settings(&self) -> Result<Option<ModelSettings>, Fault> {
+        if self.max_tokens.is_none() {
+            return Err(Fault::invalid("max_tokens: field required").at("max_tokens"));
+        }
+        if self.top_k.is_some() {
+            return Err(Fault::unsupported("top_k", "top_k is not known here"));
+        }
+        let mut settings = ModelSettings::new();
+        settings.max_tokens = self.max_tokens;
+        settings.temperature = self.temperature;
+        settings.top_p = self.top_p;
+        settings.stop.clone_from(&self.stop_sequences);
+        settings.reasoning = match &self.thinking {
+            None => None,
+            Some(thinking) => match (thinking.kind.as_str(), thinking.budget_tokens) {
+                ("disabled", _) => Some(Reasoning::Off),
+                ("enabled", Some(budget)) => Some(Reasoning::Budget(budget)),
+                ("adaptive", _) => None,
+                _ => return Err(Fault::unsupported("thinking", "this thinking is not known")),
+            },
+        };
+        let has_tools = self.tools.as_ref().is_some_and(|tools| !tools.is_empty());
+        let single = self.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use);
+        settings.parallel_tool_calls = single.filter(|_| has_tools).map(|single| !single);
+        Ok((settings != ModelSettings::new()).then_some(settings))
+    }
+
+    /// The tools that the client answers.
+    pub(crate) fn take_tools(&mut self) -> Result<Vec<ClientTool>, Fault> {
+        let tools = self.tools.take().unwrap_or_default();
+        match self.tool_choice.as_ref().map(|choice| choice.kind.as_str()) {
+            None | Some("auto") => {}
+            Some("none") => return Ok(Vec::new()),
+            Some(_) => {
+                let message = "the agent chooses its tools itself: auto and none are known";
+                return Err(Fault::unsupported("tool_choice", message));
+            }
+        }
+        tools.into_iter().map(|tool| tool.into_tool("custom")).collect()
+    }
+
+    /// The conversation.
+    pub(crate) async fn take_conversation(
+        &mut self,
+        principal: &str,
+        documents: &Documents,
+    ) -> Result<Conversation, Fault> {
+        let said = std::mem::take(&mut self.messages);
+        conversation::bound(said.len(), "messages")?;
+        let mut reading = Reading::default();
+        if let Some(system) = self.system.take() {
+            reading.system(&text(system)?);
+        }
+        for said in said {
+            said.read(&mut reading, principal, documents).await.map_err(|fault| fault.at("messages"))?;
+        }
+        reading.finish("messages")
+    }
+}
+
+/// The documents that a client counts.
+pub(crate) fn counted(conversation: &Conversation) -> Vec<DocumentId> {
+    let messages = conversation.history.iter().chain(&conversation.new);
+    let parts = messages.flat_map(|message| match &**message {
+        Message::User(message) => message.parts.as_slice(),
+        _ => &[],
+    });
+    parts
+        .filter_map(|part| match part {
+            UserPart::Document(document) => Some(document.id().clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+impl Said {
+    async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
+        let blocks = match self.content {
+            Content::Text(said) => vec![Block::of_text(said)],
+            Content::Blocks(blocks) => blocks,
+        };
+        match self.role.as_str() {
+            "system" => reading.system(&text(Content::Blocks(blocks))?),
+            "assistant" => assistant(blocks, reading)?,
+            "user" => {
+                let mut parts = Vec::new();
+                for block in blocks {
+                    if block.kind != "tool_result" {
+                        parts.extend(block.part(principal, documents).await?);
+                        continue;
+                    }
+                    let id =
+                        block.tool_use_id.ok_or_else(|| Fault::invalid("a tool_result needs tool_use_id"))?;
+                    let said = match block.content {
+                        None => ContentTree::text(""),
+                        Some(Content::Text(text)) => ContentTree::text(&text),
+                        Some(Content::Blocks(blocks)) => {
+                            let mut parts = Vec::new();
+                            for block in blocks {
+                                parts.extend(block.part(principal, documents).await?);
+                            }
+                            tree(parts)?
+                        }
+                    };
+                    reading.result_alone(&id, said, block.is_error.unwrap_or(false))?;
+                }
+                if parts.iter().any(Option::is_some) {
+                    reading.user(parts);
+                }
+            }
+            role => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
+        }
+        Ok(())
+    }
+}
+
+fn assistant(blocks: Vec<Block>, reading: &mut Reading) -> Result<(), Fault> {
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    for block in blocks {
+        match (block.kind.as_str(), block.text, block.id, block.name) {
+            ("text", Some(piece), ..) => text.push_str(&piece),
+            ("tool_use", _, Some(id), Some(name)) => {
+                let input = block.input.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+                calls.push(conversation::call(&id, name, input.to_string())?);
+            }
+            // The model's own thoughts, which providers take back in forms of their own only.
+            ("thinking" | "redacted_thinking", ..) => {}
+            (kind, ..) => {
+                return Err(Fault::invalid(format!("a block of the type {kind:?} is not known here")));
+            }
+        }
+    }
+    reading.assistant(&text, calls);
+    Ok(())
+}
+
+fn text(content: Content) -> Result<String, Fault> {
+    let blocks = match content {
+        Content::Text(text) => return Ok(text),
+        Content::Blocks(blocks) => blocks,
+    };
+    let texts: Result<Vec<String>, Fault> = blocks
+        .into_iter()
+        .map(|block| block.text.ok_or_else(|| Fault::invalid("instructions have blocks of text alone")))
+        .collect();
+    Ok(texts?.join("\n\n"))
+}
+
+impl Block {
+    fn of_text(text: String) -> Self {
+        Self {
+            kind: "text".to_owned(),
+            text: Some(text),
+            title: None,
+            context: None,
+            source: None,
+            id: None,
+            name: None,
+            input: None,
+            tool_use_id: None,
+            content: None,
+            is_error: None,
+        }
+    }
+
+    async fn part(self, principal: &str, documents: &Documents) -> Result<Vec<Option<UserPart>>, Fault> {
+        let Self { kind, text: said, title, context, source, content, .. } = self;
+        let document = match (kind.as_str(), said, source) {
+            ("text", Some(said), _) => return Ok(vec![UserPart::text(said)]),
+            ("search_result", _, Some(Source::Name(name))) => {
+                let said = content.map(text).transpose()?.unwrap_or_default();
+                Document::inline(said).with_file_name(title.clone().unwrap_or(name))
+            }
+            (
+                "image" | "document",
+                _,
+                Some(Source::Object { kind, media_type, data, url, file_id, content }),
+            ) => match (kind.as_str(), data, url, file_id, content) {
+                ("base64", Some(data), ..) => {
+                    by_data(&format!("data:{};base64,{data}", media_type.unwrap_or_default()))?
+                }
+                ("text", Some(data), ..) => Document::inline(data),
+                ("url", _, Some(url), ..) => by_url(&url)?,
+                ("file", _, _, Some(id), _) => documents.reference(principal, &id).await?,
+                ("content", .., Some(content)) => Document::inline(text(content)?),
+                (kind, ..) => {
+                    let message = format!("a source of the type {kind:?} is not known here");
+                    return Err(Fault::invalid(message));
+                }
+            },
+            (kind, ..) => {
+                let message = format!("a block of the type {kind:?} is not known, or has not what it needs");
+                return Err(Fault::invalid(message));
+            }
+        };
+        let document = match title {
+            Some(title) => document.with_file_name(title),
+            None => document,
+        };
+        let context = context.map(|context| UserPart::text(format!("About the next document: {context}")));
+        Ok(context.into_iter().chain([document.into()]).collect())
+    }
+}

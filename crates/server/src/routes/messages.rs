@@ -1,0 +1,74 @@
+//! Anthropic's Messages: `POST /v1/messages`.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, header};
+
+use super::answer::json;
+use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed};
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::dialect::messages::Reply;
+use crate::fault::Fault;
+use crate::inbound::messages::{Body as Asked, counted};
+use crate::inbound::{body, tools};
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut asked: Asked = body::json(&bytes)?;
+    drop(bytes);
+    if asked.model.is_empty() {
+        return Err(Fault::invalid("model: field required").at("model"));
+    }
+    let hosted = &app.hosted(Some(&asked.model))?;
+    let settings = asked.settings()?;
+    let tools = asked.take_tools()?;
+    let has_tools = !tools.is_empty();
+    let tools = tools::tools(hosted.agent(), tools).await?;
+    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let on_disconnect = asked.on_disconnect().map(Into::into);
+    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let id = fresh_id("msg_");
+    let place = match named_session(&headers)? {
+        Some(id) => Place::Session(asking.session(&id).await?),
+        None => Place::Request(id.clone()),
+    };
+    let documents = counted(&conversation);
+    let viewer = asking.start(&place, conversation, settings, tools).await?;
+    let mut told = Reply::new(id, hosted.name.to_string(), documents, app.shown, !asked.stream);
+    let mut response = match asked.stream {
+        true => streamed(viewer, told).await?,
+        false => {
+            gather(viewer, &mut told).await;
+            json(told.finish()?)
+        }
+    };
+    if let Place::Session(session) = &place {
+        name_session(Some(session), &mut response);
+    }
+    Ok(response)
+}
+
+/// Puts a failure into the shape that clients of Anthropic know.
+pub(crate) async fn shaped(response: Response) -> Response {
+    let Some(fault) = response.extensions().get::<Fault>().cloned() else { return response };
+    let (mut head, _) = response.into_parts();
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut body = Vec::new();
+    crate::json::Object::begin(&mut body)
+        .with("type", "error")
+        .by("error", |out| fault.write_messages(out))
+        .end();
+    Response::from_parts(head, body.into())
+}
