@@ -182,7 +182,7 @@ pub use converter::DocumentConverter;
 pub use error::ConvertError;
 pub use limits::Limits;
 #[cfg(feature = "render")]
-pub use render::{can_render, render_pages};
+pub use render::{can_render, render_page, render_pages};
 #[cfg(feature = "pdf")]
 pub use transcode::{PdfPages, pdf_pages};
 pub use transcode::{can_transcode, transcode};

@@ -96,6 +96,53 @@ pub fn render_pages(
     })
 }
 
+/// Renders one page of a PDF, counted from 1, as a PNG of at most `width` pixels in width and 2,000 on a side, for people
+/// who look at it: a blank page makes an image too. `None` if there is no such page. Blocks, at most about as long as
+/// `limits` allow.
+///
+/// # Errors
+///
+/// See [`ConvertError`]: the document is no PDF, encrypted, malformed or too large, or rendering the page took too long or
+/// failed.
+///
+/// ```
+/// use attache_convert::{Limits, render_page};
+/// # let pdf = "%PDF-1.4
+/// # 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
+/// # 2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
+/// # 3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 90 180] >> endobj
+/// # trailer << /Root 1 0 R >>
+/// # %%EOF";
+/// // A blank page that is twice as high as it is wide.
+/// let png = render_page(pdf.into(), 1, 100, &Limits::new())?.expect("a page");
+/// let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
+/// assert_eq!((side(16), side(20)), (100, 200));
+/// assert_eq!(render_page(pdf.into(), 2, 100, &Limits::new())?, None);
+/// # Ok::<(), attache_convert::ConvertError>(())
+/// ```
+pub fn render_page(
+    bytes: Bytes,
+    page: usize,
+    width: u16,
+    limits: &Limits,
+) -> Result<Option<Bytes>, ConvertError> {
+    let limits = *limits;
+    guarded::run(limits.max_time, move |clock| {
+        let opened = open_checked(bytes, &limits, clock)?;
+        let form = MediaLimits::of(["image/png"]);
+        let Some(place) = page.checked_sub(1).and_then(|at| opened.pages.pages().nth(at)) else {
+            return Ok(None);
+        };
+        let found = place.and_then(|place| opened.pdf.pages().get(place));
+        let mut rendering =
+            Rendering { width: Some(width), ..Rendering::new(&opened, &form, &limits, clock) };
+        match found.map_or(Ok(Drawn::Failed), |found| rendering.page(page, found))? {
+            Drawn::Image(image) | Drawn::Part(image) => Ok(Some(image.bytes)),
+            Drawn::Blank | Drawn::Failed => Err(ConvertError::Failed),
+        }
+    })
+}
+
 /// The outcome of one page.
 enum Drawn {
     Image(PageImage),
@@ -109,13 +156,15 @@ struct Rendering<'a> {
     opened: &'a Opened,
     form: &'a MediaLimits,
     clock: Clock,
+    /// The width of images for people; those for models have what models take.
+    width: Option<u16>,
     reach: Reach,
     cache: RenderCache<'a>,
 }
 
 impl<'a> Rendering<'a> {
     fn new(opened: &'a Opened, form: &'a MediaLimits, limits: &'a Limits, clock: Clock) -> Self {
-        Self { opened, form, clock, reach: Reach::new(limits, clock), cache: RenderCache::new() }
+        Self { opened, form, clock, width: None, reach: Reach::new(limits, clock), cache: RenderCache::new() }
     }
 
     fn all(&mut self, pages: &[RangeInclusive<usize>]) -> Result<RenderedPages, ConvertError> {
@@ -164,7 +213,7 @@ impl<'a> Rendering<'a> {
 
     fn page(&mut self, number: usize, page: &'a Page<'a>) -> Result<Drawn, ConvertError> {
         self.clock.check()?;
-        let Some((scale, size)) = size(page, self.form) else { return Ok(Drawn::Failed) };
+        let Some((scale, size)) = size(page, self.form, self.width) else { return Ok(Drawn::Failed) };
         let transform = Affine::scale(scale) * Affine::new(page.initial_transform(true).as_coeffs());
         let largest = self.reach.page(page)?;
         let mut steps = Steps::new(self.clock, size, largest.function);
@@ -186,7 +235,7 @@ impl<'a> Rendering<'a> {
         let missing = missing.load(Ordering::Relaxed);
         let canvas = Canvas::of_rgba(size, pixmap.data_as_u8_slice());
         drop(pixmap);
-        if canvas.is_uniform() {
+        if canvas.is_uniform() && self.width.is_none() {
             // Text of which nothing is seen is in a font that nobody has.
             return Ok(if missing || steps.shows_text { Drawn::Failed } else { Drawn::Blank });
         }
@@ -197,14 +246,15 @@ impl<'a> Rendering<'a> {
 }
 
 /// The pixels for a point of a page, and the size of its image.
-fn size(page: &Page<'_>, form: &MediaLimits) -> Option<(f64, (u16, u16))> {
+fn size(page: &Page<'_>, form: &MediaLimits, wanted: Option<u16>) -> Option<(f64, (u16, u16))> {
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
     if !(width.is_finite() && height.is_finite() && width > 0.0 && height > 0.0) {
         return None;
     }
     let side = form.max_pixels.map_or(MAX_SIDE, |most| MAX_SIDE.min(most as f64));
-    let scale = (MAX_DENSITY / POINTS).min(side / width.max(height));
+    let density = wanted.map_or(MAX_DENSITY / POINTS, |wanted| f64::from(wanted) / width);
+    let scale = density.min(side / width.max(height));
     let pixels = |side: f64| (side * scale).round().clamp(1.0, MAX_SIDE) as u16;
     Some((scale, (pixels(width), pixels(height))))
 }

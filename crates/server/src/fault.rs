@@ -107,6 +107,12 @@ impl Fault {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "unavailable", message)
     }
 
+    /// A document of which nothing can be shown.
+    #[cfg(feature = "previews")]
+    pub(crate) fn no_preview(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID, "no_preview", message)
+    }
+
     /// Something of ours failed. The client learns no more than that; the log does.
     pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error = with_causes(error), "a request failed");

@@ -24,11 +24,24 @@ impl Hosted {
 #[derive(Clone)]
 pub struct Agents {
     hosted: Arc<RwLock<Vec<Hosted>>>,
+    introduction: Arc<RwLock<Introduction>>,
+}
+
+/// The words with which a chat introduces itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Introduction {
+    /// The title; the name of the agent without one.
+    pub title: Option<String>,
+    /// A sentence for an empty conversation.
+    pub greeting: Option<String>,
+    /// Questions to choose from.
+    pub examples: Vec<String>,
 }
 
 impl Agents {
     pub(crate) fn new(first: Hosted) -> Self {
-        Self { hosted: Arc::new(RwLock::new(vec![first])) }
+        Self { hosted: Arc::new(RwLock::new(vec![first])), introduction: Arc::default() }
     }
 
     /// Adds an agent, or puts it in the place of the one of that name. Its sessions must be in the store of those before:
@@ -40,6 +53,15 @@ impl Agents {
             Some(known) => *known = new,
             None => hosted.push(new),
         }
+    }
+
+    /// Says how a chat introduces itself.
+    pub fn introduce(&self, introduction: Introduction) {
+        *self.introduction.write().unwrap_or_else(PoisonError::into_inner) = introduction;
+    }
+
+    pub(crate) fn introduction(&self) -> Introduction {
+        self.introduction.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The names, that of the first agent first.

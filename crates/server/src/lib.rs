@@ -36,6 +36,8 @@ mod limits;
 mod live;
 mod pace;
 mod parked;
+#[cfg(feature = "previews")]
+mod preview;
 mod record;
 mod request;
 mod routes;
@@ -48,7 +50,7 @@ pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
 #[cfg(feature = "jwt")]
 pub use auth::{Jwt, JwtAlgorithm};
 pub use dialect::Dialect;
-pub use hosted::Agents;
+pub use hosted::{Agents, Introduction};
 pub use limits::ServerLimits;
 pub use live::OnDisconnect;
 pub use record::{AuditEntry, Audited};

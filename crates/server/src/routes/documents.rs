@@ -87,16 +87,28 @@ pub(crate) async fn of_session(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
+    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
+    Ok(answer(&document, bytes, &headers))
+}
+
+/// A document that a conversation shows, with its bytes.
+pub(super) async fn found(
+    app: &App,
+    principal: &Principal,
+    model: &Model,
+    session: &str,
+    id: &str,
+) -> Result<(Document, Bytes), Fault> {
     let hosted = &app.hosted(model.model.as_deref())?;
-    let session = hosted.sessions.get(principal.name(), &session).await?;
+    let session = hosted.sessions.get(principal.name(), session).await?;
     let unknown = || Fault::not_found("document");
-    let id = DocumentId::parse(&id).ok_or_else(unknown)?;
+    let id = DocumentId::parse(id).ok_or_else(unknown)?;
     let history = session.history().await?;
     // A document that a handler withholds from the model is nobody's business here either.
     let held = history.iter().flat_map(|message| shown(message)).find(|document| *document.id() == id);
     let document = held.cloned().ok_or_else(unknown)?;
     let bytes = content(&*hosted.agent().store(), &document).await?;
-    Ok(answer(&document, bytes, &headers))
+    Ok((document, bytes))
 }
 
 /// The documents of a message that may be shown.
@@ -112,7 +124,7 @@ fn shown(message: &attache_core::Message) -> Vec<&Document> {
     documents
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

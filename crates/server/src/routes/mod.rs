@@ -4,13 +4,17 @@ mod ag_ui;
 mod answer;
 mod approvals;
 mod asking;
+mod changes;
 mod chat;
+mod chat_config;
 mod documents;
 mod health;
 mod messages;
 mod metrics;
 mod models;
 mod responses;
+#[cfg(feature = "previews")]
+mod previews;
 mod resuming;
 mod runs;
 mod sessions;
@@ -45,7 +49,10 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         .route("/v1/tools", get(tools::list))
         .route("/v1/tools/{name}", get(tools::one))
         .route("/v1/sessions", get(sessions::list).post(sessions::create).delete(sessions::clear))
-        .route("/v1/sessions/{id}", get(sessions::one).delete(sessions::delete))
+        .route("/v1/chat/config", get(chat_config::config))
+        .route("/v1/sessions/{id}", get(sessions::one).patch(changes::rename).delete(sessions::delete))
+        .route("/v1/sessions/{id}/fork", post(changes::fork))
+        .route("/v1/sessions/{id}/export", get(changes::export))
         .route("/v1/sessions/{id}/runs", post(runs::start))
         .route("/v1/sessions/{id}/documents/{document}", get(documents::of_session))
         .route("/v1/runs/{id}", get(runs::one))
@@ -58,8 +65,14 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         .route("/metrics", get(metrics::metrics))
         .route("/v1/documents", post(documents::upload))
         .route("/v1/documents/{id}", get(documents::download).delete(documents::delete))
-        .merge(dialects(off))
-        .route_layer(from_fn_with_state(Arc::clone(app), front::admit));
+        .merge(dialects(off));
+    #[cfg(feature = "previews")]
+    let asked = asked
+        .route("/v1/documents/{id}/text", get(previews::text))
+        .route("/v1/documents/{id}/pages/{page}", get(previews::page))
+        .route("/v1/sessions/{id}/documents/{document}/text", get(previews::text_of_session))
+        .route("/v1/sessions/{id}/documents/{document}/pages/{page}", get(previews::page_of_session));
+    let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), front::admit));
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
     let files = if has_web { web::routes(base) } else { Router::new() };

@@ -83,16 +83,24 @@ pub(crate) async fn one(
     let sessions = &app.hosted(model.model.as_deref())?.sessions;
     let session = sessions.get(principal.name(), &id).await?;
     let runs = session.runs().await?;
+    let info = sessions.list(principal.name()).await?.into_iter().find(|info| info.id == *session.id());
     let last = session.last().await?;
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("id", session.id().as_str())
+        .maybe("title", info.as_ref().map(|info| &info.title))
+        .maybe("created", info.as_ref().map(|info| &info.created))
+        .maybe("accessed", info.as_ref().map(|info| &info.accessed))
+        .with("openRun", &info.as_ref().and_then(|info| info.open_run.as_ref()))
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })
         .by("messages", |out| message::all(messages, app.shown, out))
         .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event::approval)
+        .each("deferred", last.iter().flat_map(|last| &last.deferred), |request, out| {
+            crate::dialect::event::deferred_members(Object::begin(out), request, app.shown).end();
+        })
         .end();
     Ok(json(body))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{RunInput, RunOptions, SubmitError, deliver};
+use attache_agent::{RunOptions, SubmitError, deliver};
 use attache_core::{Capture, ContentTree, ResultStatus, ToolCall, ToolCallId, ToolResult};
 use axum::Extension;
 use axum::body::Body;
@@ -30,12 +30,12 @@ pub(crate) async fn stream(
     let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
     let mut turn: Turn = body::json(&bytes)?;
     let hosted = &app.hosted(turn.model.as_deref())?;
-    let message = turn.message(principal.name(), &app.documents).await?;
+    let input = turn.input(principal.name(), &app.documents).await?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
     let id = run_in(&session);
     let options = RunOptions::new().with_tools(tools);
-    let run = session.run(RunInput::from(message).with_run_id(&id).with_options(options));
+    let run = session.run(input.with_run_id(&id).with_options(options));
     let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };
     let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;
     let mut typed = Typed::new(viewer.live(), app.shown);
@@ -91,7 +91,8 @@ pub(crate) async fn tool_result(
     let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
     let last = session.last().await?.ok_or_else(unknown)?;
-    let call = last.calls.iter().find(|call| call.id == id).ok_or_else(unknown)?;
+    let deferred = last.deferred.iter().map(|request| &request.call);
+    let call = last.calls.iter().chain(deferred).find(|call| call.id == id).ok_or_else(unknown)?;
     let journal = session.journal_of(&last.run_id);
     match deliver(&*journal, result_of(call, &answer)?).await {
         Err(SubmitError::UnknownCall { .. }) => {

@@ -8,6 +8,7 @@
 )]
 
 mod chat;
+mod chatting;
 mod common;
 mod front;
 mod guide;

@@ -1,0 +1,161 @@
+//! Documents as people look at them: by the readers that make text and images for models.
+
+use std::time::Duration;
+
+use attache_convert::{ConvertError, Converted, Limits, Unit, convert, render_page};
+use attache_core::{Document, MediaType};
+use bytes::Bytes;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::spawn_blocking;
+
+use crate::fault::Fault;
+use crate::json::Object;
+
+/// Previews that are made side by side, in this process: each takes a core.
+static ROOM: Semaphore = Semaphore::const_new(2);
+/// The longest that a preview waits for others.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The limits of a preview: a person waits for it.
+const LIMITS: Limits = Limits::new().with_max_time(Duration::from_secs(15));
+
+async fn room() -> Result<SemaphorePermit<'static>, Fault> {
+    match tokio::time::timeout(PATIENCE, ROOM.acquire()).await {
+        Ok(Ok(permit)) => Ok(permit),
+        _ => Err(Fault::unavailable("too many documents are being read at once: try again")),
+    }
+}
+
+/// Work that blocks its thread. One that nobody waits for any more ends by its limits, and has its room until then.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+    let permit = room().await?;
+    let done = spawn_blocking(move || {
+        let done = work();
+        drop(permit);
+        done
+    });
+    done.await.map_err(|error| Fault::internal(&error))
+}
+
+/// The text of a document as JSON: all pages, or the one that is asked for.
+pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) -> Result<Vec<u8>, Fault> {
+    apart(move || {
+        let mut body = Vec::new();
+        let media_type = document.media_type().to_string();
+        let head = Object::begin(&mut body)
+            .with("mediaType", document.media_type().essence())
+            .with("fileName", &document.file_name());
+        match convert(&media_type, bytes, &LIMITS) {
+            Ok(converted) => {
+                let pages = pages(&converted);
+                if page.is_some_and(|page| pages.iter().all(|shown| shown.number != page)) {
+                    return Err(Fault::not_found("page"));
+                }
+                let notes = converted.notes.iter().map(ToString::to_string);
+                head.with("unit", converted.unit.name())
+                    .with("count", &converted.units)
+                    .with("truncated", &converted.truncated)
+                    .with("notes", &notes.collect::<Vec<_>>())
+                    .each(
+                        "pages",
+                        pages.iter().filter(|shown| page.is_none_or(|page| shown.number == page)),
+                        write,
+                    )
+                    .end();
+            }
+            // A scan is no failure: its pages have images.
+            Err(error @ ConvertError::NoText { unit, units, .. }) => {
+                head.with("unit", unit.name())
+                    .with("count", &units)
+                    .with("truncated", &false)
+                    .with("notes", &[error.to_string()])
+                    .each("pages", std::iter::empty::<Page<'_>>(), |_, _| {})
+                    .end();
+            }
+            Err(error) => return Err(fault(&error)),
+        }
+        Ok(body)
+    })
+    .await?
+}
+
+/// A page of a PDF as a PNG.
+pub(crate) async fn page(document: &Document, bytes: Bytes, page: usize, width: u16) -> Result<Bytes, Fault> {
+    if !is_pdf(document.media_type()) {
+        let message =
+            format!("a document of the type {} has no images of pages", document.media_type().essence());
+        return Err(Fault::no_preview(message));
+    }
+    let drawn = apart(move || render_page(bytes, page, width, &LIMITS)).await?;
+    drawn.map_err(|error| fault(&error))?.ok_or_else(|| Fault::not_found("page"))
+}
+
+fn is_pdf(media_type: &MediaType) -> bool {
+    media_type.essence() == "application/pdf"
+}
+
+fn fault(error: &ConvertError) -> Fault {
+    match error {
+        ConvertError::Busy => Fault::unavailable("too many documents are being read at once: try again"),
+        error => Fault::no_preview(error.to_string()),
+    }
+}
+
+/// A page of a text.
+#[derive(Debug, PartialEq, Eq)]
+struct Page<'t> {
+    number: usize,
+    /// The marker of the page, which may have its name: `sheet 2: Budget`.
+    label: Option<&'t str>,
+    text: &'t str,
+}
+
+fn write(page: &Page<'_>, out: &mut Vec<u8>) {
+    Object::begin(out).with("number", &page.number).with("label", &page.label).with("text", page.text).end();
+}
+
+/// The pages of a text. Each begins with its marker, a line of its own.
+fn pages(converted: &Converted) -> Vec<Page<'_>> {
+    let text = converted.text.as_str();
+    if converted.starts.is_empty() {
+        return vec![Page { number: 1, label: None, text }];
+    }
+    let ends = converted.starts.iter().skip(1).copied().chain([text.len()]);
+    let cut = converted.starts.iter().zip(ends).enumerate();
+    cut.filter_map(|(at, (start, end))| {
+        let whole = text.get(*start..end)?;
+        let (marker, text) = whole.split_once('\n').unwrap_or((whole, ""));
+        let label = marker.strip_prefix('[').and_then(|marker| marker.strip_suffix(']'));
+        let number = match converted.unit {
+            // Their markers count rows.
+            Unit::RowBlock => None,
+            _ => label.and_then(numbered),
+        };
+        Some(Page { number: number.unwrap_or(at + 1), label, text })
+    })
+    .collect()
+}
+
+/// The number in `page 3` or `sheet 2: Budget`.
+fn numbered(label: &str) -> Option<usize> {
+    let (_, rest) = label.split_once(' ')?;
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    rest.get(..digits)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_whole_texts_have_pages_too() {
+        let csv = format!("day,rain\n{}", "1,2\n".repeat(450));
+        let converted = convert("text/csv", csv.into(), &LIMITS).unwrap();
+        let numbers: Vec<usize> = pages(&converted).iter().map(|page| page.number).collect();
+        assert_eq!(numbers, (1..=converted.units).collect::<Vec<_>>());
+        let plain = convert("text/plain", "[page 7]\nhi\n".into(), &LIMITS).unwrap();
+        assert_eq!(pages(&plain), [Page { number: 1, label: None, text: "[page 7]\nhi\n" }]);
+        assert_eq!(numbered("sheet 12: 2026"), Some(12));
+        assert_eq!(numbered("page"), None);
+    }
+}

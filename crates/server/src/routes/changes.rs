@@ -1,0 +1,158 @@
+//! Sessions that are renamed, forked and exported.
+
+use std::sync::Arc;
+
+use attache_agent::{Run, RunInfo, Session};
+use attache_core::{Conversation, DocumentId, DocumentStore, MessageId};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answer::json;
+use super::resuming::Model;
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::fault::Fault;
+use crate::inbound::body;
+use crate::json::Object;
+
+/// The most bytes of these requests.
+const MOST: usize = 64 << 10;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Rename {
+    title: String,
+}
+
+/// Gives a session another title.
+pub(crate) async fn rename(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(id): Path<String>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, MOST, app.limits.body_time).await?;
+    let rename: Rename = body::json(&bytes)?;
+    let sessions = &app.hosted(model.model.as_deref())?.sessions;
+    let session = sessions.get(principal.name(), &id).await?;
+    session.rename(&rename.title).await?;
+    let mut body = Vec::new();
+    let title = sessions.list(principal.name()).await?.into_iter().find(|info| info.id == *session.id());
+    let title = title.map(|info| info.title).unwrap_or_default();
+    Object::begin(&mut body).with("id", session.id().as_str()).with("title", &title).end();
+    Ok(json(body))
+}
+
+/// The place from which a new session goes on.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Fork {
+    /// The end of that run.
+    at: Option<String>,
+    /// The place before the turn of that message.
+    before: Option<String>,
+}
+
+/// Makes a session that goes on from a place of another one.
+pub(crate) async fn fork(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(id): Path<String>,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, MOST, app.limits.body_time).await?;
+    let fork: Fork = body::json(&bytes)?;
+    let sessions = &app.hosted(model.model.as_deref())?.sessions;
+    let session = sessions.get(principal.name(), &id).await?;
+    let (forked, at) = match (fork.at, fork.before) {
+        (Some(run), None) => (forked(&session, &run).await?, Some(run)),
+        (None, Some(message)) => match before(&session, &message).await? {
+            Some(run) => (forked(&session, &run.id).await?, Some(run.id)),
+            // Nothing is before the first turn.
+            None => (sessions.open(principal.name(), None).await?, None),
+        },
+        _ => return Err(Fault::invalid("a fork needs `at`, a run, or `before`, a message")),
+    };
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("id", forked.id().as_str()).with("at", &at).end();
+    Ok((StatusCode::CREATED, json(body)).into_response())
+}
+
+async fn forked(session: &Session, run: &str) -> Result<Session, Fault> {
+    session.fork(run).await.map_err(|error| match error {
+        attache_agent::SessionError::NotFound => Fault::not_found("run"),
+        error => error.into(),
+    })
+}
+
+/// The last run that ended before a message was said.
+async fn before(session: &Session, message: &str) -> Result<Option<RunInfo>, Fault> {
+    let unknown = || Fault::not_found("message");
+    let message = MessageId::parse(message).ok_or_else(unknown)?;
+    let runs = session.runs().await?;
+    // A run has the messages of those before it: the first one that has this message is found by halving.
+    let (mut low, mut high) = (0, runs.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let Some(run) = runs.get(middle) else { break };
+        match has(session, &run.id, &message).await? {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    if low == runs.len() {
+        return Err(unknown());
+    }
+    Ok(low.checked_sub(1).and_then(|at| runs.get(at)).cloned())
+}
+
+async fn has(session: &Session, run: &str, message: &MessageId) -> Result<bool, Fault> {
+    let entries = session.journal_of(run).load().await?;
+    let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
+    Ok(replayed.outcome().messages.iter().any(|known| known.id() == message))
+}
+
+/// The conversation of a session with its documents, as `attache sessions export` writes it.
+pub(crate) async fn export(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let hosted = app.hosted(model.model.as_deref())?;
+    let session = hosted.sessions.get(principal.name(), &id).await?;
+    let history = session.history().await?;
+    // Messages of documents are made of results anew, for whichever model looks at them next.
+    let messages = history.iter().filter(|message| !message.is_tool_call_documents()).cloned();
+    let conversation = Conversation::new(messages).to_json().map_err(|error| Fault::internal(&error))?;
+    let text = filled(&conversation, &*hosted.agent().store()).await.unwrap_or(conversation);
+    let kind = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"conversation.json\"")),
+    ];
+    Ok((kind, text).into_response())
+}
+
+/// The conversation with the bytes of the documents that the store keeps. One that it lost stays missing.
+async fn filled(conversation: &str, store: &dyn DocumentStore) -> Option<String> {
+    let mut conversation: Value = serde_json::from_str(conversation).ok()?;
+    let entries = conversation.get_mut("documents")?.as_array_mut()?;
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
+        let Some(id) = id.filter(|_| entry.contains_key("missing")) else { continue };
+        let Ok(bytes) = store.get(&id).await else { continue };
+        entry.shift_remove("missing");
+        entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
+    }
+    serde_json::to_string_pretty(&conversation).ok()
+}

@@ -1,0 +1,146 @@
+//! Previews of documents: their text by pages, and images of the pages of PDFs.
+
+use std::sync::Arc;
+
+use attache_core::Document;
+use axum::Extension;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+
+use super::answer::json;
+use super::documents::{found, hex};
+use super::resuming::Model;
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::fault::Fault;
+use crate::preview;
+
+/// The part of the text that is asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Paged {
+    page: Option<usize>,
+    model: Option<String>,
+}
+
+/// The size of an image.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Sized {
+    width: Option<u16>,
+    model: Option<String>,
+}
+
+/// The width where none is named, in pixels.
+const WIDTH: u16 = 1_000;
+/// The narrowest and the widest image, in pixels.
+const WIDTHS: (u16, u16) = (64, 2_000);
+
+/// The text of an upload.
+pub(crate) async fn text(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+    Query(paged): Query<Paged>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
+    text_of(document, bytes, paged.page, &headers).await
+}
+
+/// The text of a document of a session.
+pub(crate) async fn text_of_session(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path((session, id)): Path<(String, String)>,
+    Query(paged): Query<Paged>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let model = Model { model: paged.model };
+    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
+    text_of(document, bytes, paged.page, &headers).await
+}
+
+/// A page of an upload.
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path((id, page)): Path<(String, usize)>,
+    Query(sized): Query<Sized>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
+    page_of(document, bytes, page, sized.width, &headers).await
+}
+
+/// A page of a document of a session.
+pub(crate) async fn page_of_session(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path((session, id, page)): Path<(String, String, usize)>,
+    Query(sized): Query<Sized>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let model = Model { model: sized.model };
+    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
+    page_of(document, bytes, page, sized.width, &headers).await
+}
+
+async fn text_of(
+    document: Document,
+    bytes: Bytes,
+    page: Option<usize>,
+    headers: &HeaderMap,
+) -> Result<Response, Fault> {
+    let tag = tag(&bytes, &format!("text-{}", page.unwrap_or_default()));
+    if let Some(known) = known(headers, &tag) {
+        return Ok(known);
+    }
+    let body = preview::text(document, bytes, page).await?;
+    Ok((kept(&tag), json(body)).into_response())
+}
+
+async fn page_of(
+    document: Document,
+    bytes: Bytes,
+    page: usize,
+    width: Option<u16>,
+    headers: &HeaderMap,
+) -> Result<Response, Fault> {
+    let (least, most) = WIDTHS;
+    let width = width.unwrap_or(WIDTH).clamp(least, most);
+    let tag = tag(&bytes, &format!("page-{page}-{width}"));
+    if let Some(known) = known(headers, &tag) {
+        return Ok(known);
+    }
+    let png = preview::page(&document, bytes, page, width).await?;
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("image/png"))];
+    Ok((kept(&tag), kind, png).into_response())
+}
+
+/// The mark of a preview: that of the document's content, with what is shown of it.
+fn tag(bytes: &[u8], shown: &str) -> String {
+    format!("\"{}-{shown}\"", hex(bytes))
+}
+
+/// The answer to a client that has the preview already.
+fn known(headers: &HeaderMap, tag: &str) -> Option<Response> {
+    let given = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
+    let has = given.split(',').any(|known| known.trim().trim_start_matches("W/") == tag);
+    has.then(|| (StatusCode::NOT_MODIFIED, kept(tag)).into_response())
+}
+
+/// The headers of a preview: a document never changes under its id.
+fn kept(tag: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers
+}
