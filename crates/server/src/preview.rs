@@ -125,6 +125,8 @@ fn pages(converted: &Converted) -> Vec<Page<'_>> {
     cut.filter_map(|(at, (start, end))| {
         let whole = text.get(*start..end)?;
         let (marker, text) = whole.split_once('\n').unwrap_or((whole, ""));
+        // A blank line stands before the next marker.
+        let text = text.strip_suffix('\n').filter(|text| text.ends_with('\n')).unwrap_or(text);
         let label = marker.strip_prefix('[').and_then(|marker| marker.strip_suffix(']'));
         let number = match converted.unit {
             // Their markers count rows.

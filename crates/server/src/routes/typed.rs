@@ -84,7 +84,8 @@ pub(crate) async fn tool_result(
         live.control.submit([result_of(call, &answer)?]).await?;
         return Ok(taken());
     }
-    if live.iter().any(|live| live.knows_call(&answer.call_id)) {
+    // One that has ended may wait for an answer to its question.
+    if live.iter().any(|live| !live.has_ended() && live.knows_call(&answer.call_id)) {
         return Err(Fault::conflict("answered", "the call takes no result any more"));
     }
     // Nobody here drives the run: another process may, or nobody does.
@@ -92,7 +93,11 @@ pub(crate) async fn tool_result(
     let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
     let last = session.last().await?.ok_or_else(unknown)?;
     let deferred = last.deferred.iter().map(|request| &request.call);
-    let call = last.calls.iter().chain(deferred).find(|call| call.id == id).ok_or_else(unknown)?;
+    let call = last.calls.iter().chain(deferred).find(|call| call.id == id);
+    let call = call.ok_or_else(|| match live.iter().any(|live| live.knows_call(&answer.call_id)) {
+        true => Fault::conflict("answered", "the call takes no result any more"),
+        false => unknown(),
+    })?;
     let journal = session.journal_of(&last.run_id);
     match deliver(&*journal, result_of(call, &answer)?).await {
         Err(SubmitError::UnknownCall { .. }) => {

@@ -166,7 +166,7 @@ async fn a_question_of_the_model_is_answered_and_the_run_goes_on() {
         let client = client.clone();
         async move { client.post("/v1/chat/tool-result", body).await }
     };
-    assert_eq!(answer("1999").await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(answer("1999").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(answer("2026").await.status(), StatusCode::OK);
     loop {
         let told = client.got(&format!("/v1/runs/{run}")).await;
