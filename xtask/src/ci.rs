@@ -67,6 +67,7 @@ const FEATURES: &[&str] = &[
     "otel",
     "server",
     "jwt",
+    "previews",
     "macros",
     "openai",
     "anthropic",

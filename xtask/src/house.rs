@@ -51,7 +51,8 @@ const LIMITS: [(&str, usize); 18] = [
     // Those of MCP, of A2A, of the providers of models, and of the tools of this machine.
     ("attache-config", 128),
     ("attache-otel", 96),
-    ("attache-server", 92),
+    // Those of the converters, for previews: without them it has 92 at most.
+    ("attache-server", 167),
     ("attache-testkit", 88),
     // Five write completions and the manual, and measure the terminal; fifty keep sessions in SQLite and edit lines.
     // Sixteen more speak MCP and serve it, five read YAML for HTTP endpoints, five calculate and tell the time.
@@ -130,6 +131,14 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems
         .extend(trees.forbid("attache-server", &["attache-models", "attache-transport", "attache-stores"])?);
     problems.extend(trees.forbid("attache-server", &TLS)?);
+    // Converters are for previews.
+    let plain = reach("attache-server", &["--features", "jwt"])?;
+    problems.extend(
+        plain
+            .contains("attache-convert")
+            .then(|| "attache-server without previews reaches attache-convert".to_owned()),
+    );
+    problems.extend(crowded("attache-server without previews", &plain, 92));
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
     problems.extend(trees.forbid("attache-stores", &["attache-models", "attache-convert"])?);
@@ -161,14 +170,20 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-a2a",
         "attache-config",
         "attache-otel",
-        "attache-server",
         "attache-models",
     ];
     for package in PROVIDERS.iter().chain(&others) {
         problems.extend(trees.forbid(package, &["attache-convert"])?);
     }
     // No program links what tests are made with, nor has ids that are counted.
-    let programs = ["attache-macros", "attache-convert", "attache-transport", "attache", "attache-cli"];
+    let programs = [
+        "attache-macros",
+        "attache-convert",
+        "attache-transport",
+        "attache-server",
+        "attache",
+        "attache-cli",
+    ];
     for package in PROVIDERS.iter().chain(&others).chain(&programs) {
         problems.extend(trees.forbid(package, &KITS)?);
     }

@@ -12,9 +12,9 @@ mod health;
 mod messages;
 mod metrics;
 mod models;
-mod responses;
 #[cfg(feature = "previews")]
 mod previews;
+mod responses;
 mod resuming;
 mod runs;
 mod sessions;
