@@ -25,6 +25,7 @@ use crate::preflight::Preflight;
 use crate::price::{Money, Prices};
 use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
+use crate::told::LogEvents;
 use crate::tools::{
     Disclosure, Handling, Refusal, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError,
 };
@@ -132,6 +133,13 @@ impl Agent {
     /// [`ToolsError`] if the tools cannot be offered. Tools that a family alone cannot offer are said in the report.
     pub async fn preflight_all(&self) -> Result<Preflight, ToolsError> {
         Ok(self.0.toolbox().await?.0.preflight.clone())
+    }
+
+    /// A fold over the log of a run of this agent that yields its events, for somebody who does not drive it.
+    pub fn log_events(&self) -> LogEvents {
+        let setup = &self.0;
+        let looks = setup.approval.is_some() || !setup.hooks.is_empty() || setup.handling.hold_all;
+        LogEvents::new(!looks)
     }
 
     /// The tools, for a program that asks the model itself and has calls answered by hand. Those of families are listed

@@ -42,6 +42,7 @@ mod session;
 mod setup;
 mod store;
 mod summary;
+mod told;
 mod tools;
 mod window;
 
@@ -82,12 +83,13 @@ pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run};
 pub use session::{
-    Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened, RunInfo,
-    Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions, StoredRun, Take,
-    words_of_entry, words_of_message,
+    Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened,
+    Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
+    StopRequest, StoredRun, Take, words_of_entry, words_of_message,
 };
 pub use store::MemoryDocumentStore;
 pub use summary::{RunSummary, ToolSummary};
+pub use told::LogEvents;
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, Refusal, RefusalReason, StepTools, StepView, ToolCatalog,
     ToolFunction, ToolReply, Tools, ToolsError, tool_fn,

@@ -46,6 +46,8 @@ pub(crate) struct Way {
     pub(crate) parking: Option<Parking>,
     /// The calls whose results are delivered already.
     pub(crate) answered: Vec<ToolCallId>,
+    /// True if those who look at the run are told what its log tells from before.
+    pub(crate) goes_on: bool,
 }
 
 impl App {
@@ -79,10 +81,11 @@ impl App {
             request: request::id(),
             principal: principal.shared(),
             agent: Arc::clone(&hosted.name),
-            session: session.map(|session| session.id().to_string()),
+            session: session.cloned(),
             rules,
             parking: way.parking,
             answered: way.answered,
+            before: way.goes_on.then(|| hosted.agent().log_events()),
         };
         Ok(self.runs.start(new, run)?)
     }

@@ -319,6 +319,7 @@ impl From<TooMany> for Fault {
         match too_many {
             TooMany::Principal(most) => Self::too_many(format!("{most} runs are under way already"), Some(1)),
             TooMany::Closed => Self::unavailable("the server stops"),
+            TooMany::Driven => Self::conflict("under_way", "the run is under way"),
         }
     }
 }

@@ -13,6 +13,12 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
+    /// Runs that begin in its sessions go on in any process that serves an agent of that name.
+    pub(crate) fn new(name: Arc<str>, sessions: Sessions) -> Self {
+        let sessions = sessions.with_name(Arc::clone(&name));
+        Self { name, sessions }
+    }
+
     pub(crate) fn agent(&self) -> &Agent {
         self.sessions.agent()
     }
@@ -47,7 +53,7 @@ impl Agents {
     /// Adds an agent, or puts it in the place of the one of that name. Its sessions must be in the store of those before:
     /// clients know them.
     pub fn set(&self, name: impl Into<Arc<str>>, sessions: Sessions) {
-        let new = Hosted { name: name.into(), sessions };
+        let new = Hosted::new(name.into(), sessions);
         let mut hosted = self.hosted.write().unwrap_or_else(PoisonError::into_inner);
         match hosted.iter_mut().find(|known| known.name == new.name) {
             Some(known) => *known = new,

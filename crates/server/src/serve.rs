@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::front::Peer;
+use crate::routes;
 
 /// A server cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,9 @@ pub(crate) async fn serve(
         .into_iter()
         .map(|hosted| tokio::spawn(async move { hosted.sessions.keep_clean().await }))
         .collect();
+    let taking_over = Arc::clone(&app);
+    let taking_over = tokio::spawn(async move { routes::take_over(&taking_over).await });
+    let background: Vec<_> = cleaning.into_iter().chain([taking_over]).collect();
     let (closing, closed) = watch::channel(());
     let room = Arc::new(Semaphore::new(app.limits.connections));
     let mut shutdown = pin!(shutdown);
@@ -82,7 +86,7 @@ pub(crate) async fn serve(
     drop(closed);
     app.runs.drain(Instant::now() + app.limits.drain).await;
     let _ = tokio::time::timeout(CLOSING, closing.closed()).await;
-    cleaning.iter().for_each(tokio::task::JoinHandle::abort);
+    background.iter().for_each(tokio::task::JoinHandle::abort);
     Ok(())
 }
 

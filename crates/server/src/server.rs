@@ -49,7 +49,7 @@ impl Server {
     pub fn new(name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
         let documents = sessions.agent().store();
         Self {
-            agents: Agents::new(Hosted { name: name.into(), sessions }),
+            agents: Agents::new(Hosted::new(name.into(), sessions)),
             documents,
             auth: Auth::default(),
             origins: Vec::new(),

@@ -10,15 +10,15 @@ use http::{HeaderValue, header};
 use tokio::time::{Instant, timeout_at};
 
 use crate::dialect::Tell;
-use crate::live::{Seen, Viewer};
+use crate::live::{Next, Seen, Sight};
 
 /// The time without events after which a comment tells everybody on the way that the stream is alive.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// A stream of what a viewer sees, behind what is written already.
-pub(crate) fn response(viewer: Viewer, dialect: impl Tell, written: Vec<u8>) -> Response {
+pub(crate) fn response(sight: impl Into<Sight>, dialect: impl Tell, written: Vec<u8>) -> Response {
     let written = Some(Bytes::from(written)).filter(|written| !written.is_empty());
-    let telling = Telling { viewer, dialect, written, room: 0 };
+    let telling = Telling { sight: sight.into(), dialect, written, room: 0 };
     let body = stream::unfold(telling, |mut telling| async move {
         let bytes = telling.next().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), telling))
@@ -38,7 +38,7 @@ pub(crate) fn response(viewer: Viewer, dialect: impl Tell, written: Vec<u8>) -> 
 }
 
 struct Telling<D> {
-    viewer: Viewer,
+    sight: Sight,
     dialect: D,
     written: Option<Bytes>,
     /// The size of the last piece, by which the next one is given room.
@@ -54,9 +54,10 @@ impl<D: Tell> Telling<D> {
         let beat = Instant::now() + HEARTBEAT;
         let mut out = Vec::with_capacity(self.room);
         loop {
-            match timeout_at(beat, self.viewer.next()).await {
+            match timeout_at(beat, self.sight.next()).await {
                 Ok(None) => return None,
-                Ok(Some(seen)) => tell(&mut self.dialect, &seen, &mut out),
+                Ok(Some(Next::Seen(seen))) => tell(&mut self.dialect, &seen, &mut out),
+                Ok(Some(Next::Moved(live))) => self.dialect.moved(&live),
                 Err(_) => return Some(Bytes::from_static(b": heartbeat\n\n")),
             }
             if !out.is_empty() {

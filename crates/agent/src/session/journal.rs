@@ -29,6 +29,7 @@ pub(super) struct SessionJournal {
     session: SessionId,
     principal: Arc<str>,
     clock: Clock,
+    name: Arc<str>,
     run: OnceLock<Arc<str>>,
     /// The right to write, which a run under way has.
     turn: OnceLock<Turn>,
@@ -58,6 +59,7 @@ impl SessionJournal {
             session,
             principal,
             clock: settings.clock.clone(),
+            name: Arc::clone(&settings.name),
             run: OnceLock::new(),
             turn: OnceLock::new(),
             notes_documents: settings.documents.is_some(),
@@ -79,6 +81,11 @@ impl SessionJournal {
     /// True if the run under way has written something.
     pub(super) fn has_written(&self) -> bool {
         self.turn.get().is_some_and(|turn| turn.appends.load(Ordering::Relaxed) > 0)
+    }
+
+    /// The id of the run; empty before it is known.
+    pub(super) fn run_id(&self) -> String {
+        self.run.get().map(|run| run.to_string()).unwrap_or_default()
     }
 
     fn run(&self) -> Result<&Arc<str>, JournalError> {
@@ -109,6 +116,7 @@ impl SessionJournal {
                 let messages = std::mem::take(&mut started.messages);
                 let (ranges, new) = turn.woven.weave(&messages);
                 begins = Some(Box::new(Beginning {
+                    name: Arc::clone(&self.name),
                     title: title(messages.get(started.task..).unwrap_or_default()),
                     first: u64::try_from(turn.woven.len()).unwrap_or(u64::MAX),
                     messages: new,

@@ -7,15 +7,20 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 use super::error::SessionError;
 use super::id::SessionId;
+use super::store::{SessionStore, StopRequest};
 use crate::control::Control;
 
 /// The runs of this process, by their sessions.
 #[derive(Debug, Default)]
-pub(super) struct Live(Mutex<HashMap<SessionId, Runs>>);
+pub(super) struct Live {
+    runs: Mutex<HashMap<SessionId, Runs>>,
+    /// One of the runs looks for all which of them other processes want to end.
+    looking: Turn<()>,
+}
 
 #[derive(Debug, Default)]
 struct Runs {
-    controls: Vec<(u64, Control)>,
+    controls: Vec<(u64, String, Control)>,
     number: u64,
     /// Those that queue take turns.
     turn: Arc<Turn<()>>,
@@ -30,7 +35,7 @@ impl Runs {
 
 impl Live {
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Runs>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn leave(&self, session: &SessionId, change: impl FnOnce(&mut Runs)) {
@@ -44,12 +49,12 @@ impl Live {
     }
 
     /// Knows a run until what it yields is dropped.
-    pub(super) fn enter(self: &Arc<Self>, session: &SessionId, control: Control) -> Entered {
+    pub(super) fn enter(self: &Arc<Self>, session: &SessionId, run: String, control: Control) -> Entered {
         let mut live = self.lock();
         let runs = live.entry(session.clone()).or_default();
         runs.number += 1;
         let number = runs.number;
-        runs.controls.push((number, control));
+        runs.controls.push((number, run, control));
         drop(live);
         Entered { live: Arc::clone(self), session: session.clone(), number }
     }
@@ -57,8 +62,36 @@ impl Live {
     /// Cancels the runs of a session.
     pub(super) fn cancel(&self, session: &SessionId, why: &str) {
         let controls = self.lock().get(session).map(|runs| runs.controls.clone()).unwrap_or_default();
-        for (_, control) in controls {
+        for (_, _, control) in controls {
             control.cancel_because(why);
+        }
+    }
+
+    /// Ends the runs of this process that are among those.
+    pub(super) fn stop(&self, stops: &[StopRequest]) {
+        let mut found = Vec::new();
+        let live = self.lock();
+        for stop in stops {
+            let runs = live.get(&stop.session).into_iter().flat_map(|runs| &runs.controls);
+            let meant = runs.filter(|(_, run, _)| *run == stop.run);
+            found.extend(meant.map(|(_, _, control)| (control.clone(), stop.why.clone())));
+        }
+        drop(live);
+        found.into_iter().for_each(|(control, why)| control.cancel_because(why));
+    }
+
+    /// Looks which runs of this process others want to end, for as long as it is polled: one run looks for all.
+    pub(super) async fn look(&self, store: &dyn SessionStore) {
+        let _looking = self.looking.lock().await;
+        loop {
+            // It hears of what comes while the store is asked.
+            let change = store.stops_change();
+            match store.stops().await {
+                Ok(stops) => self.stop(&stops),
+                // The next look may do.
+                Err(error) => tracing::debug!(%error, "the runs to end could not be read"),
+            }
+            change.await;
         }
     }
 
@@ -111,6 +144,6 @@ pub(super) struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let number = self.number;
-        self.live.leave(&self.session, |runs| runs.controls.retain(|(known, _)| *known != number));
+        self.live.leave(&self.session, |runs| runs.controls.retain(|(known, ..)| *known != number));
     }
 }

@@ -13,7 +13,7 @@ use super::id::SessionId;
 use super::said::{words_of_entry, words_of_message};
 use super::store::{
     Append, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState,
-    SessionStore, StoredRun, Take,
+    SessionStore, StopRequest, StoredRun, Take,
 };
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
@@ -29,6 +29,8 @@ pub struct MemorySessions {
     max_sessions: usize,
     kept: Mutex<Kept>,
     changed: Notify,
+    /// Told of runs that are to end.
+    stopping: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +62,8 @@ struct OneRun {
     id: String,
     began: u64,
     ended: Option<u64>,
+    /// The reason for which somebody wants it to end.
+    stop: Option<String>,
     ranges: Vec<Range<u64>>,
     entries: Vec<Entry>,
     places: HashMap<Key, usize>,
@@ -123,7 +127,12 @@ impl One {
 
 impl Default for MemorySessions {
     fn default() -> Self {
-        Self { max_sessions: MAX_SESSIONS, kept: Mutex::default(), changed: Notify::new() }
+        Self {
+            max_sessions: MAX_SESSIONS,
+            kept: Mutex::default(),
+            changed: Notify::new(),
+            stopping: Notify::new(),
+        }
     }
 }
 
@@ -458,6 +467,30 @@ impl SessionStore for MemorySessions {
             None => Some(Err(no_session().into())),
         };
         Box::pin(async move { wait_until(until, &self.changed, find).await.transpose() })
+    }
+
+    fn stop<'a>(&'a self, stop: &'a StopRequest) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let mut kept = self.lock();
+        let one = kept.sessions.get_mut(&stop.session).filter(|one| one.principal == stop.principal);
+        let run = one.and_then(|one| one.runs.iter_mut().rev().find(|run| run.id == stop.run));
+        let asked = run.filter(|run| run.ended.is_none()).map(|run| run.stop = Some(stop.why.clone()));
+        drop(kept);
+        self.stopping.notify_waiters();
+        ready(Ok(asked.is_some()))
+    }
+
+    fn stops(&self) -> BoxFuture<'_, Result<Vec<StopRequest>, StoreError>> {
+        let kept = self.lock();
+        let stops = kept.sessions.iter().filter_map(|(session, one)| {
+            let run = one.runs.last().filter(|run| run.ended.is_none())?;
+            let (principal, session) = (one.principal.clone(), session.clone());
+            Some(StopRequest { principal, session, run: run.id.clone(), why: run.stop.clone()? })
+        });
+        ready(Ok(stops.collect()))
+    }
+
+    fn stops_change(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.stopping.notified())
     }
 
     fn clear<'a>(

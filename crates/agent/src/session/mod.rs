@@ -23,6 +23,6 @@ pub use said::{words_of_entry, words_of_message};
 pub use sessions::Sessions;
 pub use settings::Busy;
 pub use store::{
-    Append, Beginning, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo,
-    SessionState, SessionStore, StoredRun, Take,
+    Adopt, Append, Beginning, Cleared, Delivery, Fork, Idle, OpenSession, Opened, Orphan, RunInfo,
+    SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take,
 };

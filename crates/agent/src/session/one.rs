@@ -3,17 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::Message;
+use attache_core::{Message, StoreErrorKind};
 
 use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::journal::{SessionJournal, short, whole};
 use super::settings::Settings;
-use super::store::{Fork, RunInfo, SessionState};
+use super::store::{Fork, RunInfo, SessionState, StopRequest};
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
-use crate::journal::{Journal, Origin, Place};
+use crate::journal::{Journal, JournalError, Origin, Place};
+use crate::log::Entry;
 use crate::options::RunOptions;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
@@ -174,6 +175,51 @@ impl Session {
     /// The journal of that run.
     pub fn journal_of(&self, run: &str) -> Arc<dyn Journal> {
         Arc::new(self.log().of_run(run))
+    }
+
+    /// The entries of a run's log behind the first `seen` ones, for somebody who follows a run that another process drives.
+    /// See [`LogEvents`](crate::LogEvents). It does not count as use of the session.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the session was cleared, [`SessionError::Journal`] if its log cannot be read.
+    pub async fn behind(&self, run: &str, seen: usize) -> Result<Vec<Entry>, SessionError> {
+        let store = &self.settings.store;
+        if seen == 0 {
+            // The beginning has the messages of the session.
+            let stored = store.load(&self.principal, &self.id, Some(run)).await?;
+            return Ok(whole(stored.ok_or(SessionError::NotFound)?)?.0);
+        }
+        match store.behind(&self.principal, &self.id, run, seen).await {
+            Err(JournalError::Store(error)) if error.kind() == StoreErrorKind::NotFound => {
+                Err(SessionError::NotFound)
+            }
+            entries => Ok(entries?),
+        }
+    }
+
+    /// Ends a run as [`Control::cancel_because`](crate::Control::cancel_because) does, whichever process drives it: that
+    /// one looks about twice a second. A run that nobody drives ends when it is resumed, before anything else happens.
+    /// False if there is no such run, or it has ended.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn stop(&self, run: &str, why: &str) -> Result<bool, SessionError> {
+        let stop = StopRequest {
+            principal: self.principal.to_string(),
+            session: self.id.clone(),
+            run: without_nul(run, "the id of a run")?.to_owned(),
+            why: why.to_owned(),
+        };
+        Ok(self.settings.store.stop(&stop).await?)
+    }
+
+    /// Lets the lease go that a run left which was dropped here, so that other processes need not wait for its end. With
+    /// `adoptable` they [take the run over](crate::Sessions::adopt).
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn let_go(&self, adoptable: bool) -> Result<(), SessionError> {
+        Ok(self.settings.store.let_go(&self.id, adoptable).await?)
     }
 
     async fn touch(&self) -> Result<(), SessionError> {

@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use attache_core::{DocumentStore, WordQuery};
 
-use super::clock::Clock;
+use super::clock::{Clock, length};
 use super::error::SessionError;
 use super::id::SessionId;
 use super::one::Session;
 use super::settings::{Busy, Settings};
-use super::store::{Cleared, Idle, SessionInfo, SessionStore};
+use super::store::{Adopt, Cleared, Idle, SessionInfo, SessionStore};
 use crate::agent::Agent;
 
 /// The time that a session lives that nobody uses.
@@ -20,6 +20,8 @@ const EXPIRY: Duration = Duration::from_secs(60 * 60);
 const CLEANUP: Duration = Duration::from_secs(10 * 60);
 /// The time that the lease of a session lasts without renewal.
 const LEASE: Duration = Duration::from_secs(30);
+/// The number of times that a run is taken over without anything being recorded.
+const ADOPTIONS: u32 = 3;
 /// The number of sessions that are deleted at a time.
 const BATCH: usize = 100;
 
@@ -55,6 +57,7 @@ impl Sessions {
             agent,
             store,
             live: Arc::default(),
+            name: Arc::from(""),
             clock: Clock::default(),
             busy: Busy::default(),
             lease: LEASE,
@@ -97,6 +100,48 @@ impl Sessions {
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.0.lease = lease;
         self
+    }
+
+    /// The length of a lease.
+    pub fn lease(&self) -> Duration {
+        self.0.lease
+    }
+
+    /// Names the sessions, so that another process that serves the same agent can take over the runs that begin in them:
+    /// see [`adopt`](Self::adopt).
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.0.name = name.into();
+        self
+    }
+
+    /// Takes over runs whose process is gone: of sessions of [this name](Self::with_name), not ended, and with a lease that
+    /// is over but was not let go. At most `limit` of them, each with its session: [`Session::resume`] goes on with it.
+    /// For as long as a lease nobody else takes it over. A run in which three processes in a row came to nothing is left
+    /// to whoever resumes it by hand.
+    ///
+    /// Sessions without a name have none, since only the program that began such a run knows its agent.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn adopt(&self, limit: usize) -> Result<Vec<(Session, String)>, SessionError> {
+        if self.0.name.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let (holder, now) = (attache_core::fresh::uuid(), self.0.clock.now());
+        let until = now.saturating_add(length(self.0.lease));
+        let (name, most) = (&*self.0.name, ADOPTIONS);
+        let adopt = Adopt { name, holder: &holder, now, until, limit, most };
+        let mut adopted = Vec::new();
+        for orphan in self.0.store.adopt(adopt).await? {
+            tracing::info!(session = %orphan.session, run = orphan.run, "a run of a process that is gone is taken over");
+            match self.opened(&orphan.principal, orphan.session, false).await {
+                Ok(session) => adopted.push((session, orphan.run)),
+                // It was cleared meanwhile.
+                Err(SessionError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(adopted)
     }
 
     /// Deletes the documents of sessions that are deleted from `documents`, those that no other session refers to. Give

@@ -33,6 +33,8 @@ pub(super) struct Settings {
     pub(super) agent: Agent,
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) live: Arc<Live>,
+    /// The name by which other processes know the agent.
+    pub(super) name: Arc<str>,
     pub(super) clock: Clock,
     pub(super) busy: Busy,
     pub(super) lease: Duration,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, WordQuery};
 
@@ -157,6 +157,80 @@ pub trait SessionStore: Send + Sync {
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>>;
 
+    /// The entries of a run's log behind the first `seen` ones, for somebody who follows it. The messages are left out of
+    /// its beginning. It changes nothing.
+    ///
+    /// By default it loads the whole log; a store that several processes use does better.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::NotFound`](attache_core::StoreErrorKind::NotFound) if the principal has no such session or the
+    /// session no such run, [`JournalError`] if the store fails.
+    fn behind<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        run: &'a str,
+        seen: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>> {
+        Box::pin(async move {
+            let stored = self.load(principal, session, Some(run)).await?;
+            let mut stored = stored.ok_or_else(|| {
+                StoreError::new(attache_core::StoreErrorKind::NotFound, "there is no such run")
+            })?;
+            Ok(stored.entries.split_off(seen.min(stored.entries.len())))
+        })
+    }
+
+    /// Asks whoever drives a run to end it, in whichever process. False if there is no such run of the principal, or it has
+    /// ended.
+    ///
+    /// A store that does not do that yields false.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn stop<'a>(&'a self, _stop: &'a StopRequest) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    /// The runs under way in any process that somebody asked to end.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn stops(&self) -> BoxFuture<'_, Result<Vec<StopRequest>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Comes back when [`stops`](Self::stops) may have new ones since it was called: half a second later where the store
+    /// does not know.
+    fn stops_change(&self) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(500)))
+    }
+
+    /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.
+    /// Nobody else takes the lease of one before `until`, apart from the next [`take`](Self::take) of this process. A run
+    /// that was taken over `most` times without anything being recorded is left.
+    ///
+    /// A store that does not do that yields none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn adopt<'a>(&'a self, _adopt: Adopt<'a>) -> BoxFuture<'a, Result<Vec<Orphan>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Tells other processes what [`abandon`](Self::abandon) noted in this one: nobody holds the lease. With `adoptable`
+    /// others may [take the run over](Self::adopt) at once, else nobody does.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn let_go<'a>(
+        &'a self,
+        _session: &'a SessionId,
+        _adoptable: bool,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Deletes the session of that id, or all of the principal's, whatever is under way in them.
     ///
     /// # Errors
@@ -235,6 +309,50 @@ pub struct Take<'a> {
     pub now: u64,
     /// The end of the lease.
     pub until: u64,
+}
+
+/// A run that somebody asked to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct StopRequest {
+    /// The principal whose the session is.
+    pub principal: String,
+    /// The session.
+    pub session: SessionId,
+    /// The run.
+    pub run: String,
+    /// The reason, for people.
+    pub why: String,
+}
+
+/// Runs to take over.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Adopt<'a> {
+    /// The name under which their [sessions](crate::Sessions::with_name) were begun.
+    pub name: &'a str,
+    /// A name for whoever takes them over, which nobody else has.
+    pub holder: &'a str,
+    /// The time.
+    pub now: u64,
+    /// Until then nobody else takes them over.
+    pub until: u64,
+    /// The most runs.
+    pub limit: usize,
+    /// The number of times that a run is taken over without anything being recorded.
+    pub most: u32,
+}
+
+/// A run whose process is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Orphan {
+    /// The principal whose the session is.
+    pub principal: String,
+    /// The session.
+    pub session: SessionId,
+    /// The run.
+    pub run: String,
 }
 
 /// A session that was opened.
@@ -355,6 +473,8 @@ pub struct Append {
 #[derive(Debug)]
 #[allow(clippy::exhaustive_structs)]
 pub struct Beginning {
+    /// The name of the [sessions](crate::Sessions::with_name) in which it begins; empty without one.
+    pub name: Arc<str>,
     /// The first words of the question.
     pub title: String,
     /// The place of the first of `messages` among those of the session: how many it had.

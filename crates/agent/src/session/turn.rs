@@ -67,7 +67,17 @@ pub(super) fn turn(
         };
         // Controls of the run outlive it, and the journal that they know has the lease.
         let _held = Held(Arc::clone(&lease));
-        let _known = settings.live.enter(&session, control.clone());
+        let run = journal.run_id();
+        let _known = settings.live.enter(&session, run, control.clone());
+        if matches!(task, Task::Resume(_)) {
+            // Nothing of it happens any more if it is to end.
+            match settings.store.stops().await {
+                Ok(stops) => settings.live.stop(&stops),
+                Err(error) => tracing::warn!(session = %session, %error, "the runs to end could not be read"),
+            }
+        }
+        let (live, store) = (Arc::clone(&settings.live), Arc::clone(&settings.store));
+        let mut looking = Box::pin(async move { live.look(&*store).await });
         let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
         let setup = Arc::clone(settings.agent.setup());
         let mut inner = Box::pin(drive(setup, origin, task, control.clone(), pace));
@@ -82,6 +92,8 @@ pub(super) fn turn(
                         control.cancel_because("the session was cleared, or another process has taken it over");
                     }
                 }
+                // It ends the run by its control.
+                let _ = looking.as_mut().poll(context);
                 inner.as_mut().poll_next(context)
             });
             let Some(event) = event.await else { return };

@@ -16,8 +16,8 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(live: &Live, shown: Shown) -> Self {
-        Self { prefix: format!("{}.{}", live.id, live.epoch), shown, body: Vec::new() }
+    pub(crate) fn new(run: &str, epoch: &str, shown: Shown) -> Self {
+        Self { prefix: format!("{run}.{epoch}"), shown, body: Vec::new() }
     }
 
     fn send(&mut self, seq: u64, word: &str, out: &mut Vec<u8>) {
@@ -33,6 +33,10 @@ impl Tell for Events {
         if let Some(word) = event::entry(entry, self.shown, &mut self.body) {
             self.send(entry.seq, word, out);
         }
+    }
+
+    fn moved(&mut self, live: &Live) {
+        self.prefix = format!("{}.{}", live.id, live.epoch);
     }
 
     fn view(&mut self, view: &View, last: u64, out: &mut Vec<u8>) {

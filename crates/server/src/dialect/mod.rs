@@ -14,7 +14,7 @@ pub(crate) mod usage;
 
 use std::sync::Arc;
 
-use crate::live::{Entry, View};
+use crate::live::{Entry, Live, View};
 
 /// A form in which a run is told over a stream of server-sent events.
 pub(crate) trait Tell: Send + 'static {
@@ -23,6 +23,9 @@ pub(crate) trait Tell: Send + 'static {
 
     /// Writes what a client needs that is told of the run so far, in the place of entries that are gone.
     fn view(&mut self, view: &View, last: u64, out: &mut Vec<u8>);
+
+    /// Learns that the entries from here on are those of another drive of the run. The run so far comes next.
+    fn moved(&mut self, _live: &Live) {}
 }
 
 /// A dialect that clients speak, for [`Server::dialect`](crate::Server::dialect). The server's own routes have no switch.

@@ -5,21 +5,42 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use attache_agent::{AgentRun, Event, EventKind};
+use attache_agent::{AgentRun, Event, EventKind, LogEvents};
 use attache_core::ToolResult;
 use futures_core::Stream as _;
 use tokio::time::{Instant, sleep_until};
 
-use super::entry::{Broken, What};
+use super::entry::{Broken, What, without_history};
 use super::rules::ClientCalls;
 use super::run::Live;
 use crate::record::Record;
 
 /// Drives a run to its end, or until it is to be let go.
-pub(super) async fn drive(live: Arc<Live>, run: AgentRun, record: Arc<Record>) {
+pub(super) async fn drive(live: Arc<Live>, run: AgentRun, before: Option<LogEvents>, record: Arc<Record>) {
     // However the task ends, its viewers learn of it.
     let ending = Ending { live: Arc::clone(&live), run: Some(run), record };
-    ending.drive().await;
+    ending.drive(before).await;
+}
+
+/// Has viewers told what the log of the run tells. The run has its lease, and nothing new is written before it goes on.
+async fn recall(live: &Live, mut before: LogEvents) {
+    let Some(session) = &live.held else { return };
+    let entries = match session.behind(&live.id, 0).await {
+        Ok(entries) => entries,
+        Err(error) => {
+            tracing::warn!(run = live.id, %error, "the log of a run that goes on cannot be told");
+            return;
+        }
+    };
+    let mut events = Vec::new();
+    for entry in &entries {
+        match before.take(entry) {
+            Ok(told) => events.extend(told),
+            Err(error) => tracing::warn!(run = live.id, %error, "an entry of a log cannot be told"),
+        }
+    }
+    // Its end is told when the run tells it.
+    live.recall(events.into_iter().filter(|event| !matches!(event.kind, EventKind::Finished(_))));
 }
 
 struct Ending {
@@ -29,7 +50,7 @@ struct Ending {
 }
 
 impl Ending {
-    async fn drive(mut self) {
+    async fn drive(mut self, mut before: Option<LogEvents>) {
         let live = Arc::clone(&self.live);
         let mut attention = pin!(attend(&live));
         loop {
@@ -44,9 +65,13 @@ impl Ending {
             match next.await {
                 Next::Event(event) => {
                     let is_last = matches!(event.kind, EventKind::Finished(_));
+                    if let Some(before) = before.take().filter(|_| !is_last) {
+                        Box::pin(recall(&live, before)).await;
+                    }
                     if self.add(*event) {
                         // The session is free before the client learns that it is its turn.
                         self.run = None;
+                        live.let_go(false).await;
                         if let Some(park) = &live.parking {
                             park(&live.view().0);
                         }
@@ -60,6 +85,7 @@ impl Ending {
                 }
                 Next::Stop => {
                     self.run = None;
+                    live.let_go(true).await;
                     live.push(What::Broken(Broken::Stopping));
                     return;
                 }
@@ -89,15 +115,9 @@ impl Ending {
         waits && matches!(self.live.rules.client_calls, ClientCalls::Pause)
     }
 
-    /// Adds the end. The conversation is no business of viewers, and would be held as long as the ring.
+    /// Adds the end.
     fn finish(&self, mut event: Event) -> bool {
-        if let EventKind::Finished(Ok(outcome)) = &mut event.kind {
-            let is_author = |message: &Arc<attache_core::Message>| {
-                message.role() == attache_core::Role::User && !message.is_tool_call_documents()
-            };
-            let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
-            outcome.messages.drain(..asked);
-        }
+        without_history(&mut event);
         self.live.push(What::Event(event));
         false
     }

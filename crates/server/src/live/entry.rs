@@ -1,5 +1,7 @@
 //! The things that happen in a run, as its ring keeps them.
 
+use std::sync::Arc;
+
 use attache_agent::{Event, EventKind};
 
 /// One thing that happened.
@@ -45,6 +47,18 @@ impl Entry {
             What::Event(event) => matches!(event.kind, EventKind::Finished(_)),
             What::Paused | What::Broken(_) => true,
         }
+    }
+}
+
+/// Takes the conversation before the run out of its end: it is no business of viewers, and would be held as long as the
+/// ring.
+pub(super) fn without_history(event: &mut Event) {
+    if let EventKind::Finished(Ok(outcome)) = &mut event.kind {
+        let is_author = |message: &Arc<attache_core::Message>| {
+            message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+        };
+        let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
+        outcome.messages.drain(..asked);
     }
 }
 

@@ -6,18 +6,22 @@
 
 mod drive;
 mod entry;
+mod follow;
 mod ring;
 mod rules;
 mod run;
 mod runs;
+mod sight;
 mod view;
 mod viewer;
 
 pub(crate) use entry::{Broken, Entry, What};
+pub(crate) use follow::{Follower, LOG, Next};
 pub(crate) use ring::Bounds;
 pub use rules::OnDisconnect;
 pub(crate) use rules::{ClientCalls, Rules};
 pub(crate) use run::{Live, NewRun, Parking};
 pub(crate) use runs::{Runs, TooMany};
+pub(crate) use sight::Sight;
 pub(crate) use view::{Block, CallState, CallView, View};
 pub(crate) use viewer::{Seen, Viewer};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use attache_agent::Control;
+use attache_agent::{Control, Event, LogEvents, Session};
 use attache_core::{ToolCall, ToolCallId};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -29,6 +29,10 @@ pub(crate) struct Live {
     pub(super) rules: Rules,
     pub(super) parking: Option<Parking>,
     pub(super) answered: Vec<ToolCallId>,
+    /// The session whose lease the run holds.
+    pub(super) held: Option<Session>,
+    /// True if the run went on with a log.
+    goes_on: bool,
     state: Mutex<State>,
     /// Tells viewers of new entries.
     pub(super) changed: Notify,
@@ -42,11 +46,13 @@ pub(crate) struct NewRun {
     pub(crate) request: Option<Arc<str>>,
     pub(crate) principal: Arc<str>,
     pub(crate) agent: Arc<str>,
-    pub(crate) session: Option<String>,
+    pub(crate) session: Option<Session>,
     pub(crate) rules: Rules,
     pub(crate) parking: Option<Parking>,
     /// The calls of a run that goes on whose results are delivered already: nobody is asked for them again.
     pub(crate) answered: Vec<ToolCallId>,
+    /// Tells what the log of a run that goes on tells from before.
+    pub(crate) before: Option<LogEvents>,
 }
 
 /// A look at a run that is let go until the client answers these calls; see
@@ -90,8 +96,10 @@ pub(super) struct Attention {
 }
 
 impl Live {
-    pub(super) fn new(new: NewRun, epoch: String, control: Control, bounds: Bounds) -> Self {
-        let NewRun { id, request, principal, agent, session, rules, parking, answered } = new;
+    pub(super) fn new(new: NewRun, epoch: String, control: Control, bounds: Bounds, goes_on: bool) -> Self {
+        let NewRun { id, request, principal, agent, session: held, rules, parking, answered, before: _ } =
+            new;
+        let session = held.as_ref().map(|session| session.id().to_string());
         let state = State {
             ring: Ring::new(bounds),
             view: View::default(),
@@ -111,6 +119,8 @@ impl Live {
             rules,
             parking,
             answered,
+            held,
+            goes_on,
             state: Mutex::new(state),
             changed: Notify::new(),
             attention: Notify::new(),
@@ -130,6 +140,20 @@ impl Live {
         drop(state);
         self.changed.notify_waiters();
         waits
+    }
+
+    /// Adds what happened before this drive of the run: those who come from now on are told of it.
+    pub(super) fn recall(&self, events: impl Iterator<Item = Event>) {
+        let mut state = self.lock();
+        for event in events {
+            state.view.add(&Arc::new(Entry { seq: 0, what: What::Event(event) }));
+        }
+    }
+
+    /// True if somebody may look at it: one that goes on was begun already, and is driven here once its lease is taken.
+    pub(super) fn is_visible(&self) -> bool {
+        let state = self.lock();
+        !self.goes_on || (state.ring.last() > 0 && !(state.ring.last() == 1 && state.view.end.is_some()))
     }
 
     /// The entries behind that place.
@@ -200,6 +224,15 @@ impl Live {
         state.left = Some(Instant::now());
         drop(state);
         self.attention.notify_one();
+    }
+
+    /// Lets the lease of a run go that was dropped, so that nobody waits for its end. With `adoptable` another process goes
+    /// on with the run.
+    pub(super) async fn let_go(&self, adoptable: bool) {
+        let Some(session) = &self.held else { return };
+        if let Err(error) = session.let_go(adoptable).await {
+            tracing::warn!(run = self.id, %error, "the lease could not be let go");
+        }
     }
 
     /// Lets the driver go, without an end of the run.

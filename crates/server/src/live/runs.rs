@@ -49,6 +49,8 @@ pub(crate) enum TooMany {
     Principal(usize),
     /// The server stops.
     Closed,
+    /// The run is driven here already.
+    Driven,
 }
 
 impl Runs {
@@ -61,13 +63,18 @@ impl Runs {
     }
 
     /// Drives a run in a task of its own. Its first viewer sees all of it.
-    pub(crate) fn start(self: &Arc<Self>, new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
+    pub(crate) fn start(self: &Arc<Self>, mut new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
+        let before = new.before.take();
+        let goes_on = before.is_some();
         let epoch: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(8).collect();
-        let live = Arc::new(Live::new(new, epoch, run.control(), self.bounds));
+        let live = Arc::new(Live::new(new, epoch, run.control(), self.bounds, goes_on));
         let mut state = self.lock();
         state.sweep(Instant::now());
         if state.closed {
             return Err(TooMany::Closed);
+        }
+        if state.runs.get(&live.id).is_some_and(|known| !known.has_ended()) {
+            return Err(TooMany::Driven);
         }
         let count = state.counts.entry(Arc::clone(&live.principal)).or_default();
         if *count >= self.most_of_one {
@@ -82,7 +89,7 @@ impl Runs {
         let span = tracing::info_span!("run", run = live.id, request = live.request.as_deref());
         let driving = async move {
             let _driven = driven;
-            drive(live, run, record).await;
+            drive(live, run, before, record).await;
         };
         tokio::spawn(driving.instrument(span));
         Ok(viewer)
@@ -99,14 +106,16 @@ impl Runs {
     pub(crate) fn get(&self, principal: &str, id: &str) -> Option<Arc<Live>> {
         let mut state = self.lock();
         state.sweep(Instant::now());
-        state.runs.get(id).filter(|live| *live.principal == *principal).cloned()
+        let is_meant = |live: &&Arc<Live>| *live.principal == *principal && live.is_visible();
+        state.runs.get(id).filter(is_meant).cloned()
     }
 
     /// The runs under way in a session of that principal.
     pub(crate) fn of_session(&self, principal: &str, session: &str) -> Vec<Arc<Live>> {
         let state = self.lock();
-        let is_one =
-            |live: &&Arc<Live>| *live.principal == *principal && live.session.as_deref() == Some(session);
+        let is_one = |live: &&Arc<Live>| {
+            *live.principal == *principal && live.session.as_deref() == Some(session) && live.is_visible()
+        };
         state.runs.values().filter(is_one).cloned().collect()
     }
 

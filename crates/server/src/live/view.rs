@@ -155,6 +155,8 @@ impl View {
                 if is_own {
                     self.set(&asked.call, event.step, CallState::Approval);
                 }
+                // A run that goes on asks again.
+                self.approvals.retain(|known| known.id != asked.id);
                 self.approvals.push((**asked).clone());
             }
             EventKind::ApprovalDecided(decided) => self.approvals.retain(|asked| asked.id != decided.id),
@@ -162,6 +164,7 @@ impl View {
                 if is_own {
                     self.set(&request.call, event.step, CallState::Deferred);
                 }
+                self.deferred.retain(|known| known.call.id != request.call.id);
                 self.deferred.push((**request).clone());
             }
             EventKind::ToolFinished { result, .. } => {

@@ -108,7 +108,7 @@ impl Asking<'_> {
     }
 
     fn way(&self, parking: Option<Parking>, answered: Vec<ToolCallId>) -> Way {
-        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered }
+        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered, goes_on: false }
     }
 
     /// A run of a session, which has the history: only what is new counts.

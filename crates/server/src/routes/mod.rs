@@ -23,6 +23,8 @@ mod tools;
 mod typed;
 mod ui;
 
+pub(crate) use resuming::take_over;
+
 use std::sync::Arc;
 
 use axum::Router;

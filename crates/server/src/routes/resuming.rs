@@ -1,12 +1,13 @@
 //! Runs that begin or go on in the background, with nobody who looks on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use attache_agent::Session;
+use attache_agent::{RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
 use serde::Deserialize;
 
-use crate::app::{App, Way};
+use crate::app::{App, Way, session_of};
 use crate::auth::Principal;
 use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
@@ -57,14 +58,100 @@ pub(crate) async fn go_on(
     if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
         return Ok(());
     }
-    let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, ..Way::default() };
+    let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, goes_on: true, ..Way::default() };
     let resumed = session.resume();
-    let mut viewer = app.start(principal, hosted, Some(session), run.to_owned(), resumed, way)?;
+    let mut viewer = match app.start(principal, hosted, Some(session), run.to_owned(), resumed, way) {
+        // Somebody else was faster.
+        Err(fault) if fault.code() == "under_way" => return Ok(()),
+        started => started?,
+    };
     match begun(app, &mut viewer).await {
         // Another process has it.
         Err(fault) if fault.code() == "session_busy" => Ok(()),
         begun => begun.map(drop),
     }
+}
+
+/// Ends a run, whoever drives it. False if it had ended.
+pub(crate) async fn cancel(
+    app: &App,
+    principal: &Principal,
+    hosted: &Hosted,
+    run: &str,
+    unknown: &'static str,
+) -> Result<bool, Fault> {
+    const WHY: &str = "cancelled by the client";
+    if let Some(live) = app.runs.get(principal.name(), run) {
+        let was_under_way = !live.has_ended();
+        live.control.cancel_because(WHY);
+        return Ok(was_under_way);
+    }
+    let (session, info) = known(hosted, principal, run).await?.ok_or_else(|| Fault::not_found(unknown))?;
+    if info.ended.is_some() || !session.stop(run, WHY).await? {
+        return Ok(false);
+    }
+    // It ends here if nobody drives it.
+    go_on(app, principal, hosted, &session, run, Vec::new()).await?;
+    Ok(true)
+}
+
+/// A run of a principal by its session, whoever drives it.
+pub(crate) async fn known(
+    hosted: &Hosted,
+    principal: &Principal,
+    run: &str,
+) -> Result<Option<(Session, RunInfo)>, Fault> {
+    let Some(session) = session_of(run) else { return Ok(None) };
+    let session = match hosted.sessions.get(principal.name(), session).await {
+        Ok(session) => session,
+        Err(SessionError::NotFound) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let info = session.runs().await?.into_iter().find(|known| known.id == run);
+    Ok(info.map(|info| (session, info)))
+}
+
+/// Goes on with runs whose process is gone, for as long as it is polled.
+pub(crate) async fn take_over(app: &App) {
+    loop {
+        let mut pause = LONGEST;
+        for hosted in app.agents.all() {
+            pause = pause.min((hosted.sessions.lease() / 6).max(SHORTEST));
+            while take_some_over(app, &hosted).await {}
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// The most runs that are taken over at a time.
+const AT_ONCE: usize = 8;
+/// The pause between two looks: a part of the lease within these bounds.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Takes some runs over. True if there may be more.
+async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
+    if app.runs.is_closed() {
+        return false;
+    }
+    let adopted = match hosted.sessions.adopt(AT_ONCE).await {
+        Ok(adopted) => adopted,
+        Err(error) => {
+            tracing::warn!(%error, "runs of processes that are gone could not be taken over");
+            return false;
+        }
+    };
+    let mut is_more = adopted.len() == AT_ONCE;
+    for (session, run) in adopted {
+        let principal = Principal::new(session.principal());
+        if let Err(fault) = go_on(app, &principal, hosted, &session, &run, Vec::new()).await {
+            tracing::warn!(run, reason = fault.message(), "a run could not be taken over");
+            // Another process may have room for it.
+            let _ = session.let_go(true).await;
+            is_more = false;
+        }
+    }
+    is_more
 }
 
 /// A run under way of a principal.

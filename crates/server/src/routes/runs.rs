@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::answer::json;
-use super::resuming::{Model, begun, go_on, under_way};
+use super::resuming::{self, Model, begun, go_on, known, under_way};
 use crate::app::{App, Way, allow, run_in, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
@@ -21,7 +21,7 @@ use crate::hosted::Hosted;
 use crate::inbound::turn::Turn;
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::live::{OnDisconnect, Viewer};
+use crate::live::{Follower, LOG, OnDisconnect, Viewer};
 use crate::sse;
 
 /// Starts a run that nobody has to look at.
@@ -124,29 +124,36 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let Some(live) = app.runs.get(principal.name(), &run) else {
-        let hosted = &app.hosted(model.as_deref())?;
-        stored(hosted, &principal, &run).await?;
-        return Err(Fault::gone(format!("the events of the run are gone; GET /v1/runs/{run} tells its end")));
-    };
     let last = headers.get("last-event-id").and_then(|id| std::str::from_utf8(id.as_bytes()).ok());
     let seen = last.or(after.as_deref()).and_then(|id| id.strip_prefix(run.as_str())?.strip_prefix('.'));
     // The numbers of another drive of the run mean something else.
-    let seen = seen.and_then(|id| id.strip_prefix(live.epoch.as_str())?.strip_prefix('.')?.parse().ok());
-    let events = Events::new(&live, app.shown);
-    Ok(sse::response(Viewer::behind(live, seen), events, Vec::new()))
+    let seen_in = |epoch: &str| seen.and_then(|id| id.strip_prefix(epoch)?.strip_prefix('.')?.parse().ok());
+    if let Some(live) = app.runs.get(principal.name(), &run) {
+        let (seen, events) = (seen_in(&live.epoch), Events::new(&run, &live.epoch, app.shown));
+        return Ok(sse::response(Viewer::behind(live, seen), events, Vec::new()));
+    }
+    let hosted = &app.hosted(model.as_deref())?;
+    let (session, info) = known(hosted, &principal, &run).await?.ok_or_else(|| Fault::not_found("run"))?;
+    let seen = seen_in(LOG);
+    if info.ended.is_some() && seen.is_none() {
+        return Err(Fault::gone(format!("the events of the run are gone; GET /v1/runs/{run} tells its end")));
+    }
+    let events = Events::new(&run, LOG, app.shown);
+    let log = hosted.agent().log_events();
+    let follower = Follower::new(Arc::clone(&app.runs), session, run, log, seen);
+    Ok(sse::response(follower, events, Vec::new()))
 }
 
 /// Ends a run. It may be asked for again.
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
     Path(run): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let live = app.runs.get(principal.name(), &run).ok_or_else(|| Fault::not_found("run"))?;
-    let was_under_way = !live.has_ended();
-    live.control.cancel_because("cancelled by the client");
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let was_under_way = resuming::cancel(&app, &principal, hosted, &run, "run").await?;
     let mut body = Vec::new();
     Object::begin(&mut body).with("runId", &run).with("cancelled", &was_under_way).end();
     Ok(json(body))

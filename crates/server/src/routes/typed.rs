@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::answer::json;
-use super::resuming::{Model, begun, go_on};
+use super::resuming::{self, Model, begun, go_on};
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
@@ -50,12 +50,12 @@ pub(crate) async fn stream(
 pub(crate) async fn abort(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
     Path(task): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let live = app.runs.get(principal.name(), &task).ok_or_else(|| Fault::not_found("task"))?;
-    let was_under_way = !live.has_ended();
-    live.control.cancel_because("cancelled by the client");
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let was_under_way = resuming::cancel(&app, &principal, hosted, &task, "task").await?;
     let mut body = Vec::new();
     Object::begin(&mut body).with("taskId", &task).with("cancelled", &was_under_way).end();
     Ok(json(body))

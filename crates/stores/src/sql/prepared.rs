@@ -23,6 +23,7 @@ pub(crate) struct Prepared {
 
 /// The beginning of a run.
 pub(crate) struct Begins {
+    pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) first: i64,
     pub(crate) messages: Vec<String>,
@@ -57,6 +58,7 @@ impl Begins {
             Ok((run.clone(), entries.iter().map(pair).collect::<Result<_, SqlError>>()?))
         };
         Ok(Self {
+            name: begins.name.to_string(),
             title: begins.title.clone(),
             first: int(begins.first),
             messages: begins.messages.iter().map(json).collect::<Result<_, _>>()?,

@@ -33,6 +33,10 @@ pub(super) const CLEAR: &str =
 pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 ORDER BY accessed LIMIT $3";
 
+pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM attache_run r JOIN attache_session s ON s.id = r.session \
+    WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
+    AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3";
+
 /// Lets nobody else remember something for a principal until the transaction ends.
 pub(super) const HOLD_FACTS: &str = "SELECT $1";
 
@@ -85,7 +89,7 @@ pub(super) async fn append_entries(
             stand.push((at, entry(&delivered, number(now), key)?));
         }
     }
-    query("UPDATE attache_run SET entries = $2, ended = CASE WHEN $3 THEN $4 ELSE ended END WHERE run = $1")
+    query("UPDATE attache_run SET entries = $2, adopted = 0, ended = CASE WHEN $3 THEN $4 ELSE ended END WHERE run = $1")
         .bind(run)
         .bind(entries)
         .bind(append.ends)

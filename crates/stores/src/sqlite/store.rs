@@ -22,6 +22,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("migrations/0001_sessions.sql")),
     ("words", include_str!("migrations/0002_words.sql")),
     ("characters", include_str!("migrations/0003_characters.sql")),
+    ("nodes", include_str!("migrations/0004_nodes.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);

@@ -81,11 +81,12 @@ async fn begin(
             .execute(&mut *connection)
             .await?;
     }
-    query("INSERT INTO attache_run (session, id, began, ranges) VALUES ($1, $2, $3, $4)")
+    query("INSERT INTO attache_run (session, id, began, ranges, name) VALUES ($1, $2, $3, $4, $5)")
         .bind(session)
         .bind(append.run.as_str())
         .bind(now)
         .bind(begins.ranges.as_str())
+        .bind(begins.name.as_str())
         .execute(connection)
         .await?;
     Ok(())

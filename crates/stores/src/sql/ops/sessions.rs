@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use attache_agent::{
-    Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, RunInfo,
-    SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take,
+    Adopt, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, Orphan,
+    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take,
 };
 use attache_core::{BoxFuture, StoreError, WordQuery, fresh};
 
 use super::dialect::{APPENDS_AT_ONCE, tell};
 use super::store::{POLL, Store};
-use super::{append, clear, fork, lease, read, search};
+use super::{append, clear, fork, lease, nodes, read, search};
 use crate::sql::error::{Failing, SqlError, in_time, written};
 use crate::sql::prepared::Prepared;
 
@@ -260,6 +260,72 @@ impl SessionStore for Store {
                 let pause = left.map_or(POLL, |left| left.min(POLL));
                 let _ = tokio::time::timeout(pause, self.heard(woken)).await;
             }
+        })
+    }
+
+    fn behind<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+        run: &'a str,
+        seen: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>> {
+        Box::pin(async move {
+            let read = in_time(async {
+                let mut reading = self.reading().await?;
+                nodes::behind(&mut reading, principal, session.as_str(), run, seen).await
+            });
+            read.await.map_err(SqlError::journal)
+        })
+    }
+
+    fn stop<'a>(&'a self, stop: &'a StopRequest) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (store, stop) = (self.clone(), stop.clone());
+        Box::pin(async move {
+            let asked = written(async move { nodes::stop(&mut *store.single().await?, &stop).await });
+            asked.await.map_err(SqlError::store)
+        })
+    }
+
+    fn stops(&self) -> BoxFuture<'_, Result<Vec<StopRequest>, StoreError>> {
+        Box::pin(async move {
+            let stops = in_time(async { nodes::stops(&mut *self.reading().await?).await });
+            stops.await.map_err(SqlError::store)
+        })
+    }
+
+    fn adopt<'a>(&'a self, adopt: Adopt<'a>) -> BoxFuture<'a, Result<Vec<Orphan>, StoreError>> {
+        let Adopt { name, holder, now, until, limit, most } = adopt;
+        let (store, name, holder) = (self.clone(), name.to_owned(), holder.to_owned());
+        Box::pin(async move {
+            let adopted = written(async move {
+                let adopt = Adopt { name: &name, holder: &holder, now, until, limit, most };
+                let mut writing = store.writing().await?;
+                let orphans = nodes::adopt(&mut writing, adopt).await?;
+                writing.commit().await?;
+                // This process takes their leases next.
+                orphans.iter().for_each(|orphan| store.left().note(orphan.session.as_str(), &holder));
+                Ok(orphans)
+            });
+            adopted.await.map_err(SqlError::store)
+        })
+    }
+
+    fn let_go<'a>(
+        &'a self,
+        session: &'a SessionId,
+        adoptable: bool,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (store, session) = (self.clone(), session.clone());
+        Box::pin(async move {
+            let holder = self.left().of(session.as_str());
+            if holder.is_empty() {
+                return Ok(());
+            }
+            let gone = written(async move {
+                nodes::let_go(&mut *store.single().await?, session.as_str(), &holder, adoptable).await
+            });
+            gone.await.map_err(SqlError::store)
         })
     }
 

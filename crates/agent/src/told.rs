@@ -1,0 +1,177 @@
+//! The events that a log tells, for somebody who looks on from elsewhere.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_core::{Message, ToolCall, ToolCallId, ToolResult};
+
+use crate::event::{Event, EventKind, NestedAgent};
+use crate::log::{Decision, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
+use crate::outcome::Outcome;
+use crate::run::{ReplayError, Run, Spent};
+
+/// The events that the log of a run tells, for somebody who does not drive it: another process follows the log, and a
+/// process that goes on with a run tells what came before.
+///
+/// They are those of the [driver](crate::AgentRun), with these differences. Text and reasoning come with the reply, and
+/// not in pieces. Things that no log holds are left out: how documents were routed, warnings, pieces of arguments. The
+/// start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
+/// answers is told with its reply or, where approvals or hooks look at calls first, once it was approved.
+///
+/// The same entries yield the same events under the same numbers, in any process.
+#[derive(Clone, Debug)]
+pub struct LogEvents {
+    run: Run,
+    seq: u64,
+    /// True if calls for the caller are announced with their reply.
+    announces: bool,
+    /// The calls of the last reply.
+    calls: Vec<ToolCall>,
+    /// The agent that has the conversation.
+    agent: Option<String>,
+    /// The results that hooks have put in the place of others.
+    changed: HashMap<ToolCallId, Box<ToolResult>>,
+    /// The runs inside tools, by their scopes.
+    inside: HashMap<String, (Arc<[NestedAgent]>, LogEvents)>,
+}
+
+impl LogEvents {
+    pub(crate) fn new(announces: bool) -> Self {
+        Self {
+            run: Run::new(),
+            seq: 0,
+            announces,
+            calls: Vec::new(),
+            agent: None,
+            changed: HashMap::new(),
+            inside: HashMap::new(),
+        }
+    }
+
+    /// The outcome so far.
+    pub fn outcome(&self) -> Outcome {
+        self.run.outcome()
+    }
+
+    /// Takes the next entry of the log, and yields what it tells.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if the entry does not fit those before.
+    pub fn take(&mut self, entry: &Entry) -> Result<Vec<Event>, ReplayError> {
+        if let Some(scope) = entry.key.outer_scope() {
+            return self.take_inside(scope, entry);
+        }
+        // The questions that an entry settles are known before it is taken.
+        let asked = match &entry.kind {
+            EntryKind::Decided(decided) => {
+                self.run.approvals().into_iter().find(|asked| asked.id == decided.id)
+            }
+            _ => None,
+        };
+        self.run.apply(entry)?;
+        let mut kinds = Vec::new();
+        match &entry.kind {
+            EntryKind::Started(_) => kinds.push(EventKind::RunStarted { run_id: self.run.id().to_owned() }),
+            EntryKind::Compacted(compacted) => kinds.push(EventKind::Compacted {
+                tokens: compacted.tokens,
+                summarised: compacted.mark.is_some(),
+                usage: compacted.usage.clone(),
+            }),
+            EntryKind::Offered(offered) => {
+                kinds.push(EventKind::ToolsOffered { names: offered.names().map(str::to_owned).collect() });
+            }
+            EntryKind::HandedOff(handed) => {
+                let from = self.agent.replace(handed.agent.clone());
+                kinds.push(EventKind::HandedOff { from, agent: handed.agent.clone() });
+            }
+            EntryKind::Reply(reply) => self.reply(reply, &mut kinds),
+            EntryKind::Asked(asked) => {
+                let request = self.run.approvals().into_iter().find(|request| request.id == asked.id);
+                kinds.extend(request.map(|request| EventKind::ApprovalRequested(Box::new(request))));
+            }
+            EntryKind::Decided(decided) => {
+                kinds.push(EventKind::ApprovalDecided(Box::new(decided.clone())));
+                let runs = !matches!(decided.decision, None | Some(Decision::Deny(_)));
+                let external = asked.filter(|asked| runs && self.run.is_external(&asked.call.name));
+                kinds.extend(external.map(|asked| EventKind::ExternalPending { call: asked.call }));
+            }
+            EntryKind::Deferred(deferred) => {
+                let request =
+                    self.run.deferred().into_iter().find(|request| request.call.id == deferred.call_id);
+                kinds.extend(request.map(|request| EventKind::CallDeferred(Box::new(request))));
+            }
+            EntryKind::Begun(begun) => {
+                let call = self.calls.iter().find(|call| call.id == begun.call_id);
+                kinds.extend(call.map(|call| EventKind::ToolStarted { call: call.clone() }));
+            }
+            EntryKind::Hooked(Hooked::Result { call_id, result: Some(result) }) => {
+                self.changed.insert(call_id.clone(), result.clone());
+            }
+            EntryKind::ToolOutcome(outcome) => kinds.push(self.finished(outcome)),
+            EntryKind::Ended(_) => kinds.push(EventKind::Finished(self.run.outcome().judged(None))),
+            _ => {}
+        }
+        let events = kinds.into_iter().map(|kind| self.event(kind));
+        Ok(events.collect::<Vec<_>>())
+    }
+
+    fn event(&mut self, kind: EventKind) -> Event {
+        self.seq += 1;
+        Event { seq: self.seq, step: self.run.steps(), kind }
+    }
+
+    fn reply(&mut self, reply: &Reply, kinds: &mut Vec<EventKind>) {
+        let Message::Assistant(message) = &*reply.message else { return };
+        kinds.push(EventKind::StepStarted { model: reply.model.clone().unwrap_or_default() });
+        let (thinking, text) = (message.thinking(), message.text());
+        if !thinking.is_empty() {
+            kinds.push(EventKind::Thinking(thinking));
+        }
+        if !text.is_empty() {
+            kinds.push(EventKind::Content(text.clone()));
+        }
+        self.calls = message.tool_calls().cloned().collect();
+        if !self.calls.is_empty() {
+            kinds.push(EventKind::ToolCallsRequested { calls: self.calls.clone(), content: text });
+        }
+        let (finish_reason, usage) = (reply.finish_reason.clone(), reply.usage.clone());
+        kinds.push(EventKind::StepFinished { finish_reason, usage, response: None });
+        if self.announces {
+            let external = self.calls.iter().filter(|call| self.run.is_external(&call.name));
+            kinds.extend(external.map(|call| EventKind::ExternalPending { call: call.clone() }));
+        }
+    }
+
+    /// A result as the model reads it.
+    fn finished(&mut self, outcome: &ToolOutcome) -> EventKind {
+        let changed = match outcome.disposition {
+            Disposition::Submitted => self.changed.remove(&outcome.call_id),
+            _ => None,
+        };
+        let result = changed.unwrap_or_else(|| Box::new(outcome.result.clone()));
+        EventKind::ToolFinished { result, disposition: outcome.disposition }
+    }
+
+    /// Takes an entry of a run inside a tool.
+    fn take_inside(&mut self, scope: &str, entry: &Entry) -> Result<Vec<Event>, ReplayError> {
+        match &entry.kind {
+            EntryKind::Reply(reply) => self.run.spend_inside(&Spent::of(reply)),
+            EntryKind::Compacted(compacted) => {
+                Spent::beside(compacted).iter().for_each(|spent| self.run.spend_inside(spent));
+            }
+            _ => {}
+        }
+        let Some(key) = entry.key.strip(scope) else { return Ok(Vec::new()) };
+        if !self.inside.contains_key(scope) {
+            let call = self.calls.iter().find(|call| scope.starts_with(&Key::scopes(&call.id)));
+            let Some(call) = call else { return Ok(Vec::new()) };
+            let path = Arc::from([NestedAgent::new(&call.name, call.id.clone())]);
+            self.inside.insert(scope.to_owned(), (path, Self::new(self.announces)));
+        }
+        let Some((path, inside)) = self.inside.get_mut(scope) else { return Ok(Vec::new()) };
+        let mut entry = entry.clone();
+        entry.key = key;
+        let (path, events) = (Arc::clone(path), inside.take(&entry)?);
+        Ok(events.into_iter().map(|event| self.event(EventKind::nested(&path, event))).collect())
+    }
+}

@@ -1,0 +1,111 @@
+//! The things that several processes do to each other's runs: follow them, end them, take them over.
+
+use attache_agent::{Adopt, Entry, Orphan, SessionId, StopRequest};
+use attache_core::{StoreError, StoreErrorKind};
+use sqlx::{Row as _, query};
+
+use super::dialect::{Connection, ORPHANS, Row};
+use crate::sql::error::SqlError;
+use crate::sql::row::{entry, int, number, place};
+
+pub(super) async fn behind(
+    connection: &mut Connection,
+    principal: &str,
+    session: &str,
+    run: &str,
+    seen: usize,
+) -> Result<Vec<Entry>, SqlError> {
+    let found = query(
+        "SELECT r.run FROM attache_run r JOIN attache_session s ON s.id = r.session \
+         WHERE s.id = $1 AND s.principal = $2 AND r.id = $3",
+    )
+    .bind(session)
+    .bind(principal)
+    .bind(run)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let found = found
+        .ok_or_else(|| SqlError::Store(StoreError::new(StoreErrorKind::NotFound, "there is no such run")))?;
+    let rows = query("SELECT body, at FROM attache_entry WHERE run = $1 AND place >= $2 ORDER BY place")
+        .bind(found.try_get::<i64, _>(0)?)
+        .bind(place(seen))
+        .fetch_all(connection)
+        .await?;
+    let entries = rows.iter().zip(seen..);
+    entries.map(|(row, place)| entry(row.try_get(0)?, number(row.try_get(1)?), place)).collect()
+}
+
+pub(super) async fn stop(connection: &mut Connection, stop: &StopRequest) -> Result<bool, SqlError> {
+    let asked = query(
+        "UPDATE attache_run SET stop = $4 WHERE session = $1 AND id = $2 AND ended IS NULL \
+         AND EXISTS (SELECT 1 FROM attache_session WHERE id = $1 AND principal = $3)",
+    )
+    .bind(stop.session.as_str())
+    .bind(stop.run.as_str())
+    .bind(stop.principal.as_str())
+    .bind(stop.why.as_str())
+    .execute(connection)
+    .await?;
+    Ok(asked.rows_affected() > 0)
+}
+
+pub(super) async fn stops(connection: &mut Connection) -> Result<Vec<StopRequest>, SqlError> {
+    let rows = query(
+        "SELECT s.id, s.principal, r.id, r.stop FROM attache_run r JOIN attache_session s ON s.id = r.session \
+         WHERE r.ended IS NULL AND r.stop IS NOT NULL",
+    )
+    .fetch_all(connection)
+    .await?;
+    let request = |row: &Row| {
+        let session = SessionId::parse(row.try_get::<&str, _>(0)?)?;
+        Ok(StopRequest { session, principal: row.try_get(1)?, run: row.try_get(2)?, why: row.try_get(3)? })
+    };
+    rows.iter().map(request).collect()
+}
+
+/// Takes runs over, and holds their leases for whoever did.
+pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Result<Vec<Orphan>, SqlError> {
+    let rows = query(ORPHANS)
+        .bind(adopt.name)
+        .bind(int(adopt.now))
+        .bind(place(adopt.limit))
+        .bind(i64::from(adopt.most))
+        .fetch_all(&mut *connection)
+        .await?;
+    let mut orphans = Vec::with_capacity(rows.len());
+    for row in rows {
+        let session: &str = row.try_get(0)?;
+        query("UPDATE attache_session SET leased_until = $2, holder = $3 WHERE id = $1")
+            .bind(session)
+            .bind(int(adopt.until))
+            .bind(adopt.holder)
+            .execute(&mut *connection)
+            .await?;
+        query("UPDATE attache_run SET adopted = adopted + 1 WHERE run = $1")
+            .bind(row.try_get::<i64, _>(3)?)
+            .execute(&mut *connection)
+            .await?;
+        let session = SessionId::parse(session)?;
+        orphans.push(Orphan { session, principal: row.try_get(1)?, run: row.try_get(2)? });
+    }
+    Ok(orphans)
+}
+
+/// Ends the lease of that holder: at 0 nobody takes the run over, at 1 anybody does.
+pub(super) async fn let_go(
+    connection: &mut Connection,
+    session: &str,
+    holder: &str,
+    adoptable: bool,
+) -> Result<(), SqlError> {
+    query(
+        "UPDATE attache_session SET leased_until = $3, appends = 9223372036854775807 \
+         WHERE id = $1 AND holder = $2 AND leased_until > 0",
+    )
+    .bind(session)
+    .bind(holder)
+    .bind(i64::from(adoptable))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
