@@ -1,10 +1,13 @@
-//! Kills of real processes over the stores.
+//! Kills of real processes over the stores, and of a server.
 
 use crate::shell::{Failure, run_with};
 
 /// The stores, each with a part of the name of its test.
 const STORES: [(&str, &str); 3] =
     [("file", "over_files"), ("sqlite", "over_sqlite"), ("postgres", "over_postgres")];
+
+/// The word for a server with clients, and the test of it.
+const SERVER: (&str, &str) = ("server", "a_server_killed");
 
 /// The kills where no number is given, as many as the test suite has over all stores.
 const KILLS: u64 = 300;
@@ -19,18 +22,26 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Failure> {
                 kills = number.parse().map_err(|_| format!("{number} is no number of kills"))?;
             }
             ("--store", Some(name)) => {
-                let known = STORES.iter().find(|(store, _)| store == name);
+                let known = STORES.iter().chain([&SERVER]).find(|(store, _)| store == name);
                 only = Some(known.ok_or_else(|| {
-                    format!("there is no store {name}: {}", STORES.map(|(store, _)| store).join(", "))
+                    format!("there is no store {name}: {}, server", STORES.map(|(store, _)| store).join(", "))
                 })?);
             }
             (other, _) => return Err(format!("crashes knows --kills N and --store NAME, and no {other}")),
         }
+    }
+    let server = |kills: u64| {
+        let words = ["test", "-p", "attache-server", "--test", "nodes", "--", SERVER.1, "--nocapture"];
+        run_with("cargo", &words, &[("ATTACHE_KILLS".to_owned(), kills.to_string())])
+    };
+    if only == Some(&SERVER) {
+        return server(kills);
     }
     let stores = only.map_or(STORES.as_slice(), std::slice::from_ref);
     let each = kills.div_ceil(u64::try_from(stores.len()).unwrap_or(1));
     let mut words = vec!["test", "-p", "attache-stores", "--test", "crash", "--"];
     words.extend(stores.iter().map(|(_, test)| *test));
     words.push("--nocapture");
-    run_with("cargo", &words, &[("ATTACHE_KILLS".to_owned(), each.to_string())])
+    run_with("cargo", &words, &[("ATTACHE_KILLS".to_owned(), each.to_string())])?;
+    if only.is_none() { server(each) } else { Ok(()) }
 }

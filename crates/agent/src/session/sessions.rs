@@ -21,7 +21,7 @@ const CLEANUP: Duration = Duration::from_secs(10 * 60);
 /// The time that the lease of a session lasts without renewal.
 const LEASE: Duration = Duration::from_secs(30);
 /// The number of times that a run is taken over without anything being recorded.
-const ADOPTIONS: u32 = 3;
+const ADOPTIONS: u32 = 5;
 /// The number of sessions that are deleted at a time.
 const BATCH: usize = 100;
 
@@ -116,7 +116,7 @@ impl Sessions {
 
     /// Takes over runs whose process is gone: of sessions of [this name](Self::with_name), not ended, and with a lease that
     /// is over but was not let go. At most `limit` of them, each with its session: [`Session::resume`] goes on with it.
-    /// For as long as a lease nobody else takes it over. A run in which three processes in a row came to nothing is left
+    /// For as long as a lease nobody else takes it over. A run in which five processes in a row came to nothing is left
     /// to whoever resumes it by hand.
     ///
     /// Sessions without a name have none, since only the program that began such a run knows its agent.

@@ -16,7 +16,7 @@ const LANES: u64 = 4;
 /// Clients of each.
 const CLIENTS: usize = 2;
 const PLAN: &str = "pay look pay look";
-const LEASE: Duration = Duration::from_millis(500);
+const LEASE: Duration = Duration::from_millis(400);
 
 #[test]
 fn a_server_killed_in_the_middle_of_runs_loses_and_repeats_nothing() {
@@ -79,7 +79,7 @@ fn kill_lane(seed: u64, kills: u64) -> Found {
     for _ in 0..kills {
         // A step of a linear congruential generator, by Knuth's numbers.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(Duration::from_millis(150 + (state >> 33) % 600));
+        std::thread::sleep(Duration::from_millis(600 + (state >> 33) % 600));
         node.kill();
         node = Node::start(&order);
         *address.lock().unwrap() = node.address;
