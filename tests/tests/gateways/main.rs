@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod crash;
 mod files;
 mod hostile;
 mod served;

@@ -110,7 +110,7 @@ impl Served {
     }
 }
 
-async fn listening(router: Router) -> (String, JoinHandle<()>) {
+pub(crate) async fn listening(router: Router) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     (url, tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }))
@@ -186,7 +186,7 @@ async fn endpoint(State(place): State<Arc<Place>>, Step(name): Step<String>) -> 
 }
 
 /// The card of an agent that speaks version 1.0.
-async fn card(headers: axum::http::HeaderMap) -> axum::Json<Value> {
+pub(crate) async fn card(headers: axum::http::HeaderMap) -> axum::Json<Value> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     axum::Json(json!({
         "name": "Files", "description": "Has files.", "version": "1.0.0",

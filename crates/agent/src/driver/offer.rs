@@ -38,7 +38,9 @@ impl Driver {
         let mut new: Vec<OfferedTool> = Vec::with_capacity(wanted.len());
         for offered in wanted {
             let is_known = |other: &OfferedTool| other.tool.name() == offered.tool.name();
-            if self.toolbox.set.get(offered.tool.name()).is_none() && !new.iter().any(is_known) {
+            // Of a tool that is offered, a family lists the definition that takes its place.
+            let is_new = offered.family.is_some() || self.toolbox.set.get(offered.tool.name()).is_none();
+            if is_new && !new.iter().any(is_known) {
                 new.push(offered);
             }
         }
@@ -91,16 +93,15 @@ impl Driver {
         offered.map(|entry| OfferedTool { family: None, tool: (&*entry.spec).into() }).collect()
     }
 
-    /// The tools that families have since they were listed.
+    /// The tools that families have since they were listed, and those that are others than they were.
     async fn listed_anew(&mut self, events: &mut Vec<EventKind>) -> Vec<OfferedTool> {
         let Some(offers) = &mut self.offers else { return Vec::new() };
         let mut new = Vec::new();
         for (family, known) in self.setup.tools.families().zip(&mut offers.versions) {
             let version = family.version();
-            if version == *known {
+            if known.replace(version) == Some(version) {
                 continue;
             }
-            *known = version;
             let listed = match family.tools().await {
                 Ok(listed) => listed,
                 Err(error) => {
@@ -123,11 +124,21 @@ impl Driver {
                     }
                     Some(entry) if !is_same(&entry.spec, spec, family.name()) => {
                         let name = spec.definition.name();
-                        let message = format!(
-                            "the tool {name:?} of {} has changed; this run does not call it any more",
-                            family.name()
-                        );
-                        events.push(EventKind::Warning { code: "tools_unavailable", message });
+                        let is_usable = Toolbox::is_usable(spec);
+                        let (code, end) = match is_usable {
+                            true => {
+                                ("tool_changed", "it is offered anew, and leave to call the old one is void")
+                            }
+                            false => ("tools_unavailable", "no model can call the new one"),
+                        };
+                        let message = format!("the tool {name:?} of {} has changed; {end}", family.name());
+                        events.push(EventKind::Warning { code, message });
+                        if is_usable {
+                            new.push(OfferedTool {
+                                family: Some(family.name().to_owned()),
+                                tool: spec.into(),
+                            });
+                        }
                     }
                     _ => {}
                 }
@@ -137,9 +148,15 @@ impl Driver {
     }
 
     /// The reason why a tool of a family is not called that was offered: its server lists it no more, or as another one.
-    pub(super) async fn gone_or_changed(&self, offered: &ToolSpec, door: &Door) -> Option<&'static str> {
-        let family = self.setup.tools.families().find(|family| family.handles(door))?;
-        family.bars(offered).await
+    pub(super) async fn gone_or_changed(&mut self, offered: &ToolSpec, door: &Door) -> Option<&'static str> {
+        let mut families = self.setup.tools.families().enumerate();
+        let (at, family) = families.find(|(_, family)| family.handles(door))?;
+        let barred = family.bars(offered).await?;
+        // It may have changed before this process went on with the run: the next step looks at the list again.
+        if let Some(known) = self.offers.as_mut().and_then(|offers| offers.versions.get_mut(at)) {
+            *known = None;
+        }
+        Some(barred)
     }
 
     /// The outcome of a call whose tool is not there as it was offered.

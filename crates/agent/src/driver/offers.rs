@@ -7,8 +7,8 @@ use crate::tools::ToolEntry;
 
 /// The tools of a run that change while it goes on.
 pub(super) struct Offers {
-    /// The versions of the families when they were last listed.
-    pub(super) versions: Vec<u64>,
+    /// The versions of the families when they were last listed; none of one whose list is to be looked at again.
+    pub(super) versions: Vec<Option<u64>>,
     /// Tools that were called and not offered.
     pub(super) fallen_back: HashMap<String, ToolEntry>,
     pub(super) warned_of_subset: bool,
@@ -18,7 +18,7 @@ impl Offers {
     /// `None` where nothing may change.
     pub(super) fn of(setup: &Setup) -> Option<Box<Self>> {
         let handling = &setup.handling;
-        let versions: Vec<u64> = setup.tools.families().map(|family| family.version()).collect();
+        let versions: Vec<_> = setup.tools.families().map(|family| Some(family.version())).collect();
         let may_change =
             handling.disclosure.is_some() || handling.step.is_some() || !handling.fallback.is_empty();
         (may_change || !versions.is_empty())

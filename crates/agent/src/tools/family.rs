@@ -21,7 +21,7 @@ const BACKOFF: Duration = Duration::from_secs(30);
 pub(crate) const GONE: &str = "this tool is not available any more";
 /// The words for a tool that is another one than was offered.
 pub(crate) const CHANGED: &str =
-    "not executed: the tool has changed since it was offered, and can be called again in another run";
+    "not executed: the tool has changed since it was offered; as it is now it can be called in the next step";
 
 /// True if a tool of the family or catalog `of` means the same as when it was offered.
 pub(crate) fn is_same(offered: &ToolSpec, now: &ToolSpec, of: &str) -> bool {

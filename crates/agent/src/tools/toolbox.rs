@@ -60,17 +60,22 @@ impl Toolbox {
         self.layers.is_some() && self.set.get(name).is_none()
     }
 
-    /// The same with tools that are offered behind the others, as the log has them.
+    /// The same with tools that are offered behind the others, as the log has them. One that a family lists as another
+    /// takes the place of the old one.
     pub(crate) fn offering(&self, offered: &[OfferedTool], tools: &Tools) -> Result<Self, ToolsError> {
         let mut entries = Arc::clone(&self.entries);
         let mut definitions: Vec<ToolDefinition> =
             self.set.iter().map(|(_, definition)| definition.clone()).collect();
         for offered in offered {
             let spec = Arc::new(ToolSpec::from(&offered.tool));
-            definitions.push(spec.definition.clone());
             let name = spec.definition.name();
+            match definitions.iter_mut().find(|known| known.name() == name) {
+                Some(old) => *old = spec.definition.clone(),
+                None => definitions.push(spec.definition.clone()),
+            }
             let door = || tools.families().find(|family| offered.family.as_deref() == Some(family.name()));
-            if !entries.contains_key(name)
+            // Nothing takes the place of a tool that is the program's own.
+            if entries.get(name).is_none_or(|known| matches!(known.executor, Executor::Family(_)))
                 && let Some(family) = door()
             {
                 let entry =

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::common::kit::told;
 use crate::common::{Counter, Number, double};
 use attache_agent::{
-    Agent, Catalog, NoArguments, Outcome, RunInput, RunOptions, ToolCatalog, Tools, ToolsError, tool_fn,
+    Agent, Catalog, EndReason, NoArguments, Outcome, RunInput, RunOptions, ToolCatalog, Tools, ToolsError,
+    tool_fn,
 };
 use attache_core::{Approval, BoxFuture, Effect, Tool, ToolError, ToolSpec};
 use attache_macros::toolbox;
@@ -246,9 +247,9 @@ fn the_start_of_an_agent_grows_like_its_tools() {
     assert!(ratios.iter().any(|ratio| *ratio < 20.0), "{ratios:?}");
 }
 
-// The tool that was approved and recorded is the one that runs.
+// The tool that takes the place of another is offered as it is, and asked for as it says.
 #[tokio::test]
-async fn a_tool_of_a_catalog_that_is_replaced_during_a_run_is_not_called() {
+async fn a_tool_of_a_catalog_that_is_replaced_during_a_run_is_not_called_unasked() {
     let catalog = Catalog::of([Arc::new(says("pay", "old")) as Arc<dyn Tool>]).unwrap();
     let (own, paid) = (catalog.clone(), Counter::default());
     let count = paid.clone();
@@ -262,12 +263,11 @@ async fn a_tool_of_a_catalog_that_is_replaced_during_a_run_is_not_called() {
         own.add(other.with_metadata(|metadata| metadata.approval = Approval::Always)).unwrap();
         Ok("swapped")
     });
-    let turns = [Turn::call("swap", "{}"), Turn::call("pay", "{}"), Turn::text("done")];
+    let turns = [Turn::call("swap", "{}"), Turn::call("pay", "{}")];
     let agent =
         Agent::builder(ScriptedModel::new(turns)).catalog(catalog.clone()).tool(swap).build().unwrap();
     let outcome = agent.run("x").outcome().await.unwrap();
-    assert!(told(&outcome.messages)[1].contains("has changed"), "{:?}", told(&outcome.messages));
-    assert_eq!(paid.get(), 0);
+    assert_eq!((outcome.reason, paid.get()), (EndReason::PendingApproval, 0));
 }
 
 #[tokio::test]

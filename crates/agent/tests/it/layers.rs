@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::common::Counter;
 use crate::common::kit::{all, before, end, holding, keys, told, warnings};
 use attache_agent::{
-    Agent, AgentBuilder, Catalog, Disclosure, EntryKind, Event, EventKind, FunctionTool, MemoryJournal,
-    NoArguments, RunInput, tool_fn,
+    Agent, AgentBuilder, Catalog, Decision, Disclosure, EndReason, EntryKind, Event, EventKind, FunctionTool,
+    MemoryJournal, NoArguments, RunInput, tool_fn,
 };
 use attache_core::{
     Approval, Arguments, ChatRequest, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError,
@@ -367,6 +367,65 @@ async fn a_tool_that_its_server_changes_while_an_approval_waits_is_not_called() 
         assert!(told[0].contains(expected), "{told:?}");
         assert_eq!(paid.get(), times);
     }
+}
+
+// A84: leave to call a tool, given for the run, is no leave for another one behind its name.
+#[tokio::test]
+async fn a_tool_that_its_server_changes_is_offered_anew_in_the_same_run_and_asked_for_again() {
+    let (version, paid, journal) =
+        (Arc::new(AtomicU64::new(0)), Counter::default(), Arc::new(MemoryJournal::new()));
+    let pay = || Turn::call("pay", "{}");
+    let pull = Arc::clone(&version);
+    let pull = tool_fn("pull", "", move |_: NoArguments| {
+        pull.store(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let model = ScriptedModel::new([pay(), pay(), Turn::call("pull", "{}"), pay()]);
+    let family = Changing(Arc::clone(&version), paid.clone(), &["Pays", "Pays twice"]);
+    let agent = Agent::builder(model.clone()).handler(family).tool(pull).build().unwrap();
+    let asked = agent.run_in(journal.clone(), RunInput::from("x")).outcome().await.unwrap();
+    let mut granted =
+        agent.resume(journal.clone()).decide(&asked.approvals[0].id, "ann", Decision::ApproveAlways);
+    let events = all(&mut granted).await;
+    let asked = end(&events);
+    // The leave held for the second call, and not for the tool as it is now.
+    assert_eq!(asked.reason, EndReason::PendingApproval, "{asked:?}");
+    assert_eq!(warnings(&events), ["tool_changed"]);
+    assert_eq!(paid.get(), 2);
+    let described = |request: &ChatRequest| {
+        let tool = request.tools.iter().find(|(_, tool)| tool.name() == "pay");
+        tool.map(|(_, tool)| tool.description().to_owned())
+    };
+    let requests = model.requests();
+    let seen: Vec<_> = requests.iter().filter_map(described).collect();
+    assert_eq!(seen, ["Pays", "Pays", "Pays", "Pays twice"]);
+    // Another process knows the new one from the log.
+    let other = ScriptedModel::new([Turn::text("done")]);
+    let family = Changing(version, paid.clone(), &["Pays", "Pays twice"]);
+    let agent = Agent::builder(other.clone()).handler(family);
+    let agent = agent.tool(tool_fn("pull", "", |_: NoArguments| Ok(()))).build().unwrap();
+    let outcome = agent.resume(journal).approve(&asked.approvals[0].id).outcome().await.unwrap();
+    assert_eq!((outcome.reason, paid.get()), (EndReason::Answer, 3));
+    assert_eq!(described(&other.requests()[0]).as_deref(), Some("Pays twice"));
+}
+
+#[tokio::test]
+async fn a_tool_that_changed_while_nobody_ran_it_is_offered_anew_by_whoever_resumes_the_run() {
+    let (version, paid, journal) =
+        (Arc::new(AtomicU64::new(0)), Counter::default(), Arc::new(MemoryJournal::new()));
+    let agent = |turns: Vec<Turn>| {
+        let family = Changing(Arc::clone(&version), paid.clone(), &["Pays", "Pays twice"]);
+        Agent::builder(ScriptedModel::new(turns)).handler(family).build().unwrap()
+    };
+    let run = agent(vec![Turn::call("pay", "{}")]).run_in(journal.clone(), RunInput::from("x"));
+    let asked = run.outcome().await.unwrap();
+    version.store(1, Ordering::SeqCst);
+    let resumed = agent(vec![Turn::call("pay", "{}")]).resume(journal.clone());
+    let again = resumed.approve(&asked.approvals[0].id).outcome().await.unwrap();
+    assert_eq!((again.reason, paid.get()), (EndReason::PendingApproval, 0));
+    let resumed = agent(vec![Turn::text("done")]).resume(journal).approve(&again.approvals[0].id);
+    let outcome = resumed.outcome().await.unwrap();
+    assert_eq!((outcome.reason, paid.get()), (EndReason::Answer, 1));
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use attache_agent::{Agent, FunctionTool, Tools, tool_fn};
-use attache_core::{Deferred, Document, Tool, ToolContext, ToolDefinition, ToolError};
-use attache_mcp::{McpAgent, McpCall, McpLogLevel, McpService};
+use attache_core::{Deferred, Document, Tool, ToolContext, ToolDefinition, ToolError, UserMessage, UserPart};
+use attache_mcp::{McpAgent, McpCall, McpLogLevel, McpPrompt, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt;
@@ -112,8 +112,24 @@ fn fixtures() -> McpService {
         ToolDefinition::new("json_schema_2020_12_tool", "Has a schema", schema),
         |_: Map<String, Value>| Ok::<_, ToolError>("fine"),
     );
+    let region = json!({"type": "object", "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+    }});
+    let region = FunctionTool::from_schema(
+        ToolDefinition::new("test_header", "Has an argument that a header repeats", region),
+        |arguments: Map<String, Value>| Ok::<_, ToolError>(Value::Object(arguments)),
+    );
+    let tells = tool_fn("test_logging_tool", "Logs", |context: ToolContext| async move {
+        context.require::<McpCall>()?.log(McpLogLevel::Info, "test", "logged").await;
+        Ok::<_, ToolError>("logged")
+    });
     let name = || form(json!({"name": {"type": "string"}}));
     let confirm = || form(json!({"ok": {"type": "boolean"}}));
+    let template = McpTemplate::new("test://template/{id}/data", "Data", |values| async move {
+        let id = values.get("id").cloned().unwrap_or_default();
+        Ok(Some(Document::new(json!({"id": id, "data": format!("Data of {id}")}).to_string())))
+    });
+    let template = template.unwrap().with_media_type("application/json").with_values("id", ["122", "123"]);
     let tools = Tools::new()
         .with(fixed("test_simple_text", "This is a simple text response for testing."))
         .with(fixed("test_image_content", png.clone()))
@@ -129,13 +145,45 @@ fn fixtures() -> McpService {
         .with(asking("test_elicitation_sep1034_defaults", "answer", form(defaults)))
         .with(asking("test_elicitation_sep1330_enums", "answer", form(enums)))
         .with(modern)
+        .with(region)
+        .with(tells)
+        .with(asking("test_streaming_elicitation", "answer", name()))
+        .with(asking("test_missing_capability", "answer", name()))
         .with(asking("test_input_required_result_elicitation", "user_name", name()))
         .with(asking("test_input_required_result_request_state", "confirm", confirm()))
         .with(asking("test_input_required_result_tampered_state", "confirm", confirm()));
     McpService::tools(tools)
         .unwrap()
         .with_resource("test://static-text", Document::new("This is the text of a resource."))
-        .with_resource("test://static-binary", png)
+        .with_resource("test://static-binary", png.clone())
+        .with_resource("test://watched-resource", Document::new("Watched."))
+        .with_template(template)
+        .with_prompt(McpPrompt::new("test_simple_prompt", "Says something", |_| async {
+            Ok(UserMessage::from("This is a simple prompt for testing."))
+        }))
+        .with_prompt(
+            McpPrompt::new("test_prompt_with_arguments", "Repeats its arguments", |given| async move {
+                let given = |name: &str| given.get(name).cloned().unwrap_or_default();
+                let text =
+                    format!("Prompt with arguments: arg1='{}', arg2='{}'", given("arg1"), given("arg2"));
+                Ok(UserMessage::from(text.as_str()))
+            })
+            .with_argument("arg1", "The first", true)
+            .with_argument("arg2", "The second", true)
+            .with_values("arg1", ["test", "testing"]),
+        )
+        .with_prompt(
+            McpPrompt::new("test_prompt_with_embedded_resource", "Has a file", |_| async {
+                let file = Document::new("This is an embedded resource.").with_file_name("embedded.txt");
+                let text = UserPart::text("Please read the embedded resource.");
+                Ok(UserMessage::new([Some(UserPart::Document(file)), text]))
+            })
+            .with_argument("resourceUri", "The address of the file", true),
+        )
+        .with_prompt(McpPrompt::new("test_prompt_with_image", "Has an image", move |_| {
+            let image = UserPart::Document(png.clone());
+            async move { Ok(UserMessage::new([Some(image), UserPart::text("Please look at the image.")])) }
+        }))
 }
 
 /// An agent with a PDF, an image and bytes, which answers each question the same.

@@ -45,7 +45,8 @@ pub use oauth::{FileTokens, McpGrant, McpLogin, McpLoginError, McpOAuth, McpToke
 pub use output::{McpContent, McpOutput};
 #[cfg(feature = "server")]
 pub use serve::{
-    McpAgent, McpBody, McpCall, McpHttp, McpListener, McpLogLevel, McpServeError, McpServeLimits, McpService,
+    McpAgent, McpBody, McpCall, McpHttp, McpListener, McpLogLevel, McpPrompt, McpResources, McpServeError,
+    McpServeLimits, McpService, McpTemplate, McpTemplateError,
 };
 pub use server::McpServer;
 pub use stdio::McpCommand;

@@ -1,11 +1,13 @@
 //! Agents of ours for those of others: a router that speaks the protocol.
 
 mod error;
+mod notify;
 mod profile;
 mod serve;
 mod shape;
 mod tasks;
 mod view;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use self::error::Refusal;
+use self::notify::{Asked, Notifications};
 use self::serve::{Framing, answered, sending};
 use self::shape::Shape;
 use self::tasks::Tasks;
@@ -104,6 +107,14 @@ impl A2aServer {
         self
     }
 
+    /// Sends notifications of tasks to addresses that callers name: public ones with TLS alone, or any, for agents whose
+    /// callers are trusted. They are kept in memory, so that a caller looks at a task of which it hears nothing. By default
+    /// none are sent.
+    pub fn notifies(mut self, any_address: bool) -> Self {
+        self.tasks.notifications = Some(Notifications::new(any_address));
+        self
+    }
+
     /// Signs the card.
     pub fn signer(mut self, signer: A2aSigner) -> Self {
         self.signer = Some(signer);
@@ -112,7 +123,7 @@ impl A2aServer {
 
     /// The router, to be served at the address that the profile names, or nested there. Runs go on while it lives.
     pub fn router(self) -> Router {
-        let card = self.profile.card(self.signer.as_ref()).to_string();
+        let card = self.profile.card(self.signer.as_ref(), self.tasks.notifications.is_some()).to_string();
         let tag: String =
             digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
         let served = Served {
@@ -196,7 +207,7 @@ enum Operation {
     List,
     Cancel,
     Subscribe,
-    Push,
+    Push(Asked),
     ExtendedCard,
 }
 
@@ -209,7 +220,10 @@ fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
         "tasks/cancel" => (Operation::Cancel, V0_3),
         "tasks/resubscribe" => (Operation::Subscribe, V0_3),
         "agent/getAuthenticatedExtendedCard" => (Operation::ExtendedCard, V0_3),
-        method if method.starts_with("tasks/pushNotificationConfig/") => (Operation::Push, V0_3),
+        "tasks/pushNotificationConfig/set" => (Operation::Push(Asked::Set), V0_3),
+        "tasks/pushNotificationConfig/get" => (Operation::Push(Asked::Get), V0_3),
+        "tasks/pushNotificationConfig/list" => (Operation::Push(Asked::List), V0_3),
+        "tasks/pushNotificationConfig/delete" => (Operation::Push(Asked::Delete), V0_3),
         "SendMessage" => (Operation::Send, V1),
         "SendStreamingMessage" => (Operation::Stream, V1),
         "GetTask" => (Operation::Get, V1),
@@ -217,10 +231,10 @@ fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
         "CancelTask" => (Operation::Cancel, V1),
         "SubscribeToTask" => (Operation::Subscribe, V1),
         "GetExtendedAgentCard" => (Operation::ExtendedCard, V1),
-        "CreateTaskPushNotificationConfig"
-        | "GetTaskPushNotificationConfig"
-        | "ListTaskPushNotificationConfigs"
-        | "DeleteTaskPushNotificationConfig" => (Operation::Push, V1),
+        "CreateTaskPushNotificationConfig" => (Operation::Push(Asked::Set), V1),
+        "GetTaskPushNotificationConfig" => (Operation::Push(Asked::Get), V1),
+        "ListTaskPushNotificationConfigs" => (Operation::Push(Asked::List), V1),
+        "DeleteTaskPushNotificationConfig" => (Operation::Push(Asked::Delete), V1),
         _ => return None,
     })
 }
@@ -298,25 +312,41 @@ async fn done(
         Operation::Subscribe => Done::Stream(
             Box::pin(serve::subscribe(Arc::clone(tasks), principal, params, shape, framing)).await?,
         ),
-        Operation::Push => return Err(Refusal::NoPush),
+        Operation::Push(asked) => {
+            Done::Value(Box::pin(tasks.notifications(&principal, asked, params, shape.0)).await?)
+        }
         Operation::ExtendedCard => return Err(Refusal::NoExtendedCard),
     })
 }
 
-/// The operation that an address stands for, with the task that it names.
-fn addressed(method: &Method, path: &str) -> Option<(Operation, Option<String>)> {
+/// The operation that an address stands for, with the parameters that it names.
+fn addressed(method: &Method, path: &str) -> Option<(Operation, Vec<(&'static str, String)>)> {
     let steps: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let read = |step: &str| String::from_utf8(attache_transport::percent_decoded(step)).ok();
+    let read = |name: &'static str, step: &str| {
+        let text = String::from_utf8(attache_transport::percent_decoded(step)).ok();
+        text.map(|text| (name, text))
+    };
+    let (id, of) = (|task: &str| read("id", task).into_iter().collect(), |task: &str| read("taskId", task));
     Some(match (method.as_str(), steps.as_slice()) {
-        ("POST", ["message:send"]) => (Operation::Send, None),
-        ("POST", ["message:stream"]) => (Operation::Stream, None),
-        ("GET", ["tasks"]) => (Operation::List, None),
-        ("GET", ["extendedAgentCard"]) => (Operation::ExtendedCard, None),
-        (_, ["tasks", task, "pushNotificationConfigs", ..]) => (Operation::Push, read(task)),
+        ("POST", ["message:send"]) => (Operation::Send, Vec::new()),
+        ("POST", ["message:stream"]) => (Operation::Stream, Vec::new()),
+        ("GET", ["tasks"]) => (Operation::List, Vec::new()),
+        ("GET", ["extendedAgentCard"]) => (Operation::ExtendedCard, Vec::new()),
+        (method, ["tasks", task, "pushNotificationConfigs", rest @ ..]) => {
+            let (asked, config) = match (method, rest) {
+                ("POST", []) => (Asked::Set, None),
+                ("GET", []) => (Asked::List, None),
+                ("GET", [config]) => (Asked::Get, Some(*config)),
+                ("DELETE", [config]) => (Asked::Delete, Some(*config)),
+                _ => return None,
+            };
+            let config = config.and_then(|config| read("id", config));
+            (Operation::Push(asked), of(task).into_iter().chain(config).collect())
+        }
         ("GET" | "POST", ["tasks", task]) => match (method.as_str(), task.rsplit_once(':')) {
-            ("POST", Some((task, "cancel"))) => (Operation::Cancel, read(task)),
-            (_, Some((task, "subscribe"))) => (Operation::Subscribe, read(task)),
-            ("GET", None) => (Operation::Get, read(task)),
+            ("POST", Some((task, "cancel"))) => (Operation::Cancel, id(task)),
+            (_, Some((task, "subscribe"))) => (Operation::Subscribe, id(task)),
+            ("GET", None) => (Operation::Get, id(task)),
             _ => return None,
         },
         _ => return None,
@@ -325,7 +355,7 @@ fn addressed(method: &Method, path: &str) -> Option<(Operation, Option<String>)>
 
 async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
     let found = addressed(request.method(), request.uri().path());
-    let Some((operation, task)) = found else {
+    let Some((operation, named)) = found else {
         return answered(
             StatusCode::NOT_FOUND,
             &json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "there is nothing here"}}),
@@ -352,9 +382,7 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
         let value = attache_transport::percent_decoded(&value.replace('+', " "));
         params.insert(name.to_owned(), String::from_utf8_lossy(&value).into_owned().into());
     }
-    if let Some(task) = task {
-        params.insert("id".to_owned(), task.into());
-    }
+    params.extend(named.into_iter().map(|(name, value)| (name.to_owned(), value.into())));
     let params = Value::Object(params);
     match done(&served, principal, operation, &params, Shape(A2aVersion::V1), Framing(None)).await {
         Ok(Done::Value(result)) => answered(StatusCode::OK, &result),

@@ -160,7 +160,7 @@ impl A2aProfile {
     }
 
     /// The card of version 1.0.
-    fn plain(&self) -> Value {
+    fn plain(&self, notifies: bool) -> Value {
         let interface = |binding: &str, version: &str| json!({"url": self.url, "protocolBinding": binding, "protocolVersion": version});
         let mut interfaces = vec![interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0")];
         interfaces.extend(self.old.then(|| interface("JSONRPC", "0.3")));
@@ -174,7 +174,7 @@ impl A2aProfile {
             "description": self.description,
             "supportedInterfaces": interfaces,
             "version": self.version,
-            "capabilities": {"streaming": true, "pushNotifications": false, "extendedAgentCard": false},
+            "capabilities": {"streaming": true, "pushNotifications": notifies, "extendedAgentCard": false},
             "defaultInputModes": self.input,
             "defaultOutputModes": self.output,
             "skills": skills,
@@ -197,8 +197,8 @@ impl A2aProfile {
     }
 
     /// The card as it is served.
-    pub(crate) fn card(&self, signer: Option<&A2aSigner>) -> Value {
-        let plain = self.plain();
+    pub(crate) fn card(&self, signer: Option<&A2aSigner>, notifies: bool) -> Value {
+        let plain = self.plain(notifies);
         let mut card = plain.clone();
         if let Some(card) = card.as_object_mut().filter(|_| self.old) {
             card.insert("url".to_owned(), self.url.clone().into());

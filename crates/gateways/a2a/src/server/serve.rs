@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::Refusal;
 use super::shape::Shape;
-use super::tasks::Tasks;
+use super::tasks::{Place, Tasks};
 use crate::wire::{A2aState, A2aVersion, Message, bare_message};
 
 /// The time that an answer waits for a task that is waited for; the task goes on beyond it.
@@ -28,6 +28,8 @@ pub(crate) struct Sending {
     message: Message,
     history: Option<usize>,
     waits: bool,
+    /// The notifications that it asks for, as they are written.
+    notify: Option<Value>,
 }
 
 /// Reads a whole number that is not negative; protocol buffers may write it as a text.
@@ -72,13 +74,29 @@ pub(crate) fn sending(params: &Value, version: A2aVersion) -> Result<Sending, Re
         A2aVersion::V0_3 => flag("blocking") != Some(false),
         A2aVersion::V1 => flag("returnImmediately") != Some(true),
     };
-    let pushes = ["pushNotificationConfig", "taskPushNotificationConfig"];
-    if pushes.iter().any(|name| configuration.get(name).is_some_and(|config| !config.is_null())) {
-        return Err(Refusal::NoPush);
-    }
+    let configs = ["pushNotificationConfig", "taskPushNotificationConfig"];
+    let notify = configs.iter().find_map(|name| configuration.get(name).filter(|config| !config.is_null()));
     let read =
         bare_message(&message.to_string()).ok_or(Refusal::InvalidParams("`message` cannot be read"))?;
-    Ok(Sending { message: read, history: history(configuration)?, waits })
+    Ok(Sending { message: read, history: history(configuration)?, waits, notify: notify.cloned() })
+}
+
+/// The task of a message, with the notifications that it asks for. Nothing begins where they cannot be sent.
+async fn begun(
+    tasks: &Arc<Tasks>,
+    principal: &str,
+    message: Message,
+    notify: Option<&Value>,
+    shape: Shape,
+) -> Result<Place, Refusal> {
+    if let Some(config) = notify {
+        tasks.may_notify(config, shape.0)?;
+    }
+    let place = tasks.send(principal, message).await?;
+    if let Some(config) = notify {
+        tasks.notify(principal, &place.id, config, shape.0)?;
+    }
+    Ok(place)
 }
 
 /// A message, and the task that comes of it.
@@ -88,7 +106,7 @@ pub(crate) async fn send(
     sending: Sending,
     shape: Shape,
 ) -> Result<Value, Refusal> {
-    let place = tasks.send(principal, sending.message).await?;
+    let place = begun(tasks, principal, sending.message, sending.notify.as_ref(), shape).await?;
     if sending.waits {
         let _ = tokio::time::timeout(LONGEST_WAIT, tasks.stopped(&place)).await;
     }
@@ -226,7 +244,7 @@ pub(crate) async fn send_stream(
     shape: Shape,
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
-    let place = tasks.send(&principal, sending.message).await?;
+    let place = begun(&tasks, &principal, sending.message, sending.notify.as_ref(), shape).await?;
     stream(tasks, principal, &place.id, shape, framing).await
 }
 

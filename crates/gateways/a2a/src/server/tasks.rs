@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
+use super::notify::Notifications;
 use super::view::{Logged, View};
 use crate::card::{base64url, from_base64url};
 use crate::wire::{A2aState, Content, Message};
@@ -47,6 +48,7 @@ pub(crate) struct Tasks {
     pub(crate) store: Option<Arc<dyn DocumentStore>>,
     pub(crate) gives_documents: bool,
     pub(crate) caller_approves: bool,
+    pub(crate) notifications: Option<Notifications>,
     state: Mutex<State>,
 }
 
@@ -105,7 +107,14 @@ fn refused(error: &SessionError) -> Refusal {
 
 impl Tasks {
     pub(crate) fn new(sessions: Sessions) -> Self {
-        Self { sessions, store: None, gives_documents: true, caller_approves: false, state: Mutex::default() }
+        Self {
+            sessions,
+            store: None,
+            gives_documents: true,
+            caller_approves: false,
+            notifications: None,
+            state: Mutex::default(),
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -272,6 +281,11 @@ impl Tasks {
             Ok(_) => Ok(()),
             Err(_) => Err(Refusal::Internal),
         }
+    }
+
+    /// True if a task is driven here.
+    pub(crate) fn is_driven(&self, place: &Place) -> bool {
+        self.step(&place.id).is_some()
     }
 
     /// Waits until a task that is driven here stops.

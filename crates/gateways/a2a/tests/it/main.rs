@@ -12,6 +12,8 @@ mod cards;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod notifying;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod shapes;

@@ -22,8 +22,8 @@ use crate::support::{ask, call};
 const USER: HeaderName = HeaderName::from_static("x-user");
 
 /// A server of ours on this machine.
-struct Ours {
-    url: String,
+pub(crate) struct Ours {
+    pub(crate) url: String,
     store: Arc<MemorySessions>,
     documents: Arc<MemoryDocumentStore>,
     serving: tokio::task::JoinHandle<()>,
@@ -36,7 +36,18 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
     });
     let which = tool_fn("which", "Asks which", || Ok(Deferred::ask("Which bakery?")));
     let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
-    Agent::builder(model).tool(lease).tool(which).tool(pay).store(documents.clone()).build().unwrap()
+    let wait = tool_fn("wait", "Takes its time", || async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        Ok::<_, attache_core::ToolError>("waited")
+    });
+    Agent::builder(model)
+        .tool(lease)
+        .tool(which)
+        .tool(pay)
+        .tool(wait)
+        .store(documents.clone())
+        .build()
+        .unwrap()
 }
 
 fn profile(url: &str) -> A2aProfile {
@@ -49,7 +60,7 @@ impl Ours {
         Self::with(ScriptedModel::new(turns), Arc::default(), Arc::default(), |server| server).await
     }
 
-    async fn with(
+    pub(crate) async fn with(
         model: ScriptedModel,
         store: Arc<MemorySessions>,
         documents: Arc<MemoryDocumentStore>,
@@ -73,12 +84,12 @@ impl Ours {
         Self::with(ScriptedModel::new(turns), self.store, self.documents, |server| server).await
     }
 
-    fn agent(&self) -> A2aAgent {
+    pub(crate) fn agent(&self) -> A2aAgent {
         A2aAgent::at("ours", &self.url).header("x-user", "ann")
     }
 
     /// A request of JSON-RPC; its error, or its result.
-    async fn rpc(&self, user: &str, method: &str, params: Value) -> Result<Value, i64> {
+    pub(crate) async fn rpc(&self, user: &str, method: &str, params: Value) -> Result<Value, i64> {
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
         let answer = self.post(user, "/", &body.to_string(), "1.0").await;
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(7)));
@@ -92,7 +103,7 @@ impl Ours {
         self.request(Method::POST, user, path, body, version).await.1
     }
 
-    async fn request(
+    pub(crate) async fn request(
         &self,
         method: Method,
         user: &str,
@@ -112,7 +123,7 @@ impl Ours {
     }
 }
 
-fn hello() -> Value {
+pub(crate) fn hello() -> Value {
     json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}})
 }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::schema::Schema;
+use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationSchema, InputRequest, InputRequests, InputResponses, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ElicitationSchema,
+    InputRequest, InputRequests, InputResponses, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
+use super::answer::failure;
 use super::call::{Line, McpCall, McpLogLevel};
 use super::shelf::Whose;
 
@@ -85,6 +88,18 @@ impl Client {
             responses: request.input_responses.take().unwrap_or_default(),
             state: request.request_state.take(),
         }
+    }
+
+    /// The answer to a call that would have to ask, where the client asks nobody. The newer era has an error for it.
+    pub(super) fn unable(&self, text: &str) -> Result<CallToolResponse, ErrorData> {
+        if !self.calls_again {
+            return Ok(failure(text));
+        }
+        let mut needed = ClientCapabilities::default();
+        needed.elicitation = Some(ElicitationCapability::default());
+        let mut error = ErrorData::missing_required_client_capability(needed);
+        error.message = text.to_owned().into();
+        Err(error)
     }
 
     /// Takes the answers that came with the call, if it is made again.

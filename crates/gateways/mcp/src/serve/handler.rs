@@ -5,35 +5,46 @@
 )]
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use attache_core::fresh;
+use attache_core::{Document, fresh};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
 
 use super::answer::failure;
 use super::asking::Client;
-use super::blocks::{contents, link};
+use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
 use super::listing::page;
+use super::prompt::McpPrompt;
+use super::resources::Change;
 use super::shared::{Offer, Shared};
 use super::shelf::Whose;
+use super::state::CallState;
+use super::telling::{OfRequest, OfSession, Told};
+use super::template::McpTemplate;
 use super::toolbox::{Calling, described};
 
 /// The time between two looks whether the tools have changed.
 const LOOK: Duration = Duration::from_secs(5);
+/// The most documents whose changes one client is told.
+const WATCHED: usize = 1_000;
 /// The header that names a session over HTTP.
 pub(super) const SESSION: &str = "mcp-session-id";
 
@@ -55,6 +66,8 @@ struct State {
     /// True if it is the only one of its process, whatever its requests say.
     is_process: bool,
     level: Mutex<McpLogLevel>,
+    /// The addresses of documents whose changes the client wants to hear of.
+    watched: Mutex<BTreeSet<String>>,
     calls: Semaphore,
     /// The conversation with each agent, by its place among the offers.
     conversations: Vec<tokio::sync::Mutex<Option<String>>>,
@@ -83,6 +96,7 @@ impl Handler {
             scope: fresh::uuid(),
             is_process,
             level: Mutex::new(McpLogLevel::Info),
+            watched: Mutex::default(),
             calls: Semaphore::new(shared.state.limits.session_calls.min(Semaphore::MAX_PERMITS)),
             conversations: shared.offers.iter().map(|_| tokio::sync::Mutex::default()).collect(),
         };
@@ -157,6 +171,68 @@ impl Handler {
         Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None))
     }
 
+    /// The document at an address, of whichever kind.
+    async fn found(&self, whose: &Whose, uri: &str) -> Result<Option<Document>, ErrorData> {
+        if let Some(document) = self.shared.resources.read(uri) {
+            return Ok(Some(document));
+        }
+        for template in &self.shared.templates {
+            let Some(values) = template.values_of(uri) else { continue };
+            match AssertUnwindSafe(template.read(values)).catch_unwind().await {
+                Ok(Ok(Some(document))) => return Ok(Some(document)),
+                Ok(Ok(None)) => {}
+                Ok(Err(error)) => return Err(ErrorData::internal_error(error.for_model().to_owned(), None)),
+                Err(_) => {
+                    tracing::error!(form = template.form(), "a document could not be read");
+                    return Err(ErrorData::internal_error("the document could not be read", None));
+                }
+            }
+        }
+        Ok(self.shared.state.shelf.read(whose, uri))
+    }
+
+    /// True if there may be a document at an address that changes.
+    fn may_change(&self, uri: &str) -> bool {
+        self.shared.resources.read(uri).is_some()
+            || self.shared.templates.iter().any(|template| template.values_of(uri).is_some())
+    }
+
+    fn prompt(&self, name: &str) -> Result<&McpPrompt, ErrorData> {
+        let found = self.shared.prompts.iter().find(|prompt| prompt.name() == name);
+        found.ok_or_else(|| {
+            let name: String = name.chars().take(80).collect();
+            ErrorData::invalid_params(format!("Unknown prompt: {name}"), None)
+        })
+    }
+
+    /// Tells a client what changes, until it is gone.
+    async fn tell<T: Told>(&self, told: &T) {
+        let mut changes = self.shared.resources.changes();
+        let resources = async {
+            loop {
+                let end = match changes.recv().await {
+                    Ok(Change::List) => told.list().await,
+                    Ok(Change::Document(uri)) => told.document(&uri).await,
+                    // Some changes are gone; each of them may have been meant.
+                    Err(RecvError::Lagged(_)) => told.all().await,
+                    Err(RecvError::Closed) => return,
+                };
+                if end.is_break() {
+                    return;
+                }
+            }
+        };
+        let tools = async {
+            let mut known = self.tools().await.ok();
+            while self.change(&mut known, || told.is_over()).await {
+                if told.tools().await.is_break() {
+                    return;
+                }
+            }
+        };
+        select(pin!(resources), pin!(tools)).await;
+    }
+
     /// Waits until the tools are others than they were, and returns false when `is_over`.
     async fn change(&self, known: &mut Option<Vec<Tool>>, is_over: impl Fn() -> bool) -> bool {
         loop {
@@ -180,8 +256,17 @@ impl ServerHandler for Handler {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
             .enable_logging()
             .build();
+        let mut capabilities = capabilities;
+        if !self.shared.prompts.is_empty() {
+            capabilities.prompts = Some(PromptsCapability::default());
+        }
+        if !(self.shared.prompts.is_empty() && self.shared.templates.is_empty()) {
+            capabilities.completions = Some(Default::default());
+        }
         let Shared { name, version, instructions, .. } = &*self.shared;
         let mut config = ServerConfig::new(capabilities)
             .with_server_info(Implementation::new(name.clone(), version.clone()));
@@ -228,12 +313,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let mut resources = Vec::new();
-        for offered in &self.shared.resources {
-            let mut resource = link(&offered.uri, &offered.document);
-            resource.description.clone_from(&offered.description);
-            resources.push(resource);
-        }
+        let own = self.shared.resources.all();
+        let mut resources: Vec<_> = own.iter().map(|(uri, document)| link(uri, document)).collect();
         let kept = self.shared.state.shelf.list(&self.whose(&context));
         resources.extend(kept.iter().map(|(uri, document)| link(uri, document)));
         let (resources, next) = page(resources, request.as_ref(), self.shared.state.limits.page)?;
@@ -248,11 +329,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
-        let offered = self.shared.resources.iter().find(|offered| offered.uri == *uri);
-        let document = match offered {
-            Some(offered) => Some(offered.document.clone()),
-            None => self.shared.state.shelf.read(&self.whose(&context), uri),
-        };
+        let document = self.found(&self.whose(&context), uri).await?;
         let bytes = document.as_ref().and_then(|document| document.bytes());
         let (Some(document), Some(bytes)) = (document, bytes) else {
             let data = serde_json::json!({"uri": uri});
@@ -271,32 +348,115 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let mut known = self.tools().await.ok();
-        while self.change(&mut known, || context.peer.is_transport_closed()).await {
-            if context.peer.notify_tool_list_changed().await.is_err() {
-                return;
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.shared.templates.iter().map(McpTemplate::described).collect();
+        let (templates, next) = page(templates, request.as_ref(), self.shared.state.limits.page)?;
+        let mut result = ListResourceTemplatesResult::with_all_items(templates);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.shared.prompts.iter().map(McpPrompt::described).collect();
+        let (prompts, next) = page(prompts, request.as_ref(), self.shared.state.limits.page)?;
+        let mut result = ListPromptsResult::with_all_items(prompts);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompt = self.prompt(&request.name)?;
+        let whose = self.whose(&context);
+        let CallState { shelf, limits, .. } = &self.shared.state;
+        let made = prompt.get(request, Blocks::new(shelf, &whose, limits));
+        AssertUnwindSafe(made).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(prompt = prompt.name(), "a prompt could not be made");
+            Err(ErrorData::internal_error("the prompt could not be made", None))
+        })
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (name, typed) = (&request.argument.name, &request.argument.value);
+        let completed = match &request.r#ref {
+            Reference::Prompt(prompt) => self.prompt(&prompt.name)?.values.complete(name, typed),
+            Reference::Resource(resource) => {
+                let template = self.shared.templates.iter().find(|known| known.form() == resource.uri);
+                let unknown = || ErrorData::invalid_params("there is no such template", None);
+                template.ok_or_else(unknown)?.values.complete(name, typed)
             }
+            _ => return Err(ErrorData::invalid_params("there is nothing of that kind to complete", None)),
+        };
+        Ok(CompleteResult::new(completed))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !self.may_change(&request.uri) {
+            let data = serde_json::json!({"uri": request.uri});
+            return Err(ErrorData::resource_not_found("there is no such resource", Some(data)));
         }
+        let mut watched = self.state.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() >= WATCHED && !watched.contains(&request.uri) {
+            return Err(ErrorData::invalid_params("there are too many subscriptions", None));
+        }
+        watched.insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.state.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.tell(&OfSession { peer: context.peer, watched: &self.state.watched }).await;
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         accepted.tools_list_changed = requested.tools_list_changed;
+        accepted.resources_list_changed = requested.resources_list_changed;
+        let watched = requested.resource_subscriptions.iter().flatten().filter(|uri| self.may_change(uri));
+        let watched: Vec<String> = watched.take(WATCHED).cloned().collect();
+        accepted.resource_subscriptions = (!watched.is_empty()).then_some(watched);
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut known = self.tools().await.ok();
-        let telling = async {
-            while self.change(&mut known, || false).await {
-                if context.sink().notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
-        };
+        let told = OfRequest(&context);
+        let telling = self.tell(&told);
         select(pin!(telling), pin!(context.cancelled())).await;
         Ok(())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared.offers.iter().find_map(|offer| match offer {
+            Offer::Agent(agent) => (agent.name() == name).then(|| agent.described()),
+            Offer::Tools(toolbox) => toolbox.known(name),
+        })
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [rmcp::model::ProtocolVersion]> {

@@ -31,6 +31,8 @@ use super::stdio::McpServeError;
 
 /// The path at which a listener serves.
 const PATH: &str = "/mcp";
+/// The beginning of headers that repeat arguments of a call.
+const PARAMETER: &str = "mcp-param-";
 /// The time in which the head of a request must be there.
 const HEAD: Duration = Duration::from_secs(10);
 /// The wait after a connection that could not be accepted.
@@ -170,6 +172,10 @@ impl McpHttp {
             session.is_none() && std::str::from_utf8(&body).is_ok_and(|text| text.contains("\"initialize\""));
         if begins && self.sessions.sessions.read().await.len() >= limits.sessions {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
+        }
+        if head.headers.keys().any(|name| name.as_str().starts_with(PARAMETER)) {
+            // The SDK holds such headers against the schema of the tool, which it must know by then.
+            self.shared.listed().await;
         }
         head.extensions.insert(Principal(Arc::clone(&principal)));
         let shared = Arc::clone(&self.shared);

@@ -12,9 +12,12 @@ use super::agent::McpAgent;
 use super::handler::Handler;
 use super::http::McpHttp;
 use super::limits::McpServeLimits;
-use super::shared::{Offer, Offered, Shared};
+use super::prompt::McpPrompt;
+use super::resources::McpResources;
+use super::shared::{Offer, Shared};
 use super::state::CallState;
 use super::stdio::{self, McpServeError};
+use super::template::McpTemplate;
 use super::toolbox::Toolbox;
 
 /// Tools and agents of yours as an MCP server.
@@ -52,7 +55,9 @@ impl McpService {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 instructions: None,
                 offers: Vec::new(),
-                resources: Vec::new(),
+                resources: McpResources::new(),
+                templates: Vec::new(),
+                prompts: Vec::new(),
                 principal: Arc::from("local"),
                 calls: Semaphore::new(state.limits.calls),
                 state,
@@ -95,8 +100,29 @@ impl McpService {
     }
 
     /// Adds a document that every client may read as a resource at this address.
-    pub fn with_resource(mut self, uri: impl Into<String>, document: Document) -> Self {
-        self.shared.resources.push(Offered { uri: uri.into(), description: None, document });
+    pub fn with_resource(self, uri: impl Into<String>, document: Document) -> Self {
+        self.shared.resources.set(uri, document);
+        self
+    }
+
+    /// Serves these documents as resources, in place of those that were set before. Whoever keeps a clone of them may
+    /// change them meanwhile.
+    pub fn with_resources(mut self, resources: &McpResources) -> Self {
+        self.shared.resources = resources.clone();
+        self
+    }
+
+    /// Adds documents at addresses of one form, which are read when a client asks for one.
+    pub fn with_template(mut self, template: McpTemplate) -> Self {
+        self.shared.templates.push(template);
+        self
+    }
+
+    /// Adds a prompt, which clients offer to their users. Of two of one name the one that was added first is offered.
+    pub fn with_prompt(mut self, prompt: McpPrompt) -> Self {
+        if !self.shared.prompts.iter().any(|known| known.name() == prompt.name()) {
+            self.shared.prompts.push(prompt);
+        }
         self
     }
 

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use attache_core::Document;
 use tokio::sync::Semaphore;
 
 use super::agent::McpAgent;
+use super::prompt::McpPrompt;
+use super::resources::McpResources;
 use super::state::CallState;
+use super::template::McpTemplate;
 use super::toolbox::Toolbox;
 
 /// A server of ours as its sessions see it.
@@ -15,21 +17,27 @@ pub(super) struct Shared {
     pub(super) version: String,
     pub(super) instructions: Option<String>,
     pub(super) offers: Vec<Offer>,
-    pub(super) resources: Vec<Offered>,
+    pub(super) resources: McpResources,
+    pub(super) templates: Vec<McpTemplate>,
+    pub(super) prompts: Vec<McpPrompt>,
     pub(super) principal: Arc<str>,
     pub(super) state: CallState,
     pub(super) calls: Semaphore,
+}
+
+impl Shared {
+    /// Lists the tools that nobody has listed yet.
+    pub(super) async fn listed(&self) {
+        for offer in &self.offers {
+            if let Offer::Tools(toolbox) = offer {
+                toolbox.listed().await;
+            }
+        }
+    }
 }
 
 /// A thing whose tools are offered.
 pub(super) enum Offer {
     Tools(Box<Toolbox>),
     Agent(Box<McpAgent>),
-}
-
-/// A document that every client may read.
-pub(super) struct Offered {
-    pub(super) uri: String,
-    pub(super) description: Option<String>,
-    pub(super) document: Document,
 }

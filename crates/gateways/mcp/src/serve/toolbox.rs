@@ -1,6 +1,6 @@
 //! The tools of a toolbox, each as one of the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use attache_agent::{Agent, Judgement, ToolManager};
 use attache_core::schema::Schema;
@@ -27,11 +27,28 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub(super) struct Toolbox {
     agent: Agent,
     listed: Mutex<Option<ToolManager>>,
+    /// The same, for whoever cannot wait.
+    known: RwLock<Option<ToolManager>>,
 }
 
 impl Toolbox {
     pub(super) fn new(agent: Agent) -> Self {
-        Self { agent, listed: Mutex::default() }
+        Self { agent, listed: Mutex::default(), known: RwLock::default() }
+    }
+
+    /// The tool of that name, as it was last listed.
+    pub(super) fn known(&self, name: &str) -> Option<Tool> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let found = known.as_ref()?.specs().find(|(wire, _)| *wire == name);
+        found.map(|(wire, spec)| described(wire, spec))
+    }
+
+    /// Lists the tools if nobody did.
+    pub(super) async fn listed(&self) {
+        let is_known = self.known.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !is_known && let Err(error) = self.manager().await {
+            tracing::debug!(%error, "the headers of a call cannot be held against its tool");
+        }
     }
 
     /// The tools as they are now.
@@ -45,6 +62,7 @@ impl Toolbox {
             tracing::warn!(%error, "the tools cannot be listed");
             ErrorData::internal_error("the tools cannot be listed now", None)
         })?;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(manager.clone());
         *listed = Some(manager.clone());
         Ok(manager)
     }
@@ -135,9 +153,10 @@ impl Calling<'_> {
                         return Ok(self.later(requests, Held::Approval(Box::new(self.spec.clone()))));
                     }
                     Asked::Unable => {
-                        let text = "not executed: the tool needs an approval, and this client cannot ask for \
-                                one (it does not declare elicitation)";
-                        return Ok(failure(text));
+                        return self.client.unable(
+                            "not executed: the tool needs an approval, and this client cannot ask for one \
+                             (it does not declare elicitation)",
+                        );
                     }
                 }
             }
@@ -168,11 +187,9 @@ impl Calling<'_> {
         match self.client.ask(vec![Question::of(key.clone(), prompt, schema)]).await {
             Asked::Answered(answers) => Ok(self.answered(call, answers.get(&key), schema)),
             Asked::Later(requests) => Ok(self.later(requests, Held::Question(deferred))),
-            Asked::Unable => {
-                let text = "the tool asks the user, and this client cannot ask them (it does not declare \
-                    elicitation)";
-                Ok(failure(text))
-            }
+            Asked::Unable => self.client.unable(
+                "the tool asks the user, and this client cannot ask them (it does not declare elicitation)",
+            ),
         }
     }
 

@@ -160,20 +160,19 @@ async fn a_tool_that_a_server_has_changed_since_its_call_was_approved_is_not_cal
         assert_eq!(outcome.reason, EndReason::PendingApproval);
         grown.store(changes, Ordering::Relaxed);
         let called = || scripted.asked().iter().filter(|asked| asked.asks() == "tools/call").count();
-        // The model calls it again, of which it still has the old words: nobody is asked to approve these.
-        let again = changes.then(|| Turn::call("mcp_test___pay", json!({})));
-        let turns = again.clone().into_iter().chain([Turn::text("done")]).collect();
-        let rest = agent(turns).resume(journal).approve(&outcome.approvals[0].id);
-        assert_eq!(rest.outcome().await.unwrap().reason, EndReason::Answer);
-        assert_eq!(called(), usize::from(!changes), "changes: {changes}");
-        // Another run shows it the new words. The approval of the old ones is none for them.
-        let Some(again) = again else { continue };
-        let journal = Arc::new(MemoryJournal::new());
-        let outcome = agent(vec![again]).run_in(journal.clone(), "go").outcome().await.unwrap();
-        assert_eq!((outcome.reason, called()), (EndReason::PendingApproval, 0));
-        let rest = agent(vec![Turn::text("done")]).resume(journal).approve(&outcome.approvals[0].id);
-        rest.outcome().await.unwrap();
-        assert_eq!(called(), 1);
+        // The call that was approved is refused. The model is shown the new words, and its next call is asked for with them.
+        let turns = match changes {
+            true => vec![Turn::call("mcp_test___pay", json!({}))],
+            false => vec![Turn::text("done")],
+        };
+        let rest = agent(turns).resume(journal.clone()).approve(&outcome.approvals[0].id);
+        let outcome = rest.outcome().await.unwrap();
+        if changes {
+            assert_eq!((outcome.reason, called()), (EndReason::PendingApproval, 0));
+            let rest = agent(vec![Turn::text("done")]).resume(journal).approve(&outcome.approvals[0].id);
+            assert_eq!(rest.outcome().await.unwrap().reason, EndReason::Answer);
+        }
+        assert_eq!(called(), 1, "changes: {changes}");
     }
 }
 

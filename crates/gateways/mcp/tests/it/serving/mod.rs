@@ -4,6 +4,7 @@
 mod agents;
 mod hostile;
 mod http;
+mod offers;
 mod tools;
 
 use attache_mcp::{McpHttp, McpService};

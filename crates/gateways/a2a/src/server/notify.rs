@@ -1,0 +1,181 @@
+//! Notifications of tasks to addresses that callers name.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use attache_core::{Secret, fresh};
+use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts};
+use http::HeaderName;
+use http::header::AUTHORIZATION;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::error::Refusal;
+use crate::origin::{has_user, origin};
+use crate::wire::A2aVersion;
+
+/// The header that repeats the token of a caller. (A2A 0.3 section 9.5, 1.0 section 4.3.3)
+const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+/// The most notifications that one task has, and that all of them have.
+const MOST_OF_TASK: usize = 10;
+const MOST: usize = 1_000;
+/// The longest text in what a caller writes.
+const LONGEST: usize = 4_096;
+/// The time for one notification, and the waits before it is sent again.
+const SENDING: Duration = Duration::from_secs(30);
+const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
+
+/// The operations on notifications of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Set,
+    Get,
+    List,
+    Delete,
+}
+
+/// One address to which notifications of a task go.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) id: String,
+    url: String,
+    token: Option<Secret>,
+    scheme: Option<String>,
+    credentials: Option<Secret>,
+    pub(crate) version: A2aVersion,
+}
+
+/// The notifications that callers asked for. They are kept in memory.
+pub(crate) struct Notifications {
+    pub(crate) client: HttpClient,
+    is_guarded: bool,
+    by_task: Mutex<HashMap<String, Vec<Target>>>,
+}
+
+impl Notifications {
+    /// Those to public addresses with TLS, or to any.
+    pub(crate) fn new(any_address: bool) -> Self {
+        let client = match any_address {
+            true => HttpClient::shared(),
+            false => HttpClient::guarded(Timeouts::default(), AddressGuard::new(), false),
+        };
+        Self { client, is_guarded: !any_address, by_task: Mutex::default() }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Target>>> {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn targets(&self, task: &str) -> Vec<Target> {
+        self.lock().get(task).cloned().unwrap_or_default()
+    }
+
+    /// Reads what a caller asks for, in either version.
+    pub(crate) fn target(&self, config: &Value, version: A2aVersion) -> Result<Target, Refusal> {
+        let text = |value: Option<&Value>| {
+            let text = value.and_then(Value::as_str).filter(|text| !text.is_empty());
+            match text.is_some_and(|text| text.len() > LONGEST || text.chars().any(char::is_control)) {
+                true => Err(Refusal::InvalidParams("the notification has a text that cannot be used")),
+                false => Ok(text.map(str::to_owned)),
+            }
+        };
+        let url =
+            text(config.get("url"))?.ok_or(Refusal::InvalidParams("`url` of the notification is missing"))?;
+        let is_allowed =
+            origin(&url).is_some_and(|origin| !self.is_guarded || origin.starts_with("https://"));
+        if !is_allowed || has_user(&url) {
+            return Err(Refusal::InvalidParams("notifications go to public https addresses alone"));
+        }
+        let authentication = config.get("authentication").unwrap_or(&Value::Null);
+        let scheme = match authentication.get("schemes") {
+            Some(schemes) => text(schemes.get(0))?,
+            None => text(authentication.get("scheme"))?,
+        };
+        let is_word =
+            |scheme: &String| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        if scheme.as_ref().is_some_and(|scheme| !is_word(scheme)) {
+            return Err(Refusal::InvalidParams("the scheme of the notification cannot be used"));
+        }
+        Ok(Target {
+            id: text(config.get("id"))?.unwrap_or_else(|| fresh::uuid().to_string()),
+            url,
+            token: text(config.get("token"))?.map(Secret::new),
+            credentials: text(authentication.get("credentials"))?.map(Secret::new),
+            scheme,
+            version,
+        })
+    }
+
+    /// Keeps a target. True if nobody watches its task yet.
+    pub(crate) fn keep(&self, task: &str, target: Target) -> Result<bool, Refusal> {
+        let mut by_task = self.lock();
+        let all: usize = by_task.values().map(Vec::len).sum();
+        let is_new = !by_task.contains_key(task);
+        let targets = by_task.entry(task.to_owned()).or_default();
+        if let Some(known) = targets.iter_mut().find(|known| known.id == target.id) {
+            *known = target;
+        } else if targets.len() >= MOST_OF_TASK || all >= MOST {
+            if is_new {
+                by_task.remove(task);
+            }
+            return Err(Refusal::Unsupported("there are too many notifications"));
+        } else {
+            targets.push(target);
+        }
+        Ok(is_new)
+    }
+}
+
+impl Target {
+    /// The target as a caller is shown it: without what is secret.
+    pub(crate) fn shown(&self, task: &str, version: A2aVersion) -> Value {
+        let mut shown = json!({"id": self.id, "url": self.url});
+        if let (Some(shown), Some(scheme)) = (shown.as_object_mut(), &self.scheme) {
+            let authentication = match version {
+                A2aVersion::V0_3 => json!({"schemes": [scheme]}),
+                A2aVersion::V1 => json!({"scheme": scheme}),
+            };
+            shown.insert("authentication".to_owned(), authentication);
+        }
+        match version {
+            A2aVersion::V0_3 => json!({"taskId": task, "pushNotificationConfig": shown}),
+            A2aVersion::V1 => {
+                if let Some(shown) = shown.as_object_mut() {
+                    shown.insert("taskId".to_owned(), task.into());
+                }
+                shown
+            }
+        }
+    }
+
+    pub(crate) async fn send(&self, client: &HttpClient, body: &str) {
+        let mut parts = RequestParts::post_json(self.url.clone(), body.to_owned());
+        if let Some(token) = &self.token {
+            parts = parts.with_secret_header(TOKEN, "", token);
+        }
+        if let Some(credentials) = &self.credentials {
+            let scheme = self.scheme.as_deref().unwrap_or("Bearer");
+            parts = parts.with_secret_header(AUTHORIZATION, &format!("{scheme} "), credentials);
+        }
+        for wait in AGAIN.into_iter().map(Some).chain([None]) {
+            let answered = timeout(SENDING, client.answer(&parts)).await;
+            let problem = match answered {
+                Ok(Ok(reply)) if reply.status().is_success() => return,
+                // Nobody follows it elsewhere, and it is not taken any better the next time.
+                Ok(Ok(reply)) if !matches!(reply.status().as_u16(), 408 | 429 | 500..) => {
+                    tracing::warn!(status = reply.status().as_u16(), "a notification of a task is refused");
+                    return;
+                }
+                Ok(Ok(reply)) => reply.status().to_string(),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "it takes too long".to_owned(),
+            };
+            let Some(wait) = wait else {
+                tracing::warn!(problem, "a notification of a task cannot be sent");
+                return;
+            };
+            sleep(wait).await;
+        }
+    }
+}
