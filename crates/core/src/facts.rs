@@ -2,9 +2,9 @@
 
 use std::time::SystemTime;
 
-use crate::document::{StoreError, StoreErrorKind};
 use crate::future::BoxFuture;
 use crate::hash::StableHash;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// The most characters of a fact.
 const MAX_CHARS: usize = 4_000;

@@ -63,6 +63,7 @@ mod repair;
 mod response;
 mod secret;
 mod settings;
+mod store;
 mod tool;
 mod transcript;
 mod tree;
@@ -83,7 +84,7 @@ pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
 pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPages, Transcoded, Units};
 #[cfg(feature = "discovery")]
 pub use discovery::Discovery;
-pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
+pub use document::{Document, DocumentSource};
 pub use error::{ErrorKind, ProviderError};
 pub use facts::{Fact, LongTermMemory};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
@@ -106,6 +107,7 @@ pub use secret::Secret;
 pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
 };
+pub use store::{DocumentStore, StoreError, StoreErrorKind};
 pub use tool::{
     Approval, Asking, ConversationDocuments, Deferred, DocumentRef, DocumentView, DynToolHandler, Effect,
     Extensions, People, RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext,

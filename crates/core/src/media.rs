@@ -1,7 +1,13 @@
 //! Media types: normalised, guessed from bytes and file names.
 
+mod known;
+mod signature;
+
 use std::fmt;
 use std::sync::Arc;
+
+use self::known::EXTENSIONS;
+use self::signature::{plain_text, signature};
 
 /// A media type in normal form: lower case, without parameters other than the charset, common aliases replaced.
 ///
@@ -47,8 +53,6 @@ impl MediaKind {
         }
     }
 }
-
-const ZIP: &str = "application/zip";
 
 const OCTETS: &str = "application/octet-stream";
 
@@ -254,180 +258,9 @@ fn alias(essence: &str) -> &str {
     }
 }
 
-fn signature(bytes: &[u8]) -> Option<&'static str> {
-    const SIGNATURES: &[(&[u8], &str)] = &[
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF87a", "image/gif"),
-        (b"GIF89a", "image/gif"),
-        (b"%PDF-", "application/pdf"),
-        (b"II*\0", "image/tiff"),
-        (b"MM\0*", "image/tiff"),
-        (b"PK\x03\x04", "application/zip"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
-        (b"\x1f\x8b", "application/gzip"),
-        // With the version, and the type of the first block: the letters alone may begin a text.
-        (b"ID3\x02", "audio/mpeg"),
-        (b"ID3\x03", "audio/mpeg"),
-        (b"ID3\x04", "audio/mpeg"),
-        (b"OggS\0", "audio/ogg"),
-        (b"fLaC\0", "audio/flac"),
-        (b"fLaC\x80", "audio/flac"),
-        (b"\x1a\x45\xdf\xa3", "video/webm"),
-        (b"{\\rtf", "application/rtf"),
-    ];
-    if let Some((_, media)) = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        let inside = || if *media == ZIP { in_zip(bytes) } else { None };
-        return Some(inside().unwrap_or(media));
-    }
-    match (bytes.get(..4), bytes.get(4..8), bytes.get(8..12)) {
-        (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
-        (Some(b"RIFF"), _, Some(b"WAVE")) => Some("audio/wav"),
-        // The box that says it is small.
-        (
-            Some([0, ..]),
-            Some(b"ftyp"),
-            Some(b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1"),
-        ) => Some("image/heic"),
-        (Some([0, ..]), Some(b"ftyp"), Some(b"avif" | b"avis")) => Some("image/avif"),
-        (Some([0, ..]), Some(b"ftyp"), Some(_)) => Some("video/mp4"),
-        (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
-            Some("image/bmp")
-        }
-        _ => None,
-    }
-}
-
-/// The document that a zip archive is: by the type that it says at its begin, or by the names in its directory.
-fn in_zip(bytes: &[u8]) -> Option<&'static str> {
-    const MAIN_PARTS: [(&[u8], &str); 4] = [
-        (b"word/document.xml", "docx"),
-        (b"xl/workbook.xml", "xlsx"),
-        (b"ppt/presentation.xml", "pptx"),
-        (b"xl/workbook.bin", "xlsb"),
-    ];
-    // The most bytes behind the end of the directory, and the most names that are looked at.
-    const MAX_COMMENT: usize = 66_000;
-    const MAX_NAMES: usize = 4_096;
-    let media = |extension: &str| EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, m)| *m);
-    // The first file of OpenDocument and EPUB is stored as it is, and its name is 8 long.
-    let head = bytes.get(30..200.min(bytes.len()))?;
-    if let Some(said) = head.strip_prefix(b"mimetype") {
-        let types = EXTENSIONS.iter().filter(|(_, media)| said.starts_with(media.as_bytes()));
-        return types.map(|(_, media)| *media).max_by_key(|media| media.len());
-    }
-    let two = |at: usize| Some(usize::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));
-    let tail = bytes.len().saturating_sub(MAX_COMMENT);
-    let end = tail + bytes.get(tail..)?.windows(4).rposition(|window| window == b"PK\x05\x06")?;
-    let mut at = usize::try_from(u32::from_le_bytes(*bytes.get(end + 16..)?.first_chunk()?)).ok()?;
-    for _ in 0..MAX_NAMES {
-        if !bytes.get(at..)?.starts_with(b"PK\x01\x02") {
-            break;
-        }
-        let name = bytes.get(at + 46..)?.get(..two(at + 28)?)?;
-        if let Some((_, extension)) = MAIN_PARTS.iter().find(|(part, _)| *part == name) {
-            return media(extension);
-        }
-        at += 46 + name.len() + two(at + 30)? + two(at + 32)?;
-    }
-    None
-}
-
-/// The first 4 KiB hold nothing that text does not hold.
-fn plain_text(bytes: &[u8]) -> bool {
-    let head = bytes.get(..4096).unwrap_or(bytes);
-    let text = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        // A character cut by the 4 KiB boundary is no proof against text.
-        Err(error) if error.error_len().is_none() && head.len() < bytes.len() => {
-            head.get(..error.valid_up_to()).and_then(|whole| std::str::from_utf8(whole).ok()).unwrap_or("")
-        }
-        Err(_) => return false,
-    };
-    !text.is_empty() && !text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c'))
-}
-
-const EXTENSIONS: &[(&str, &str)] = &[
-    ("txt", "text/plain"),
-    ("log", "text/plain"),
-    ("md", "text/markdown"),
-    ("markdown", "text/markdown"),
-    ("csv", "text/csv"),
-    ("tsv", "text/tab-separated-values"),
-    ("html", "text/html"),
-    ("htm", "text/html"),
-    ("css", "text/css"),
-    ("json", "application/json"),
-    ("ndjson", "application/x-ndjson"),
-    ("jsonl", "application/x-ndjson"),
-    ("xml", "application/xml"),
-    ("yaml", "application/yaml"),
-    ("yml", "application/yaml"),
-    ("toml", "application/toml"),
-    ("ini", "text/plain"),
-    ("sql", "application/sql"),
-    ("js", "application/javascript"),
-    ("py", "text/x-python"),
-    ("rs", "text/x-rust"),
-    ("svg", "image/svg+xml"),
-    ("pdf", "application/pdf"),
-    ("png", "image/png"),
-    ("jpg", "image/jpeg"),
-    ("jpeg", "image/jpeg"),
-    ("gif", "image/gif"),
-    ("webp", "image/webp"),
-    ("bmp", "image/bmp"),
-    ("tif", "image/tiff"),
-    ("tiff", "image/tiff"),
-    ("heic", "image/heic"),
-    ("heif", "image/heic"),
-    ("avif", "image/avif"),
-    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    ("doc", "application/msword"),
-    ("xls", "application/vnd.ms-excel"),
-    ("ppt", "application/vnd.ms-powerpoint"),
-    ("docm", "application/vnd.ms-word.document.macroenabled.12"),
-    ("xlsm", "application/vnd.ms-excel.sheet.macroenabled.12"),
-    ("pptm", "application/vnd.ms-powerpoint.presentation.macroenabled.12"),
-    ("xlsb", "application/vnd.ms-excel.sheet.binary.macroenabled.12"),
-    ("dotx", "application/vnd.openxmlformats-officedocument.wordprocessingml.template"),
-    ("xltx", "application/vnd.openxmlformats-officedocument.spreadsheetml.template"),
-    ("potx", "application/vnd.openxmlformats-officedocument.presentationml.template"),
-    ("ppsx", "application/vnd.openxmlformats-officedocument.presentationml.slideshow"),
-    ("dotm", "application/vnd.ms-word.template.macroenabled.12"),
-    ("xltm", "application/vnd.ms-excel.template.macroenabled.12"),
-    ("potm", "application/vnd.ms-powerpoint.template.macroenabled.12"),
-    ("ppsm", "application/vnd.ms-powerpoint.slideshow.macroenabled.12"),
-    ("dot", "application/msword"),
-    ("xlt", "application/vnd.ms-excel"),
-    ("pot", "application/vnd.ms-powerpoint"),
-    ("pps", "application/vnd.ms-powerpoint"),
-    ("msg", "application/vnd.ms-outlook"),
-    ("odt", "application/vnd.oasis.opendocument.text"),
-    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
-    ("odp", "application/vnd.oasis.opendocument.presentation"),
-    ("ott", "application/vnd.oasis.opendocument.text-template"),
-    ("ots", "application/vnd.oasis.opendocument.spreadsheet-template"),
-    ("otp", "application/vnd.oasis.opendocument.presentation-template"),
-    ("epub", "application/epub+zip"),
-    ("rtf", "application/rtf"),
-    ("eml", "message/rfc822"),
-    ("zip", "application/zip"),
-    ("gz", "application/gzip"),
-    ("mp3", "audio/mpeg"),
-    ("wav", "audio/wav"),
-    ("ogg", "audio/ogg"),
-    ("flac", "audio/flac"),
-    ("m4a", "audio/mp4"),
-    ("mp4", "video/mp4"),
-    ("webm", "video/webm"),
-    ("mov", "video/quicktime"),
-];
-
 #[cfg(test)]
 mod tests {
+    use super::known::ZIP;
     use super::*;
 
     fn kind(text: &str) -> Option<MediaKind> {

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use crate::document::{Document, DocumentSource, DocumentStore, StoreErrorKind};
+use crate::document::{Document, DocumentSource};
 use crate::id::DocumentId;
 use crate::message::{Message, ResultStatus, UserOrigin, UserPart};
+use crate::store::{DocumentStore, StoreErrorKind};
 use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 
 /// The documents that the model of a conversation was shown, and where their bytes are.

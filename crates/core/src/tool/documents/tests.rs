@@ -5,9 +5,9 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::StoreError;
 use crate::future::BoxFuture;
 use crate::message::{ToolCall, ToolResult, ToolResultsMessage, UserMessage};
+use crate::store::StoreError;
 use crate::tree::ContentTree;
 use crate::{Arguments, Capture};
 
