@@ -11,11 +11,12 @@ use crate::shell::{Failure, report, root, target};
 const PYTHON: [&str; 6] = ["a2a", "llama", "mcp", "openapi", "s3", "sdks"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
-const NODE: [&str; 2] = ["mcp", "openapi"];
+const NODE: [&str; 3] = ["mcp", "openapi", "web"];
 
 /// Makes and fills every environment that is not there.
 pub(crate) fn install() -> Result<(), Failure> {
     install_postgres()?;
+    install_chromium()?;
     for name in PYTHON {
         environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)?;
     }
@@ -33,13 +34,27 @@ fn install_postgres() -> Result<(), Failure> {
     if folders.into_iter().any(|folder| folder.join("initdb").is_file()) {
         return Ok(());
     }
-    report("installing PostgreSQL");
+    install_package("postgresql", "PostgreSQL")
+}
+
+/// The browser in which the chat is tried, and letters for its languages.
+fn install_chromium() -> Result<(), Failure> {
+    if Path::new("/usr/bin/chromium").is_file() {
+        return Ok(());
+    }
+    install_package("fonts-noto-core", "Noto")?;
+    install_package("chromium", "Chromium")
+}
+
+/// Installs a package of Debian's.
+fn install_package(package: &str, name: &str) -> Result<(), Failure> {
+    report(&format!("installing {name}"));
     let apt = |arguments: &[&str]| {
         run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
     apt(&["update", "-qq"])
-        .and_then(|()| apt(&["install", "-qq", "-y", "--no-install-recommends", "postgresql"]))
-        .map_err(|error| format!("PostgreSQL is not here, and cannot be installed: {error}"))
+        .and_then(|()| apt(&["install", "-qq", "-y", "--no-install-recommends", package]))
+        .map_err(|error| format!("{name} is not here, and cannot be installed: {error}"))
 }
 
 /// Fills an environment if it holds something else than `packages` says.

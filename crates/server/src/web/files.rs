@@ -33,4 +33,12 @@ pub(super) const FILES: &[File] = &[
     file!("attache-chat.js", "text/javascript; charset=utf-8", gzip),
     file!("attache-code.js", "text/javascript; charset=utf-8", gzip),
     file!("attache-more.js", "text/javascript; charset=utf-8", gzip),
+    file!("words/ar.json", "application/json"),
+    file!("words/de.json", "application/json"),
+    file!("words/es.json", "application/json"),
+    file!("words/fr.json", "application/json"),
+    file!("words/it.json", "application/json"),
+    file!("words/ja.json", "application/json"),
+    file!("words/pt.json", "application/json"),
+    file!("words/zh.json", "application/json"),
 ];

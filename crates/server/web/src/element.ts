@@ -26,6 +26,10 @@ type More = typeof import('./more.ts');
 
 export type Mode = 'inline' | 'sidebar' | 'popup' | 'page';
 
+/** The page that is nothing but the chat. */
+const GROUND = new CSSStyleSheet();
+GROUND.replaceSync('html,body{margin:0;padding:0;height:100%;overflow:hidden}');
+
 const MODES = new Set(['inline', 'sidebar', 'popup', 'page']);
 
 export class AttacheChat extends LitElement {
@@ -165,11 +169,17 @@ export class AttacheChat extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    if (this.mode === 'page') {
+      document.adoptedStyleSheets.push(GROUND);
+    }
     if (!MODES.has(this.mode)) {
       this.mode = 'inline';
     }
     const { chat } = this;
-    this.unsubscribe = chat.subscribe(() => (this.tick += 1));
+    this.unsubscribe = chat.subscribe(() => {
+      this.tick += 1;
+      this.route();
+    });
     chat.tell = (told) => this.tell(told);
     this.theme ||= chat.kept.get<string>('theme') ?? 'auto';
     addEventListener('keydown', this.pressed);
@@ -183,6 +193,7 @@ export class AttacheChat extends LitElement {
     super.disconnectedCallback();
     this.unsubscribe?.();
     this.growing?.disconnect();
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== GROUND);
     removeEventListener('keydown', this.pressed);
     removeEventListener('hashchange', this.routed);
     this.taken.forEach((take) => take());
@@ -228,6 +239,7 @@ export class AttacheChat extends LitElement {
       if (id && id !== chat.session) {
         await this.show(id);
       }
+      this.isRouted = true;
     }
     if (this.mode === 'page') {
       this.composer?.focus();
@@ -241,6 +253,7 @@ export class AttacheChat extends LitElement {
       this.hasList = false;
     }
     await this.chat.open(id);
+    this.isRouted = true;
     this.route();
     await this.updateComplete;
     this.scrollDown();
@@ -253,9 +266,15 @@ export class AttacheChat extends LitElement {
     }
   };
 
+  /** True once the session that the address names is shown. */
+  private isRouted = false;
+
   /** Puts the session in the address, so that it can be kept and shared. */
   private route(): void {
     const { session } = this.chat;
+    if (!this.isRouted) {
+      return;
+    }
     if (this.mode === 'page') {
       if (routeOf(location.hash) !== session) {
         history.pushState(null, '', session ? `#/s/${encodeURIComponent(session)}` : location.pathname + location.search);
@@ -266,7 +285,6 @@ export class AttacheChat extends LitElement {
   }
 
   private tell(told: Told): void {
-    this.route();
     const { type, ...detail } = told;
     this.dispatchEvent(new CustomEvent(`attache-${type}`, { detail: 'message' in detail && typeof detail.message === 'object' ? detail.message : detail, bubbles: true, composed: true }));
   }
@@ -388,9 +406,9 @@ export class AttacheChat extends LitElement {
         ${this.list()}
         ${this.mode === 'page' ? html`<main class="conversation" part="conversation">${this.conversation(label)}</main>` : html`<div class="conversation" part="conversation">${this.conversation(label)}</div>`}
         ${hasPane
-          ? html`<div class="divider" role="separator" aria-orientation="vertical" tabindex="0" aria-label=${this.say('resize')} aria-valuenow=${this.paneWidth} aria-valuemin="320" aria-valuemax="1200"
+          ? html`<aside class="pane" part="pane" aria-label=${this.say(this.opening ? 'document' : 'sight')}>
+                <div class="divider" role="separator" aria-orientation="vertical" tabindex="0" aria-label=${this.say('resize')} aria-valuenow=${this.paneWidth} aria-valuemin="320" aria-valuemax="1200"
                 @pointerdown=${this.resized} @keydown=${this.resizedByKey}></div>
-              <aside class="pane" part="pane" aria-label=${this.say(this.opening ? 'document' : 'sight')}>
                 <attache-pane .chat=${this.chat} .opening=${this.opening} .sight=${this.sight} .language=${this.spoken}></attache-pane>
               </aside>`
           : nothing}

@@ -275,6 +275,8 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
   const error = object(from.error);
   const hasFailed = from.error !== undefined;
   const cost = object(from.cost);
+  // Passages that the provider itself names came before.
+  const cited = list(from.citations).map(citation);
   const parts = answer.parts.map((part): Part => {
     if (part.kind === 'thinking') {
       return { ...part, ended: part.ended ?? now };
@@ -284,7 +286,7 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
     }
     const approval = waiting.find((each) => each.callId === part.id);
     if (approval) {
-      return { ...part, state: 'approval', approval, arguments: approval.arguments };
+      return { ...part, state: 'approval', approval, arguments: approval.arguments, result: undefined };
     }
     const deferred = asked.find((each) => text(each.callId) === part.id);
     if (deferred) {
@@ -303,7 +305,7 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
     parts: [...parts, ...made.map((document): Part => ({ kind: 'document', step: answer.step, document }))],
     state: hasFailed && reason !== 'cancelled' ? 'failed' : waits ? 'waiting' : reason === 'cancelled' ? 'stopped' : 'done',
     reason,
-    citations: list(from.citations).map(citation),
+    citations: cited.length > 0 ? cited : answer.citations,
     unsupported: unsupported(from.figures),
     tokens: tokens(from.usage) ?? answer.tokens,
     cost: cost.unknownSteps === 0 ? number(cost.known) : undefined,
@@ -322,6 +324,7 @@ export function deferral(call: Call, value: unknown): Call {
   return {
     ...call,
     state: isAsked ? 'question' : 'deferred',
+    result: undefined,
     question: isAsked ? { prompt, schema: from.schema } : undefined,
   };
 }

@@ -55,7 +55,7 @@ class ApprovalCard extends Part {
         : nothing}
       ${this.problem ? html`<p class="bad small" role="alert">${this.problem}</p>` : nothing}
       <div class="buttons">${this.mode === 'ask' ? this.choices() : this.confirmation()}</div>
-      ${approval.expiresAt > Date.now()
+      ${approval.expiresAt > Date.now() && approval.expiresAt < Date.now() + 3_600_000
         ? html`<p class="muted small">${this.say('expires', { time: this.chat.speech.time(approval.expiresAt - Date.now()) })}</p>`
         : nothing}
     </section>`;

@@ -36,7 +36,7 @@ export function took(chat: Chat, began: number | undefined, ended: number | unde
 
 export function state(chat: Chat, call: Call): TemplateResult {
   const [word, picture] = STATES[call.state];
-  return html`<span class="state ${call.state}">
+  return html`<span class="state is-${call.state}">
     ${picture === 'spin' ? html`<span class="spinner"></span>` : icon(picture)}<span>${chat.speech.say(word)}</span>
   </span>`;
 }
@@ -65,13 +65,13 @@ export function callCard(chat: Chat, call: Call, sights: readonly Sight[] = []):
     <div class="call-body">
       ${call.inside.length > 0 ? html`<p class="muted small">${call.inside.map(title).join(' · ')}</p>` : nothing}
       ${hasDetails
-        ? html`<h4>${speech.say('arguments')}</h4>
+        ? html`<p class="label">${speech.say('arguments')}</p>
             ${call.arguments === undefined && call.raw ? html`<pre class="value" tabindex="0">${call.raw}</pre>` : value(call.arguments ?? {}, speech)}`
         : html`<p class="muted small">${speech.say('hidden')}</p>`}
       ${call.decided ? html`<p class="muted small">${verdictOf(chat, call)}</p>` : nothing}
       ${call.result === undefined
         ? nothing
-        : html`<h4>${speech.say('result')}</h4>
+        : html`<p class="label">${speech.say('result')}</p>
             ${value(call.result, speech, call.documents)}`}
       ${call.documents.length > 0
         ? html`<div class="files">${call.documents.map((document) => card(document, chat, sights))}</div>`

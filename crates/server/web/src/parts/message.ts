@@ -22,6 +22,9 @@ function groups(parts: readonly Piece[]): Group[] {
   const all: Group[] = [];
   for (const part of parts) {
     const last = all.at(-1);
+    if (part.kind === 'call' && (part.state === 'approval' || part.state === 'question')) {
+      continue;
+    }
     if (part.kind === 'text' || part.kind === 'document') {
       if (part.kind === 'document' || part.text.trim()) {
         all.push({ kind: 'said', part });
@@ -202,7 +205,7 @@ class MessageView extends Part {
     return html`<details class="activity group" ?open=${bad > 0 || waits}>
       <summary>
         ${icon('right')}${isLive ? html`<span class="spinner"></span>` : nothing}<span class="call-name">${words}</span>
-        ${bad > 0 ? html`<span class="state failed">${icon('fail')}<span>${this.say('stateFailed')}</span></span>` : nothing}
+        ${bad > 0 ? html`<span class="state is-failed">${icon('fail')}<span>${this.say('stateFailed')}</span></span>` : nothing}
         <span class="muted small">${isLive && ended === undefined ? took(this.chat, began, undefined) : ended === undefined ? nothing : took(this.chat, began, ended)}</span>
       </summary>
       <div class="group-body">${each}</div>
@@ -239,7 +242,7 @@ class MessageView extends Part {
   /** What is to say about the end, if it is not an answer like others. */
   private end(answer: Answer): unknown {
     const { reason = '' } = answer;
-    const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined && part.state !== 'denied');
+    const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined);
     const kept = answer.parts.length > 0 ? this.say('kept') : '';
     const again = this.chat.messages[this.chat.messages.indexOf(answer) - 1];
     const retry = again?.role === 'user' ? this.say('retryWhat', { text: again.text.length > 40 ? `${again.text.slice(0, 40)}…` : again.text }) : this.say('retry');
@@ -247,7 +250,7 @@ class MessageView extends Part {
     const box = (kind: 'bad' | 'warn' | 'plain', picture: Icon, words: string, button?: unknown) => html`<div class="notice ${kind}" part="notice">
       ${icon(picture)}<p>${words}</p>${button && this.isLast ? button : nothing}
     </div>`;
-    const decisions = decided.map((call) => html`<p class="note muted small">${icon('check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
+    const decisions = decided.map((call) => html`<p class="note muted small">${icon(call.decided?.decision === 'deny' ? 'close' : 'check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
     if (answer.state === 'failed') {
       const told = `${this.say('failed')}: ${answer.error?.message ?? ''} ${kept}`;
       const wait = answer.error?.retryAfter;

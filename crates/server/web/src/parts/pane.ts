@@ -107,6 +107,9 @@ class Pane extends Part {
       } else if (/^text\/(csv|tab-separated-values)$/.test(mediaType)) {
         const whole = await (await this.chat.client.bytes(this.path, signal)).text();
         this.preview = { kind: 'table', ...rows(whole, MOST_ROWS) };
+      } else if (mediaType === 'text/plain' || mediaType === 'text/markdown') {
+        const whole = await (await this.chat.client.bytes(this.path, signal)).text();
+        this.preview = { kind: 'text', pages: [{ number: 1, text: whole.slice(0, MOST_TEXT) }], unit: 'document', notes: [] };
       } else {
         const told = object(await this.chat.client.ask('GET', `${this.path}/text`, undefined, signal));
         const pages = list(told.pages).map((value) => {
@@ -183,7 +186,7 @@ class Pane extends Part {
       case 'table':
         return this.tableView(preview);
       case 'text':
-        return html`${this.passage(preview.pages)}${this.notesView(preview.notes)}${this.textView(preview.pages, preview.unit)}`;
+        return html`${this.isFound(preview.pages) ? nothing : this.passage(preview.pages)}${this.notesView(preview.notes)}${this.textView(preview.pages, preview.unit)}`;
       case 'pages':
         return this.isText
           ? html`${this.notesView(preview.notes)}${this.textView(preview.pages, 'page')}`
@@ -196,6 +199,12 @@ class Pane extends Part {
 
   private notesView(notes: string[]): unknown {
     return notes.map((note) => html`<p class="note muted small">${icon('hand')}${note}</p>`);
+  }
+
+  /** True if the cited words stand in the text, where they are marked. */
+  private isFound(pages: readonly Page[]): boolean {
+    const quote = this.opening?.citation?.quote;
+    return quote !== undefined && pages.some((page) => findPassage(page.text, quote));
   }
 
   /** The cited words among those around them. */
@@ -230,7 +239,7 @@ class Pane extends Part {
       <div class="pages" ${ref(this.sized)}>
         ${Array.from({ length: preview.count }, (_, at) => at + 1).map((page) => {
           const label = this.say('pageOf', { n: page, of: preview.count });
-          return html`<figure class="page" data-page=${page}>
+          return html`<figure class="leaf" data-page=${page}>
             ${page === (cited ?? (this.opening?.citation ? 1 : 0)) ? this.passage(preview.pages) : nothing}
             <img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`} ${ref(this.watchPage)}>
             <figcaption class="muted small">${label}</figcaption>

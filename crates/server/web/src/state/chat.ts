@@ -137,7 +137,8 @@ export class Chat {
       this.config = readConfig(await this.client.ask('GET', '/v1/chat/config'));
       this.problem = undefined;
     } catch (error) {
-      if (!this.refused(error)) {
+      const isOlder = error instanceof Failure && error.status === 404;
+      if (!isOlder && !this.refused(error)) {
         this.fail(error);
       }
     }
@@ -219,9 +220,9 @@ export class Chat {
     }
     const messages = read.messages(told.messages);
     const runs = list(told.runs).map(object);
-    const open = text(told.openRun);
+    const newest = runs.at(-1);
+    const open = text(told.openRun) || (newest && !newest.ended ? text(newest.id) : '');
     const last = messages.at(-1);
-    const run = open || text(runs.at(-1)?.id);
     if (open) {
       const answer = last?.role === 'assistant' ? last : newAnswer(fresh(), open);
       const waiting = { runId: open, reason: 'pending', approvals: told.approvals, deferred: told.deferred };
@@ -233,7 +234,7 @@ export class Chat {
     }
     this.changed();
     if (open) {
-      void this.watch(run);
+      void this.watch(open);
     }
     void this.enrich(runs.map((each) => text(each.id)), open !== '');
   }

@@ -191,6 +191,14 @@ function nested(answer: Answer, value: unknown, step: number): Answer {
     : next;
 }
 
+/** A call as it is told once more, with what is known of it besides: whoever takes a run up again knows less. */
+function again(call: Call, old: Call): Call {
+  const isBare = Object.keys(object(call.arguments)).length === 0;
+  const { began, ended, decided, inside } = old;
+  const state = call.state === 'failed' && decided?.decision === 'deny' ? 'denied' : call.state;
+  return { ...call, state, began, ended, decided, inside, arguments: isBare ? (old.arguments ?? call.arguments) : call.arguments };
+}
+
 /** A run so far takes the place of what is known of its steps; what came before the server took it up again stays. */
 function snapshot(answer: Answer, value: unknown, now: number): Answer {
   const from = object(value);
@@ -198,12 +206,14 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
   const known = new Map(answer.parts.flatMap((part) => (part.kind === 'call' ? [[part.id, part] as const] : [])));
   const fresh = told.map((part): Part => {
     const old = part.kind === 'call' ? known.get(part.id) : undefined;
-    return part.kind === 'call' && old ? { ...part, began: old.began, ended: old.ended, decided: old.decided, inside: old.inside } : part;
+    return part.kind === 'call' && old ? again(part, old) : part;
   });
   const first = Math.min(...told.map((part) => part.step), number(from.step) ?? 0);
   const later = new Map(fresh.flatMap((part) => (part.kind === 'call' ? [[part.id, part] as const] : [])));
+  // A run that was taken up again tells of a step before only the calls that went on.
+  const toldOf = new Set(fresh.map((part) => `${part.step} ${part.kind}`));
   const before = answer.parts
-    .filter((part) => part.step < first || (part.kind === 'call' && later.has(part.id)))
+    .filter((part) => part.step < first || (part.kind !== 'call' && !toldOf.has(`${part.step} ${part.kind}`)))
     .map((part) => (part.kind === 'call' ? (later.get(part.id) ?? part) : part));
   const stays = new Set(before.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
   const parts = [...before, ...fresh.filter((part) => part.kind !== 'call' || !stays.has(part.id))];

@@ -75,8 +75,14 @@ export class Speech {
   /** A time in milliseconds. */
   time(milliseconds: number): string {
     const seconds = milliseconds / 1000;
+    if (seconds >= 172_800) {
+      return this.unit(Math.round(seconds / 86_400), 'day');
+    }
+    if (seconds >= 5400) {
+      return this.unit(Math.round(seconds / 3600), 'hour');
+    }
     if (seconds >= 90) {
-      const [minutes, rest] = [Math.floor(seconds / 60), Math.round(seconds % 60)];
+      const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)];
       return `${this.unit(minutes, 'minute')} ${this.unit(rest, 'second')}`;
     }
     return this.unit(seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds), 'second');

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
+    Approval, ChatRequest, ChunkStream, Document, ErrorKind, LlmProvider, Message, ModelCapabilities,
+    ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
 };
-use attache_server::Server;
-use attache_testkit::{FunctionModel, Turn, documents};
+use attache_server::{Server, ServerLimits};
+use attache_testkit::{FunctionModel, Turn};
 use futures_util::StreamExt as _;
 use serde_json::json;
 
@@ -85,11 +84,23 @@ fn replies(request: &ChatRequest) -> usize {
     behind.filter(|message| matches!(&***message, Message::Assistant(_))).count()
 }
 
+/// A quote of the lease, and a figure that stands nowhere.
+const CITED: &str = "The lease says “The rent is EUR 900 a month”, and heating is about EUR 1,310 a year.";
+
 const LONG: &str = "The *lease* runs for **five years**. It says who pays, what for, and when.\n\n\
 - Rent is due on the third working day.\n- Heating is paid in advance.\n- The deposit is three rents.\n\n\
 | Year | Rent | Heating |\n|---|---:|---:|\n| 2025 | 10,800 | 1,240 |\n| 2026 | 11,016 | 1,310 |\n\n\
 ```rust\nfn rent(year: u32) -> u32 {\n    // Indexed since 2026.\n    if year < 2026 { 900 } else { 918 }\n}\n```\n\n\
 Ask again if you want the clause itself.";
+
+/// A number in letters: a figure would need a source.
+fn letters(number: u32) -> String {
+    number
+        .to_string()
+        .chars()
+        .filter_map(|digit| Some(char::from(b'a' + u8::try_from(digit.to_digit(10)?).ok()?)))
+        .collect()
+}
 
 /// The reply to what the user asks for.
 fn reply(request: &ChatRequest, _: usize) -> Turn {
@@ -101,7 +112,9 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_thinking("The user wants the rent. I should look at the lease first.")
             .and_text("The rent is 900."),
         0 if has("fail") => Turn::text("The first half").then_error(ErrorKind::Overloaded),
-        0 if has("pay") => Turn::call("pay", json!({ "to": "Harbour Road GmbH", "amount": 1845.0, "currency": "EUR" })),
+        0 if has("pay") => {
+            Turn::call("pay", json!({ "to": "Harbour Road GmbH", "amount": 1845.0, "currency": "EUR" }))
+        }
         _ if has("pay") => Turn::text("It is settled."),
         0 if has("page") => Turn::call("page_title", json!({})),
         _ if has("page") => Turn::text("The page told me."),
@@ -109,26 +122,13 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_text("I look it up. ")
             .and_call("lease", json!({ "year": 2026 }))
             .and_call("meter", json!({ "number": 7 })),
-        _ if has("lease") => cited(request),
-        _ if has("slowly") => Turn::text(&(0..120).map(|at| format!("word{at} ")).collect::<String>()),
+        _ if has("lease") => Turn::text(CITED),
+        _ if has("slowly") => {
+            Turn::text(&(0..120).map(|at| format!("word{} ", letters(at))).collect::<String>())
+        }
         _ if has("long") => Turn::text(LONG),
         _ => Turn::text("A short answer.").costing(Usage::new(1_240, 310)),
     }
-}
-
-/// An answer that cites the lease.
-fn cited(request: &ChatRequest) -> Turn {
-    let text = "The rent is **EUR 900** a month, and heating is about EUR 1,310 a year.";
-    let lease = documents(request).into_iter().find(|document| document.file_name() == Some("lease.txt"));
-    let turn = Turn::text(text);
-    let Some(lease) = lease else { return turn };
-    let source = Source::Document { id: lease.id().clone(), name: lease.file_name().map(str::to_owned) };
-    let claim = Span::new(0, text.find(',').unwrap_or_default()).map(AnswerSpan::Claim);
-    let citation = Citation::new(source, How::Exact)
-        .with_place(Place::Pages(1, 1))
-        .with_quote(Some("The rent is EUR 900 a month"))
-        .with_answer_span(claim);
-    turn.citing(citation)
 }
 
 const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Road GmbH lets flat 7 to Ann Smith.\n\n\
@@ -138,13 +138,14 @@ const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Roa
 /// The server.
 pub(crate) fn server() -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
-    let meter = tool_fn("meter", "Reads a meter", || {
-        Err::<String, _>(ToolError::new("the meter does not answer"))
-    });
+    let meter =
+        tool_fn("meter", "Reads a meter", || Err::<String, _>(ToolError::new("the meter does not answer")));
     let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay);
-    let agent = agent.build().expect("the agent is whole");
+    let agent = agent.citations(true).build().expect("the agent is whole");
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
-    Server::new("papers", sessions).web(true).thinking(true)
+    let mut limits = ServerLimits::default();
+    limits.upload = 100_000;
+    Server::new("papers", sessions).web(true).thinking(true).limits(limits)
 }

@@ -1,0 +1,163 @@
+//! The chat in a real browser: Debian's Chromium, driven by playwright-core. Each scenario is a function of
+//! `tests/real/web/chat.mjs`, with a server of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod stage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tokio::net::TcpListener;
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real/web").join(name)
+}
+
+/// The packages of `tests/real/web/package-lock.json`, which `cargo xtask counterparts` installs.
+fn packages() -> PathBuf {
+    let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("node");
+    let wanted = fs::read_to_string(script("package-lock.json")).unwrap();
+    let is_there = fs::read_to_string(base.join("web.ready")).is_ok_and(|packages| packages == wanted);
+    assert!(is_there, "the packages of tests/real/web are not installed: cargo xtask counterparts");
+    base.join("web")
+}
+
+/// Runs a scenario against a server.
+async fn scenario(name: &str) {
+    let packages = packages();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let served = tokio::spawn(stage::server().serve(listener, std::future::pending::<()>()));
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web-pictures");
+    fs::create_dir_all(&pictures).unwrap();
+    let mut command = Command::new("node");
+    command
+        .arg(script("chat.mjs"))
+        .args([name, &address])
+        .env("PACKAGES", &packages)
+        .env("PICTURES", &pictures)
+        .stdin(Stdio::null());
+    // It ends by itself after a while.
+    let done = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    served.abort();
+    let said = [done.stdout, done.stderr].concat();
+    assert!(done.status.success(), "{name}:\n{}", String::from_utf8_lossy(&said));
+}
+
+// A71
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_stream_and_stay_in_sight() {
+    scenario("answers_stream_and_stay_in_sight").await;
+}
+
+// A62, A71
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_is_stopped() {
+    scenario("an_answer_is_stopped").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_in_mid_stream_goes_on() {
+    scenario("a_reload_in_mid_stream_goes_on").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_tab_sees_the_same() {
+    scenario("a_second_tab_sees_the_same").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approvals_survive_a_reload_and_are_decided() {
+    scenario("approvals_survive_a_reload_and_are_decided").await;
+}
+
+// A54, A61
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_the_page_are_called_once() {
+    scenario("tools_of_the_page_are_called_once").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_say_what_to_do() {
+    scenario("failures_say_what_to_do").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_wait_their_turn() {
+    scenario("messages_wait_their_turn").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn citations_open_their_passage() {
+    scenario("citations_open_their_passage").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_keyboard_is_enough() {
+    scenario("the_keyboard_is_enough").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_input_method_sends_nothing() {
+    scenario("an_input_method_sends_nothing").await;
+}
+
+// A75
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_text_does_nothing() {
+    scenario("hostile_text_does_nothing").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hostile_page_changes_nothing() {
+    scenario("a_hostile_page_changes_nothing").await;
+}
+
+// A72, A81
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_widget_opens_and_goes() {
+    scenario("the_widget_opens_and_goes").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_is_told() {
+    scenario("a_lost_connection_is_told").await;
+}
+
+// A77
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn languages_change_at_once() {
+    scenario("languages_change_at_once").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_keeps_people_out() {
+    scenario("nothing_keeps_people_out").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_are_made() {
+    scenario("pictures_are_made").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_answers_stay_quick() {
+    scenario("long_answers_stay_quick").await;
+}
+
+/// A scenario that nobody runs proves nothing.
+#[test]
+fn every_scenario_is_run() {
+    let program = fs::read_to_string(script("chat.mjs")).unwrap();
+    let written = program.lines().filter_map(|line| line.strip_prefix("scenarios."));
+    let written: Vec<_> = written.filter_map(|line| line.split(' ').next()).collect();
+    let run = include_str!("main.rs").lines().filter_map(|line| line.trim().strip_prefix("scenario(\""));
+    let run: Vec<_> = run.filter_map(|line| line.split('"').next()).collect();
+    assert_eq!(written, run);
+}

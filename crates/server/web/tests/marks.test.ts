@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { marked, positions } from '../src/markdown/marks.ts';
+import { findPassage, rows } from '../src/parts/passage.ts';
+import type { Citation } from '../src/state/model.ts';
+
+const bytes = (text: string): number => Buffer.byteLength(text);
+
+/** A citation of the words in the text. */
+function citing(text: string, words: string, kind: 'claim' | 'marker' = 'claim'): Citation {
+  const start = bytes(text.slice(0, text.indexOf(words)));
+  const inAnswer = { kind, span: { start, end: start + bytes(words) } };
+  return { source: { kind: 'document', id: 'd' }, inAnswer, isFaithful: true };
+}
+
+const shown = (text: string): string =>
+  text.replace(/\uE000(\d+)\uE001/g, '<$1>').replaceAll('\uE002', '{').replaceAll('\uE003', '}');
+
+test('places are counted in bytes of UTF-8', () => {
+  const text = 'Grüße, 900 € – 😀 und so';
+  for (const words of ['900', '€', '😀', 'so']) {
+    const at = text.indexOf(words);
+    const place = bytes(text.slice(0, at));
+    assert.equal(positions(text, [place]).get(place), at);
+  }
+});
+
+test('a source stands behind what it supports, and in the place of a mark', () => {
+  const text = 'Die Miete beträgt 900 €. [1] Mehr nicht.';
+  assert.equal(shown(marked(text, [citing(text, 'Die Miete beträgt 900 €')], [1], [])), 'Die Miete beträgt 900 €<1>. [1] Mehr nicht.');
+  assert.equal(shown(marked(text, [citing(text, ' [1]', 'marker')], [2], [])), 'Die Miete beträgt 900 €.<2> Mehr nicht.');
+});
+
+test('sources of one passage stand beside each other, each once', () => {
+  const text = 'The rent is 900.';
+  const claim = citing(text, 'The rent is 900');
+  assert.equal(shown(marked(text, [claim, claim, claim], [1, 1, 2], [])), 'The rent is 900<1><2>.');
+});
+
+test('two marks in one place are both kept', () => {
+  const text = 'The rent is 900 [1].';
+  const marks = [citing(text, '[1]', 'marker'), citing(text, '[1]', 'marker')];
+  assert.equal(shown(marked(text, marks, [1, 2], [])), 'The rent is 900 <1><2>.');
+});
+
+test('figures without support are marked', () => {
+  const text = 'About 1.310 € a year.';
+  const start = bytes('About ');
+  const figure = { text: '1.310 €', span: { start, end: start + bytes('1.310 €') } };
+  assert.equal(shown(marked(text, [], [], [figure])), 'About {1.310 €} a year.');
+});
+
+test('a text cannot bring marks of its own, and places outside of it are left out', () => {
+  assert.equal(marked('a \uE0001\uE001 b', [], [], []), 'a \uFFFD1\uFFFD b');
+  const far = { ...citing('abc', 'c'), inAnswer: { kind: 'claim', span: { start: 90, end: 99 } } as const };
+  assert.equal(marked('abc', [far], [1], []), 'abc');
+});
+
+const found = (text: string, quote: string): string | undefined => {
+  const place = findPassage(text, quote);
+  return place && text.slice(place.start, place.end);
+};
+
+test('a quote is found apart from white space, case, hyphens and forms of signs', () => {
+  assert.equal(found('1. Rent\nThe rent  is\nEUR 900 a month.', 'the rent is EUR 900'), 'The rent  is\nEUR 900');
+  assert.equal(found('The agree-\nment ends.', 'agreement ends'), 'agree-\nment ends');
+  assert.equal(found('He said “no” – twice', 'said "no" - twice'), 'said “no” – twice');
+  assert.equal(found('Nothing of it.', 'Another sentence.'), undefined);
+  assert.equal(found('abc', ' '), undefined);
+});
+
+test('of a quote that is not there as a whole its longest piece is marked', () => {
+  assert.equal(found('The rent is due on the third day.', 'Heating: paid … The rent is due on the third day.'), 'The rent is due on the third day.');
+});
+
+// RFC 4180, section 2.
+test('a table in text has its cells', () => {
+  assert.deepEqual(rows('a,b\r\n1,"x, ""y""\nz"\r\n', 10), { rows: [['a', 'b'], ['1', 'x, "y"\nz']], isWhole: true });
+  assert.deepEqual(rows('a;b\n1,5;2', 10).rows, [['a', 'b'], ['1,5', '2']]);
+  assert.deepEqual(rows('', 10).rows, []);
+  assert.equal(rows('a\nb\nc\n', 2).isWhole, false);
+});

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { messages } from '../src/api/read.ts';
+import { type Answer, type Call, newAnswer } from '../src/state/model.ts';
+import { apply } from '../src/state/transcript.ts';
+
+const fold = (events: unknown[], answer = newAnswer('a')): Answer => events.reduce<Answer>((sum, event) => apply(sum, event, 100), answer);
+const calls = (answer: Answer): Call[] => answer.parts.filter((part): part is Call => part.kind === 'call');
+
+/** The events of the guide, which the server's tests check. */
+const guide = readFileSync(`${process.cwd()}/../../../docs/guide/server.md`, 'utf8');
+const block = (guide.split('```json events\n')[1] ?? '').split('```')[0] ?? '';
+const events = block.trim().split('\n').map((line) => JSON.parse(line) as { type: string });
+const event = (type: string): { type: string } => {
+  const found = events.find((each) => each.type === type);
+  assert.ok(found, `the guide has no ${type}`);
+  return found;
+};
+
+test('a snapshot of the guide is read', () => {
+  const answer = fold([event('snapshot')]);
+  assert.equal(answer.state, 'waiting');
+  assert.deepEqual(answer.parts.map((part) => part.kind), ['thinking', 'call', 'call']);
+  const [lease, notify] = calls(answer);
+  assert.equal(lease?.state, 'done');
+  assert.equal(lease?.documents[0]?.fileName, 'lease.txt');
+  assert.equal(notify?.state, 'frontend');
+  assert.deepEqual(notify?.arguments, { text: 'found' });
+  assert.equal(answer.sights[0]?.decisions[0]?.reason, 'shown as text');
+});
+
+test('a snapshot twice is the same as once, and takes the place of what came before', () => {
+  const once = fold([event('snapshot')]);
+  const twice = fold([event('snapshot'), event('snapshot')]);
+  assert.equal(JSON.stringify(twice.parts), JSON.stringify(once.parts));
+  const before = fold([{ type: 'thinking', step: 0, delta: 'Whe' }, event('snapshot')]);
+  assert.deepEqual(before.parts.map((part) => part.kind), ['thinking', 'call', 'call']);
+});
+
+test('a run that was taken up again keeps what came before', () => {
+  const before = fold([
+    { type: 'text', step: 0, delta: 'I pay.' },
+    { type: 'tool_started', step: 0, callId: 'c', name: 'pay', arguments: {} },
+  ]);
+  const call = { type: 'call', step: 0, callId: 'c', name: 'pay', state: 'running', arguments: {} };
+  const after = fold([{ type: 'snapshot', seq: 1, state: 'running', step: 0, blocks: [call] }], before);
+  assert.deepEqual(after.parts.map((part) => part.kind), ['text', 'call']);
+});
+
+test('pieces of a text become one, and steps part them', () => {
+  const text = (step: number, delta: string) => ({ type: 'text', step, delta });
+  const answer = fold([text(0, 'The '), text(0, 'rent'), text(1, 'is')]);
+  assert.deepEqual(answer.parts.map((part) => (part.kind === 'text' ? part.text : '')), ['The rent', 'is']);
+});
+
+test('a call goes through its states', () => {
+  const told = ['tool_call_delta', 'tool_calls', 'tool_started', 'tool_finished'].map((type) => ({
+    ...event(type),
+    callId: 'c',
+    calls: [{ callId: 'c', name: 'lease', arguments: {} }],
+  }));
+  const states = told.map((_, at) => calls(fold(told.slice(0, at + 1)))[0]?.state);
+  assert.deepEqual(states, ['writing', 'requested', 'running', 'done']);
+});
+
+test('reasoning ends when the text begins', () => {
+  const thinking = fold([event('thinking')]).parts[0];
+  assert.ok(thinking?.kind === 'thinking' && thinking.ended === undefined);
+  const first = fold([event('thinking'), { type: 'text', step: 0, delta: 'a' }]).parts[0];
+  assert.ok(first?.kind === 'thinking' && first.ended === 100);
+});
+
+test('an approval waits, and is decided', () => {
+  const asked = fold([event('approval_requested')]);
+  assert.equal(calls(asked)[0]?.state, 'approval');
+  const approvalId = calls(asked)[0]?.approval?.id;
+  const decided = fold([{ type: 'approval_decided', approvalId, decision: { deny: 'too much' }, by: 'ann' }], asked);
+  assert.deepEqual(calls(decided)[0]?.decided, { decision: 'deny', text: 'too much', by: 'ann' });
+  assert.equal(calls(decided)[0]?.approval, undefined);
+});
+
+test('the end has figures, citations, cost', () => {
+  const source = { document: { id: 'd', name: 'lease.pdf' } };
+  const cited = { source, place: { pages: [2, 3] }, quote: '900', inAnswer: { claim: { start: 6, end: 9 } }, how: 'exact' };
+  const figures = [
+    { text: '900', inAnswer: { start: 6, end: 9 }, state: 'supported' },
+    { text: '901', inAnswer: { start: 13, end: 16 }, state: { unsupported: {} } },
+  ];
+  const end = { ...event('finished'), cost: { known: 0.5, unknownSteps: 0 }, citations: [cited], figures };
+  const answer = fold([{ type: 'text', step: 0, delta: 'It is 900 or 901.' }, end]);
+  assert.equal(answer.state, 'done');
+  assert.equal(answer.cost, 0.5);
+  assert.deepEqual(answer.citations[0]?.pages, [2, 3]);
+  assert.equal(answer.citations[0]?.source.name, 'lease.pdf');
+  assert.deepEqual(answer.unsupported, [{ text: '901', span: { start: 13, end: 16 } }]);
+  assert.equal(fold([event('finished')]).cost, undefined);
+});
+
+test('calls without a result are cancelled by the end', () => {
+  const answer = fold([event('tool_started'), { ...event('finished'), reason: 'cancelled' }]);
+  assert.equal(calls(answer)[0]?.state, 'cancelled');
+  assert.equal(answer.state, 'stopped');
+});
+
+test('events of a newer server change nothing', () => {
+  const answer = fold([{ type: 'text', step: 0, delta: 'a' }]);
+  assert.equal(apply(answer, { type: 'something_new', step: 0 }, 0), answer);
+});
+
+test('messages of a session are questions and whole answers', () => {
+  const document = { id: 'd', mediaType: 'text/plain', fileName: 'a.txt', size: 3 };
+  const read = messages([
+    { id: '1', role: 'user', parts: [{ type: 'text', text: 'Rent?' }, { type: 'document', document }] },
+    { id: '2', role: 'assistant', parts: [{ type: 'text', text: 'I look.' }, { type: 'call', callId: 'c', name: 'lease', arguments: {} }], citations: [] },
+    { id: '3', role: 'tool', results: [{ callId: 'c', name: 'lease', isError: true, content: 'no', documents: [] }] },
+    { id: '4', role: 'assistant', parts: [{ type: 'text', text: '900.' }], citations: [] },
+    { id: '5', role: 'user', parts: [{ type: 'text', text: 'Thanks' }] },
+  ]);
+  assert.deepEqual(read.map((message) => message.role), ['user', 'assistant', 'user']);
+  assert.ok(read[0]?.role === 'user' && read[0].documents[0]?.fileName === 'a.txt');
+  const answer = read[1] as Answer;
+  assert.deepEqual(answer.parts.map((part) => [part.kind, part.step]), [['text', 0], ['call', 0], ['text', 1]]);
+  assert.equal(calls(answer)[0]?.state, 'failed');
+});
+
+test('JSON of other shapes is nothing', () => {
+  for (const wrong of [undefined, null, 5, 'x', {}, [null, 5, {}, { role: 'user' }, { role: 'tool', results: 5 }]]) {
+    assert.ok(Array.isArray(messages(wrong)));
+  }
+  for (const wrong of [undefined, null, 5, {}, { type: 'snapshot' }, { type: 'tool_calls', calls: 5 }, { type: 'finished' }, { type: 'nested' }]) {
+    assert.equal(fold([wrong]).role, 'assistant');
+  }
+});

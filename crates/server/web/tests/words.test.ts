@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { en } from '../src/words/en.ts';
+import { LANGUAGES } from '../src/words/words.ts';
+
+const folder = `${process.cwd()}/src/words`;
+const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+const places = (value: unknown): string[] => [...new Set(JSON.stringify(value).match(/\{\w+\}/g) ?? [])].filter((place) => place !== '{n}').sort();
+
+test('each language has its words', () => {
+  assert.deepEqual(files.map((name) => name.slice(0, -5)).concat('en').sort(), Object.keys(LANGUAGES).sort());
+});
+
+for (const file of files) {
+  test(`${file} says all of it, with what stands in it`, () => {
+    const words = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(words), Object.keys(en));
+    for (const [name, value] of Object.entries(en)) {
+      assert.deepEqual(places(words[name]), places(value), name);
+      const forms = typeof value === 'string' ? [] : Object.keys(words[name] as object);
+      assert.ok(typeof value === 'string' || forms.includes('other'), name);
+      const rules = new Intl.PluralRules(file.slice(0, -5)).resolvedOptions().pluralCategories as string[];
+      assert.ok(forms.every((form) => rules.includes(form)), name);
+    }
+  });
+}

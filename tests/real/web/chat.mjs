@@ -1,0 +1,497 @@
+// Scenarios of the chat in a real browser: `node chat.mjs SCENARIO ADDRESS`, with the folder of the packages in `PACKAGES`
+// and one for pictures in `PICTURES`. The server answers what the question names: see `crates/server/tests/browser/stage.rs`.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const require = createRequire(join(process.env.PACKAGES, 'package.json'));
+const { chromium } = require('playwright-core');
+const [, , name, address] = process.argv;
+
+const scenarios = {};
+
+/** A page on the chat, whose faults fail the scenario. */
+async function open(context, path = '/', { mayFail = false } = {}) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  page.faults = [];
+  page.on('pageerror', (error) => page.faults.push(String(error)));
+  page.on('console', (message) => {
+    const isExpected = mayFail && /Failed to load resource|net::ERR/.test(message.text());
+    const isConfig = message.location().url.includes('/v1/chat/config');
+    if (message.type() === 'error' && !isExpected && !isConfig) {
+      page.faults.push(message.text());
+    }
+  });
+  opened.push(page);
+  await page.goto(address + path);
+  return page;
+}
+const opened = [];
+
+const box = (page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const log = (page) => page.getByRole('log');
+const answers = (page) => page.locator('.answer');
+
+/** Asks, and waits for the answer if it comes to an end by itself. */
+async function ask(page, text, { ends = true } = {}) {
+  const count = await answers(page).count();
+  await box(page).fill(text);
+  await box(page).press('Enter');
+  await answers(page).nth(count).waitFor();
+  if (ends) {
+    await settled(page);
+  }
+  return answers(page).nth(count);
+}
+
+/** Waits until no answer is under way. */
+const settled = (page) => page.waitForFunction(() => {
+  const last = [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.answer')].at(-1);
+  return last?.getAttribute('aria-busy') === 'false';
+});
+
+/** A word of the slow answer. */
+const word = (at) => `word${String(at).replace(/\d/g, (digit) => 'abcdefghij'[digit])}`;
+
+const session = (page) => page.locator('attache-chat').evaluate((chat) => chat.session);
+const api = async (path, init) => (await fetch(address + path, init)).json();
+
+scenarios.answers_stream_and_stay_in_sight = async (context) => {
+  const page = await open(context);
+  await page.getByText('What would you like to know?').waitFor();
+  const answer = await ask(page, 'a long one');
+  assert.equal(await answer.locator('strong').innerText(), 'five years');
+  assert.equal(await answer.locator('li').count(), 3);
+  assert.equal(await answer.locator('tbody tr').count(), 2);
+  assert.match(await answer.locator('pre code').innerText(), /^fn rent/);
+  await answer.locator('.hljs-keyword').first().waitFor();
+  const atEnd = () => log(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 5);
+  await page.setViewportSize({ width: 900, height: 420 });
+  await ask(page, 'another long one');
+  assert.ok(await atEnd());
+  await ask(page, 'word by word, slowly', { ends: false });
+  await log(page).evaluate((log) => (log.scrollTop = 0));
+  await page.getByRole('button', { name: 'Jump to the latest' }).waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await log(page).evaluate((log) => log.scrollTop), 0);
+  await page.getByRole('button', { name: 'Jump to the latest' }).click();
+  assert.ok(await atEnd());
+};
+
+scenarios.an_answer_is_stopped = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'word by word, slowly', { ends: false });
+  await answer.getByText(word(5)).waitFor();
+  await page.keyboard.press('Escape');
+  await answer.getByText('Stopped').waitFor();
+  const said = await answer.locator('.markdown').innerText();
+  assert.ok(said.includes(word(5)) && !said.includes(word(119)));
+  const run = (await api(`/v1/sessions/${await session(page)}`)).runs.at(-1);
+  assert.ok(run.ended);
+  await ask(page, 'once more');
+};
+
+scenarios.a_reload_in_mid_stream_goes_on = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'word by word, slowly', { ends: false });
+  await answer.getByText(word(8)).waitFor();
+  await page.reload();
+  await answers(page).getByText(word(12)).waitFor();
+  assert.equal(await answers(page).count(), 1);
+  await settled(page);
+  const words = (await answers(page).locator('.markdown').innerText()).trim().split(/\s+/);
+  assert.deepEqual(words, Array.from({ length: 120 }, (_, at) => word(at)));
+};
+
+scenarios.a_second_tab_sees_the_same = async (context) => {
+  const first = await open(context);
+  await ask(first, 'word by word, slowly', { ends: false });
+  const second = await open(context, `/#/s/${await session(first)}`);
+  await answers(second).getByText(word(9)).waitFor();
+  await Promise.all([settled(first), settled(second)]);
+  const said = (page) => answers(page).locator('.markdown').innerText();
+  assert.equal(await said(first), await said(second));
+  await ask(first, 'a long one');
+  await second.getByText('Ask again if you want the clause itself.').waitFor();
+};
+
+scenarios.approvals_survive_a_reload_and_are_decided = async (context) => {
+  const page = await open(context);
+  await ask(page, 'please pay');
+  const card = page.getByRole('alertdialog');
+  await card.getByText('1845').waitFor();
+  await page.reload();
+  await card.getByText('Harbour Road GmbH').waitFor();
+  const other = await open(context, `/#/s/${await session(page)}`);
+  await other.getByRole('alertdialog').waitFor();
+  await card.getByRole('button', { name: 'Edit' }).click();
+  await card.getByRole('textbox').fill('{"to": "Harbour Road GmbH", "amount": 1, "currency": "EUR"}');
+  await card.getByRole('button', { name: 'Approve with changes' }).click();
+  await page.getByText('It is settled.').waitFor();
+  await other.getByText('It is settled.').waitFor();
+  assert.equal(await other.getByRole('alertdialog').count(), 0);
+  const messages = (await api(`/v1/sessions/${await session(page)}`)).messages;
+  assert.match(JSON.stringify(messages), /"paid/);
+  // Denied by the keyboard, with a reason.
+  await ask(page, 'pay again');
+  await card.focus();
+  await page.keyboard.press('d');
+  await page.keyboard.type('too much');
+  await card.getByRole('button', { name: 'Deny' }).click();
+  await page.getByText('It is settled.').nth(1).waitFor();
+  assert.match(JSON.stringify((await api(`/v1/sessions/${await session(page)}`)).messages), /too much/);
+};
+
+scenarios.tools_of_the_page_are_called_once = async (context) => {
+  const register = (page) => page.evaluate(() => {
+    window.calls = 0;
+    window.attache.registerTool({ name: 'page_title', description: 'The title' }, async () => {
+      window.calls += 1;
+      await new Promise((next) => setTimeout(next, 300));
+      return { title: document.title };
+    });
+  });
+  const first = await open(context);
+  await ask(first, 'hello');
+  const second = await open(context, `/#/s/${await session(first)}`);
+  await answers(second).first().waitFor();
+  await register(first);
+  await register(second);
+  await ask(first, 'ask the page', { ends: false });
+  await second.reload();
+  await first.getByText('The page told me.').waitFor();
+  await second.getByText('The page told me.').waitFor();
+  const calls = await Promise.all([first, second].map((page) => page.evaluate(() => window.calls ?? 0)));
+  assert.equal(calls[0] + calls[1], 1);
+  const told = (await api(`/v1/sessions/${await session(first)}`)).messages.filter((message) => message.role === 'tool');
+  assert.deepEqual(told.at(-1).results[0].content, { title: 'attache' });
+};
+
+scenarios.failures_say_what_to_do = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'fail please');
+  await answer.getByText('The answer failed').waitFor();
+  await answer.getByText('The first half').waitFor();
+  await answer.getByRole('button', { name: /Ask again/ }).waitFor();
+  const next = await ask(page, 'what does the lease say?');
+  await next.getByText('the meter does not answer').waitFor();
+};
+
+scenarios.messages_wait_their_turn = async (context) => {
+  const page = await open(context);
+  await ask(page, 'word by word, slowly', { ends: false });
+  for (const text of ['the second', 'the third']) {
+    await box(page).fill(text);
+    await box(page).press('Enter');
+  }
+  await page.getByRole('button', { name: 'Remove the third' }).click();
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.answer').length === 2);
+  await settled(page);
+  assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['word by word, slowly', 'the second']);
+};
+
+scenarios.citations_open_their_passage = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'what does the lease say?');
+  const cite = answer.getByRole('button', { name: 'Source 1: lease.txt' });
+  await cite.hover();
+  await page.locator('.hint').getByText('The rent is EUR 900 a month').waitFor();
+  await cite.click();
+  const pane = page.getByRole('complementary', { name: 'Document' });
+  await pane.locator('.plain mark').waitFor();
+  assert.equal(await pane.locator('.plain mark').innerText(), 'The rent is EUR 900 a month');
+  assert.match(await answer.locator('.unsupported').innerText(), /1,310/);
+  await answer.getByText('1 figure has no source').waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await pane.count(), 0);
+  assert.ok(await cite.evaluate((button) => button.getRootNode().activeElement === button));
+  await answer.getByRole('button', { name: 'What the model saw' }).click();
+  await page.getByRole('complementary', { name: 'What the model saw' }).getByText('shown as text').waitFor();
+  await page.reload();
+  await answers(page).getByRole('button', { name: 'Source 1: lease.txt' }).waitFor();
+};
+
+scenarios.the_keyboard_is_enough = async (context) => {
+  const page = await open(context);
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.activeElement?.tagName === 'TEXTAREA');
+  await page.keyboard.type('what does the lease say?');
+  await page.keyboard.press('Enter');
+  await page.getByText('heating is about').waitFor();
+  await settled(page);
+  const focused = () => page.evaluate(() => {
+    const { activeElement } = document.querySelector('attache-chat').shadowRoot;
+    return `${activeElement?.getAttribute('aria-label') ?? ''}${activeElement?.textContent?.trim() ?? ''}`;
+  });
+  const reach = async (wanted) => {
+    for (let count = 0; count < 60 && !(await focused()).includes(wanted); count += 1) {
+      await page.keyboard.press('Shift+Tab');
+    }
+    assert.ok((await focused()).includes(wanted), `${wanted} cannot be reached`);
+  };
+  await reach('Source 1');
+  await page.keyboard.press('Enter');
+  await page.locator('.pane mark').first().waitFor();
+  assert.match(await focused(), /Close/);
+  await page.keyboard.press('Escape');
+  assert.match(await focused(), /Source 1/);
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await page.keyboard.press('Control+/');
+  await page.getByRole('dialog').getByText('Keyboard shortcuts').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+};
+
+scenarios.an_input_method_sends_nothing = async (context) => {
+  const page = await open(context);
+  await box(page).fill('にほん');
+  await box(page).evaluate((area) => {
+    area.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }));
+    area.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }));
+    area.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', keyCode: 229, bubbles: true, cancelable: true }));
+  });
+  assert.equal(await box(page).inputValue(), 'にほん');
+  assert.equal(await page.locator('.question').count(), 0);
+  await box(page).dispatchEvent('compositionend');
+  await box(page).press('Enter');
+  await page.locator('.question').waitFor();
+};
+
+scenarios.hostile_text_does_nothing = async (context) => {
+  const foreign = [];
+  context.on('request', (request) => request.url().startsWith(address) || /^(data|blob):/.test(request.url()) || foreign.push(request.url()));
+  const page = await open(context);
+  const answer = await ask(page, 'be hostile');
+  await answer.getByText('The end of the hostile answer.').waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => window.attacked), undefined);
+  assert.deepEqual(foreign, []);
+  const found = await answer.evaluate((answer) => {
+    const all = [...answer.querySelectorAll('*')];
+    return {
+      tags: all.map((each) => each.localName).filter((tag) => /^(script|style|iframe|form|input|svg|math|link|meta|object|embed)$/.test(tag) && !each_icon(tag, answer)),
+      handlers: all.flatMap((each) => [...each.attributes].map((attribute) => attribute.name)).filter((name) => name.startsWith('on')),
+      links: all.flatMap((each) => each.getAttribute('href') ?? []),
+    };
+    function each_icon(tag, root) {
+      return tag === 'svg' && [...root.querySelectorAll('svg')].every((svg) => svg.classList.contains('icon'));
+    }
+  });
+  assert.deepEqual(found, { tags: [], handlers: [], links: ['https://good.example'] });
+  // An image of another server is loaded by a click alone.
+  await page.route('https://evil.example/**', (route) => route.abort());
+  await answer.getByRole('button', { name: /click to load/ }).first().waitFor();
+};
+
+/** A page of somebody else's on the server's own origin. */
+async function host(context, body, { policy, script = '' } = {}) {
+  await context.route(`${address}/host.js`, (route) => route.fulfill({ contentType: 'text/javascript', body: script }));
+  await context.route(`${address}/host`, (route) => route.fulfill({
+    contentType: 'text/html',
+    headers: policy ? { 'content-security-policy': policy } : {},
+    body: `<!doctype html><html lang="en"><title>A shop</title>${body}`,
+  }));
+  return open(context, '/host');
+}
+
+const STRICT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'";
+
+scenarios.a_hostile_page_changes_nothing = async (context) => {
+  const hostile = '<style>* { all: unset !important } attache-chat, div, button { display: inline !important; font: 40px serif !important; color: red !important; text-transform: uppercase }</style>';
+  const widget = '<script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
+  const plain = await host(context, widget);
+  await plain.getByRole('textbox').waitFor();
+  const looks = (page) => page.evaluate(() => {
+    const root = document.querySelector('attache-chat').shadowRoot;
+    return ['.shell', '.composer', '.send', '.head h1'].map((name) => {
+      const { width, height } = root.querySelector(name).getBoundingClientRect();
+      const { color, fontSize, fontFamily, textTransform, position } = getComputedStyle(root.querySelector(name));
+      return [name, Math.round(width), Math.round(height), color, fontSize, fontFamily, textTransform, position];
+    });
+  });
+  const wanted = await looks(plain);
+  const page = await host(context, hostile + widget);
+  await page.getByRole('textbox').waitFor();
+  assert.deepEqual(await looks(page), wanted);
+};
+
+scenarios.the_widget_opens_and_goes = async (context) => {
+  const script = `window.attache = { q: [] };
+    attache.q.push(['registerTool', { name: 'page_title', description: 'The title' }, () => document.title]);
+    addEventListener('attache-message', (event) => (window.heard = [...(window.heard ?? []), event.detail.role]));`;
+  const page = await host(context, '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="sidebar" defer></script><p>A shop</p>', { policy: STRICT, script });
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  await ask(page, 'ask the page', { ends: false });
+  await page.getByText('The page told me.').waitFor();
+  await settled(page);
+  assert.deepEqual(await page.evaluate(() => window.heard), ['user', 'assistant']);
+  const id = await session(page);
+  await page.reload();
+  await page.getByText('The page told me.').waitFor();
+  assert.equal(await session(page), id);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.getByRole('button', { name: 'Open the chat' }).waitFor();
+  assert.match(await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement.className), /launcher/);
+  await page.evaluate(() => window.attache.destroy());
+  assert.equal(await page.locator('attache-chat').count(), 0);
+};
+
+scenarios.a_lost_connection_is_told = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  await ask(page, 'word by word, slowly', { ends: false });
+  await answers(page).getByText(word(4)).waitFor();
+  await context.setOffline(true);
+  await page.getByText(/You are offline/).waitFor();
+  await context.setOffline(false);
+  await page.getByText(/You are offline/).waitFor({ state: 'hidden' });
+  await settled(page);
+  assert.deepEqual((await answers(page).locator('.markdown').innerText()).trim().split(/\s+/), Array.from({ length: 120 }, (_, at) => word(at)));
+};
+
+scenarios.languages_change_at_once = async (context) => {
+  const page = await open(context);
+  await ask(page, 'hello');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  const language = page.getByRole('dialog').getByRole('combobox').first();
+  assert.equal(await language.locator('option').count(), 9);
+  for (const [tag, words] of [['de', 'Neuer Chat'], ['fr', 'Nouvelle discussion'], ['ar', 'محادثة جديدة']]) {
+    await language.selectOption(tag);
+    await page.locator('.new-chat', { hasText: words }).waitFor();
+  }
+  assert.equal(await page.locator('.shell').getAttribute('dir'), 'rtl');
+  await page.reload();
+  await page.locator('.new-chat', { hasText: 'محادثة جديدة' }).waitFor();
+};
+
+/** Everything that the rules of WCAG 2.2 AA find. */
+async function faults(page) {
+  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return found.violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`);
+}
+
+scenarios.nothing_keeps_people_out = async (context) => {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open(context);
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    assert.deepEqual(await faults(page), [], `empty, ${colorScheme}`);
+    await ask(page, 'a long one');
+    await ask(page, 'think about it');
+    const answer = await ask(page, 'what does the lease say?');
+    await ask(page, 'please pay');
+    assert.deepEqual(await faults(page), [], `conversation, ${colorScheme}`);
+    await answer.getByRole('button', { name: 'Source 1: lease.txt' }).click();
+    await page.locator('.pane mark').first().waitFor();
+    assert.deepEqual(await faults(page), [], `document, ${colorScheme}`);
+    await page.getByRole('button', { name: 'Settings' }).click();
+    assert.deepEqual(await faults(page), [], `settings, ${colorScheme}`);
+    await page.close();
+  }
+};
+
+scenarios.pictures_are_made = async (context) => {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 390]) {
+      const page = await open(context);
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      let count = 0;
+      const picture = async (what) => {
+        await page.waitForTimeout(200);
+        const path = join(process.env.PICTURES, `${colorScheme}-${width}-${(count += 1)}-${what}.png`);
+        const bytes = await page.screenshot({ path });
+        assert.ok(bytes.length > 5_000, what);
+        const hasRoom = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+        assert.ok(hasRoom, `${what} is wider than the window`);
+      };
+      await picture('empty');
+      await ask(page, 'a long one');
+      await picture('long');
+      await ask(page, 'think about it');
+      const answer = await ask(page, 'what does the lease say?');
+      await picture('tools');
+      await answer.getByRole('button', { name: 'Source 1: lease.txt' }).click();
+      await page.locator('.pane mark').first().waitFor();
+      await picture('document');
+      await page.keyboard.press('Escape');
+      await answer.getByRole('button', { name: 'What the model saw' }).click();
+      await picture('sight');
+      await page.keyboard.press('Escape');
+      await ask(page, 'please pay');
+      await picture('approval');
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await page.locator('attache-approval .primary').click();
+      await settled(page);
+      await page.locator('input[type=file]').setInputFiles([{ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') }]);
+      await ask(page, 'word by word, slowly', { ends: false });
+      await box(page).fill('And then?');
+      await box(page).press('Enter');
+      await picture('streaming');
+      await page.keyboard.press('Escape');
+      await settled(page);
+      if (width === 390) {
+        await page.getByRole('button', { name: 'Chats' }).click();
+        await picture('chats');
+      }
+      await page.close();
+    }
+  }
+};
+
+scenarios.long_answers_stay_quick = async (context) => {
+  const page = await open(context);
+  await ask(page, 'hello');
+  const took = await page.evaluate(async () => {
+    const paragraph = 'The **rent** is 900 a month, `net`, and [due](https://example.org) on the third day.\n\n';
+    const piece = `## A clause\n\n${paragraph}- one\n- two with *words*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n\`\`\`rust\nfn rent() -> u32 { 900 }\n\`\`\`\n\n`;
+    const text = piece.repeat(Math.ceil(50_000 / piece.length));
+    const known = document.querySelector('attache-chat').shadowRoot.querySelector('attache-markdown');
+    const view = document.createElement('attache-markdown');
+    known.parentElement.append(view);
+    const speaking = { copyCode: '', copied: '', blocked: () => '', source: () => '', unsupported: '', code: '/attache-code.js' };
+    const show = (length) => {
+      const before = performance.now();
+      view.content = { text: text.slice(0, length), isMarked: false, isGrowing: true, speaking };
+      return performance.now() - before;
+    };
+    show(text.length - 2000);
+    const times = [];
+    for (let length = text.length - 2000; length < text.length; length += 20) {
+      times.push(show(length));
+    }
+    view.remove();
+    times.sort((a, b) => a - b);
+    return { middle: times[Math.floor(times.length / 2)], blocks: text.length };
+  });
+  console.log(JSON.stringify(took));
+  assert.ok(took.blocks >= 50_000);
+  assert.ok(took.middle < 2, `${took.middle} ms a frame`);
+};
+
+/** The longest that a scenario takes. */
+const late = setTimeout(() => {
+  console.error('the scenario takes too long');
+  process.exit(1);
+}, 90_000);
+
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
+  await scenarios[name](context);
+  for (const page of opened) {
+    assert.deepEqual(page.faults, [], 'the page has faults');
+  }
+} catch (error) {
+  for (const [at, page] of opened.entries()) {
+    if (!page.isClosed()) {
+      await page.screenshot({ path: join(process.env.PICTURES, `${name}-${at}.png`) }).catch(() => undefined);
+    }
+  }
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  clearTimeout(late);
+  await browser.close();
+}
