@@ -100,8 +100,11 @@ fn listed(keys: &ApiKeys, as_json: bool) -> Exit {
 }
 
 /// The file of the keys.
-pub(crate) fn file(_config: &Config) -> Result<PathBuf, SetupError> {
-    Ok(kept::data()?.join(FILE))
+pub(crate) fn file(config: &Config) -> Result<PathBuf, SetupError> {
+    match config.said.server().keys {
+        Some(file) => Ok(file),
+        None => Ok(kept::data()?.join(FILE)),
+    }
 }
 
 /// The keys as they are now; none if there is no file.

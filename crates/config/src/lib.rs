@@ -56,6 +56,7 @@ mod schema;
     allow(dead_code, reason = "the features read what it holds")
 )]
 mod sections;
+mod server;
 #[cfg_attr(
     not(all(
         feature = "a2a",
@@ -79,5 +80,6 @@ pub use config::{Config, SessionsPlace};
 pub use edit::{NewServer, with_mcp_server, without_mcp_server};
 pub use problem::{Problem, Problems};
 pub use schema::schema;
+pub use server::ServerSettings;
 pub use source::ConfigFile;
 pub use trust::{FILE_NAME, Trusted, project_file};

@@ -46,6 +46,8 @@ pub(crate) struct Sections {
     pub(crate) limits: LimitsSection,
     /// The place of sessions and documents.
     pub(crate) stores: StoresSection,
+    /// The server of `attache serve`.
+    pub(crate) server: ServerSection,
 }
 
 /// The switch for uploads.
@@ -321,4 +323,61 @@ pub(crate) struct StoresSection {
     pub(crate) sessions: Option<String>,
     /// The folder of documents.
     pub(crate) documents: Option<String>,
+}
+
+/// The server of `attache serve`. Port, address, path, keys, origins and limits hold from its next start on, the words of
+/// the chat at once.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ServerSection {
+    /// The port; 8080 by default.
+    pub(crate) port: Option<u16>,
+    /// The address to listen at; 127.0.0.1 by default. `0.0.0.0` is every one of the machine, and needs keys.
+    pub(crate) host: Option<std::net::IpAddr>,
+    /// The path under which all routes are, such as `/agents`.
+    pub(crate) base_path: Option<String>,
+    /// The file of the keys that `attache keys` writes; in the command's folder for data by default.
+    pub(crate) keys: Option<String>,
+    /// The origins of other pages that may ask, such as `https://app.example.org`.
+    pub(crate) origins: Vec<String>,
+    /// True if clients are told the model's reasoning.
+    pub(crate) thinking: Option<bool>,
+    /// False if clients are not told the arguments and results of tools.
+    pub(crate) tool_details: Option<bool>,
+    /// The title of the chat.
+    pub(crate) title: Option<String>,
+    /// A sentence for an empty conversation.
+    pub(crate) greeting: Option<String>,
+    /// Questions to choose from.
+    pub(crate) examples: Vec<String>,
+    /// Limits of requests.
+    pub(crate) limits: ServerLimitsSection,
+}
+
+/// Limits of requests.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ServerLimitsSection {
+    /// Bytes of a request; 33,554,432 by default.
+    #[schemars(range(min = 1024))]
+    pub(crate) body_bytes: Option<u32>,
+    /// Bytes of an upload; 67,108,864 by default.
+    #[schemars(range(min = 1024))]
+    pub(crate) upload_bytes: Option<u32>,
+    /// Runs of a principal at once; 64 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) runs: Option<u32>,
+    /// Requests of a principal in a minute; none by default.
+    #[schemars(range(min = 1))]
+    pub(crate) requests_per_minute: Option<u32>,
+    /// Connections; 4,096 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) connections: Option<u32>,
+    /// Seconds of a run; 600 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) run_seconds: Option<u32>,
+    /// Seconds in which runs end when the server stops; 20 by default.
+    pub(crate) drain_seconds: Option<u32>,
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod log;
 mod reload;
+mod settings;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -49,8 +50,9 @@ async fn done(
     let kept = Kept::open(config).await.map_err(setup)?;
     let keys = keys::file(config).map_err(setup)?;
     let ring = keys::ring(&keys).map_err(setup)?;
-    let host = serve.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let address = SocketAddr::new(host, serve.port.unwrap_or(PORT));
+    let settings = config.said.server();
+    let host = serve.host.or(settings.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let address = SocketAddr::new(host, serve.port.or(settings.port).unwrap_or(PORT));
     if !ring.asks() && !host.to_canonical().is_loopback() {
         let problem = format!(
             "{host} can be reached from other machines, and there are no keys: `attache keys add NAME` makes one"
@@ -61,7 +63,9 @@ async fn done(
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
     let built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
     let model = built.sessions.agent().model().id().to_owned();
-    let server = Server::new(NAME, built.sessions).keys(ring.clone());
+    let server = settings::applied(Server::new(NAME, built.sessions).keys(ring.clone()), &settings);
+    server.agents().introduce(settings::introduction(&settings));
+    let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/').to_owned();
     let reload = Reload {
         serve,
         args,
@@ -73,7 +77,7 @@ async fn done(
         outside: built.outside.into(),
     };
     let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
-    tell(serve.log_format, local, &model, ring.asks());
+    tell(serve.log_format, local, &base, &model, ring.asks());
     let stop = async {
         stopped().await;
         if serve.log_format == LogFormat::Text {
@@ -110,7 +114,7 @@ fn taken(address: SocketAddr, error: &io::Error) -> String {
 }
 
 /// Says where the server is, and what it is not.
-fn tell(format: LogFormat, local: SocketAddr, model: &str, asks: bool) {
+fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: bool) {
     if format == LogFormat::Json {
         tracing::info!(address = %local, model, keys = asks, "serving");
         return;
@@ -119,6 +123,7 @@ fn tell(format: LogFormat, local: SocketAddr, model: &str, asks: bool) {
         ip if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), local.port()),
         _ => local,
     };
+    let base = if base.is_empty() { String::new() } else { format!("/{base}") };
     if let Some(notice) = model::notice(model) {
         line(&format!("! {notice}"));
     }
@@ -126,7 +131,7 @@ fn tell(format: LogFormat, local: SocketAddr, model: &str, asks: bool) {
         line("! no keys: this machine alone may ask, and nobody else. `attache keys add NAME` makes a key");
     }
     line(&format!(
-        "\n  Chat with {model}:  http://{shown}/\n  For programs:  http://{shown}/v1\n\n  Ctrl-C ends it"
+        "\n  Chat with {model}:  http://{shown}{base}/\n  For programs:  http://{shown}{base}/v1\n\n  Ctrl-C ends it"
     ));
 }
 

@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use attache_server::{Agents, KeyRing};
+use attache_server::{Agents, Introduction, KeyRing};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::agent::{Built, NAME, built};
+use super::settings::introduction;
 use crate::args::{Args, Serve};
 use crate::config::{Config, Folder, folder, of_project, own_file};
 use crate::kept::Kept;
@@ -80,12 +81,13 @@ impl<'r> Reload<'r> {
 
     async fn configuration(&self) {
         match self.anew().await {
-            Ok((built, files)) => {
+            Ok((built, words, files)) => {
                 tracing::info!(
                     model = built.sessions.agent().model().id(),
                     "the configuration has changed: new turns have the new agent"
                 );
                 self.agents.set(NAME, built.sessions);
+                self.agents.introduce(words);
                 *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;
                 // The processes of the servers before end with the last run that has them.
                 *self.outside.lock().await = built.outside;
@@ -99,13 +101,13 @@ impl<'r> Reload<'r> {
         }
     }
 
-    async fn anew(&self) -> Result<(Built, Vec<PathBuf>), String> {
+    async fn anew(&self) -> Result<(Built, Introduction, Vec<PathBuf>), String> {
         let config = Config::load(self.args)?;
         let registry = model::registry(self.args, &config).map_err(|error| error.to_string())?;
         let built =
             built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;
         let files = watched(self.args, &config);
-        Ok((built, files))
+        Ok((built, introduction(&config.said.server()), files))
     }
 }
 

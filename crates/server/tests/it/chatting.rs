@@ -62,7 +62,7 @@ async fn a_chat_is_told_what_it_may_do() {
     }
 }
 
-// A38, A40
+// A40
 #[tokio::test]
 async fn a_session_is_renamed_by_its_owner_alone() {
     let client = Client::of([Turn::text("Hello.")]);
@@ -80,7 +80,6 @@ async fn a_session_is_renamed_by_its_owner_alone() {
     assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
 }
 
-// A42
 #[tokio::test]
 async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     let stage = Stage::new(["One.", "Two.", "Three.", "Other two.", "Other one."].map(Turn::text));
@@ -143,7 +142,6 @@ impl Tool for Asking {
     }
 }
 
-// A45
 #[tokio::test]
 async fn a_question_of_the_model_is_answered_and_the_run_goes_on() {
     let asking = ToolSpec::new(ToolDefinition::new("ask_user", "Asks", json!({"type": "object"})));
@@ -269,7 +267,6 @@ async fn the_page_of_the_user_is_data_for_the_model_and_no_message_of_theirs() {
     assert_eq!(client.post("/v1/sessions/s/runs", large).await.status(), StatusCode::BAD_REQUEST);
 }
 
-// C36
 #[tokio::test]
 async fn a_session_is_exported_with_its_documents() {
     let lease = || Ok(Document::inline("The rent is 900.").with_file_name("lease.txt"));
