@@ -2,6 +2,8 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
+use crate::checked::is_secret_name;
+
 /// A server to add.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -33,8 +35,15 @@ impl NewServer {
 /// The text of a configuration with a server in it.
 ///
 /// # Errors
-/// The text is no TOML, or has a server of that name.
+/// The text is no TOML, or has a server of that name; or a secret stands among the arguments or in the address, where a
+/// variable should.
 pub fn with_mcp_server(text: &str, name: &str, server: &NewServer) -> Result<String, String> {
+    if let Some((of, variable)) = written_secret(server) {
+        return Err(format!(
+            "the value of {of} is a secret, which is not written into the file: set the variable {variable} to it, and \
+             write '${{{variable}}}' in its place"
+        ));
+    }
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let mcp = document.entry("mcp").or_insert_with(|| {
@@ -83,4 +92,83 @@ pub fn without_mcp_server(text: &str, name: &str) -> Result<Option<String>, Stri
     let mcp = document.get_mut("mcp").and_then(Item::as_table_like_mut);
     let taken = mcp.and_then(|mcp| mcp.remove(name).filter(Item::is_table_like));
     Ok(taken.map(|_| document.to_string()))
+}
+
+/// The name of a secret that stands among the arguments or in the address, and of a variable for it.
+fn written_secret(server: &NewServer) -> Option<(String, String)> {
+    let variable = |name: &str| -> String {
+        let name = name.trim_start_matches('-');
+        let sign = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        name.chars().map(sign).collect()
+    };
+    let named = |name: &str| (format!("`{name}`"), variable(name));
+    let mut before = "";
+    for word in &server.command {
+        let is_option = before.starts_with('-') && !before.contains('=');
+        if is_option && is_secret_name(before.trim_start_matches('-')) && !is_variable(word) {
+            return Some(named(before));
+        }
+        // An option with its value, or a header.
+        if let Some((name, value)) = word.split_once(['=', ':'])
+            && is_secret_name(name.trim_start_matches('-'))
+            && !is_variable(value)
+        {
+            return Some(named(name));
+        }
+        if let Some(found) = secret_of_address(word) {
+            return Some(found);
+        }
+        before = word;
+    }
+    server.url.as_deref().and_then(secret_of_address)
+}
+
+/// The password of an address, or a value of its query that is called a secret.
+fn secret_of_address(address: &str) -> Option<(String, String)> {
+    let (_, rest) = address.split_once("://")?;
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = place.split(['/', '#']).next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    if let Some((_, password)) = user.and_then(|user| user.split_once(':'))
+        && !is_variable(password)
+    {
+        return Some(("the password in the address".to_owned(), "PASSWORD".to_owned()));
+    }
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let (name, _) = pairs.find(|(name, value)| is_secret_name(name) && !is_variable(value))?;
+    Some((format!("`{name}` in the address"), name.to_ascii_uppercase().replace('-', "_")))
+}
+
+/// True if a text takes what is secret in it from a variable or a file, or is blank.
+fn is_variable(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text.contains("${")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_written_among_arguments_or_into_an_address() {
+        let words = |line: &str| NewServer::command(line.split(' '));
+        for (server, variable) in [
+            (words("serve --api-key canary"), "API_KEY"),
+            (words("serve --api-key=canary -v"), "API_KEY"),
+            (words("serve --header Authorization:canary"), "AUTHORIZATION"),
+            (words("serve GITHUB_TOKEN=canary"), "GITHUB_TOKEN"),
+            (words("serve https://ann:canary@books.example/"), "PASSWORD"),
+            (NewServer::url("https://books.example/mcp?access_token=canary"), "ACCESS_TOKEN"),
+        ] {
+            let error = with_mcp_server("", "books", &server).unwrap_err();
+            assert!(error.contains(&format!("'${{{variable}}}'")) && !error.contains("canary"), "{error}");
+        }
+        for server in [
+            words("serve --api-key ${KEY} --key=${KEY} --token ${file:/run/token} --depth 3 key"),
+            words("serve https://ann@books.example/?page=3"),
+            NewServer::url("https://books.example/mcp?api_key=${KEY}"),
+        ] {
+            assert!(with_mcp_server("", "books", &server).is_ok());
+        }
+    }
 }
