@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::shell::{Failure, report, root, target};
 
 /// The environments of Python, each with its packages in `tests/real/NAME.txt`.
-const PYTHON: [&str; 6] = ["a2a", "llama", "mcp", "openapi", "s3", "sdks"];
+const PYTHON: [&str; 7] = ["a2a", "llama", "mcp", "openapi", "otel", "s3", "sdks"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
 const NODE: [&str; 3] = ["mcp", "openapi", "web"];
