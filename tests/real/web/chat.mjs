@@ -470,6 +470,202 @@ scenarios.long_answers_stay_quick = async (context) => {
   assert.ok(took.middle < 2, `${took.middle} ms a frame`);
 };
 
+scenarios.a_question_is_written_anew = async (context) => {
+  const page = await open(context);
+  await ask(page, 'first');
+  await ask(page, 'what does the lease say?');
+  await box(page).press('ArrowUp');
+  const editor = page.getByRole('textbox', { name: 'Edit the message' });
+  await editor.fill('a long one');
+  await editor.press('Enter');
+  await page.getByText('Ask again if you want the clause itself.').waitFor();
+  await settled(page);
+  assert.equal(await answers(page).count(), 2);
+  await page.getByText('2 of 2').waitFor();
+  await page.getByRole('button', { name: 'Earlier version' }).click();
+  await page.getByText('heating is about').waitFor();
+  await page.getByText('1 of 2').waitFor();
+  await page.getByRole('button', { name: 'Later version' }).click();
+  await page.getByText('Ask again if you want the clause itself.').waitFor();
+  assert.equal(await page.locator('.session').count(), 1);
+};
+
+scenarios.files_are_attached_within_limits = async (context) => {
+  const page = await open(context);
+  const input = page.locator('input[type=file]');
+  await input.setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') });
+  await page.locator('.chip').getByText('21 bytes').waitFor();
+  await input.setInputFiles({ name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(200_000) });
+  await page.getByText(/large\.bin is larger than/).waitFor();
+  await page.screenshot({ path: join(process.env.PICTURES, 'too-large.png') });
+  await page.getByRole('button', { name: 'Remove large.bin' }).click();
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(['a,b\n1,2\n'], 'table.csv', { type: 'text/csv' }));
+    const shell = document.querySelector('attache-chat').shadowRoot.querySelector('.shell');
+    shell.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+    const pasted = new DataTransfer();
+    const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    pasted.items.add(new File([Uint8Array.from(atob(dot), (c) => c.charCodeAt(0))], 'dot.png', { type: 'image/png' }));
+    const area = shell.querySelector('textarea');
+    area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true, cancelable: true }));
+  });
+  await page.locator('.chip img').waitFor();
+  await ask(page, 'have these');
+  const files = page.locator('.question .file');
+  assert.equal(await files.count(), 3);
+  await files.getByText('table.csv').click();
+  await page.locator('.pane td', { hasText: '2' }).waitFor();
+  await files.getByText('dot.png').click();
+  await page.locator('.pane img.picture').waitFor();
+};
+
+scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
+  const page = await open(context);
+  await ask(page, 'about apples');
+  const apples = await session(page);
+  await page.getByRole('button', { name: 'New chat' }).first().click();
+  await ask(page, 'about pears');
+  const rows = page.locator('.session');
+  await rows.nth(1).waitFor();
+  await page.getByRole('searchbox', { name: 'Search chats' }).fill('apples');
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
+  await page.getByRole('searchbox', { name: 'Search chats' }).fill('');
+  await rows.nth(1).waitFor();
+  // The address is that of the session, also after going back.
+  assert.equal(new URL(page.url()).hash, `#/s/${await session(page)}`);
+  await rows.getByText('about apples').click();
+  await page.locator('.question', { hasText: 'about apples' }).waitFor();
+  assert.equal(new URL(page.url()).hash, `#/s/${apples}`);
+  await page.goBack();
+  await page.locator('.question', { hasText: 'about pears' }).waitFor();
+  await rows.first().hover();
+  await page.getByRole('button', { name: 'Rename: about pears' }).click();
+  await page.getByRole('textbox', { name: 'Rename the chat' }).fill('Pears');
+  await page.keyboard.press('Enter');
+  await rows.getByText('Pears').waitFor();
+  await rows.getByText('Pears').hover();
+  await page.getByRole('button', { name: 'Delete: Pears' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await rows.getByText('Pears').waitFor();
+  await rows.getByText('Pears').hover();
+  await page.getByRole('button', { name: 'Delete: Pears' }).click();
+  await page.getByText('What would you like to know?').waitFor({ timeout: 12_000 });
+  assert.deepEqual((await api('/v1/sessions')).sessions.map((each) => each.title), ['about apples']);
+};
+
+scenarios.a_citation_opens_a_pdf_at_its_page = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'what does the agreement say?');
+  await answer.getByRole('button', { name: /Source 1: agreement\.pdf/ }).click();
+  const leaf = page.locator('.pane .leaf[data-page="3"]');
+  await leaf.locator('mark').waitFor();
+  assert.equal((await leaf.locator('mark').innerText()).replace(/\s+/g, ' '), 'begins on 1 December 2025 and runs for two years');
+  const image = leaf.locator('img');
+  await page.waitForFunction(() => {
+    const image = document.querySelector('attache-chat').shadowRoot.querySelector('.pane .leaf[data-page="3"] img');
+    return image?.complete && image.naturalWidth > 300;
+  });
+  const seen = await leaf.evaluate((leaf) => {
+    const [at, body] = [leaf, leaf.closest('.pane-body')].map((each) => each.getBoundingClientRect());
+    return Math.abs(at.top - body.top);
+  });
+  assert.ok(seen < 60, `the page stands ${seen} px below the edge`);
+  await image.screenshot({ path: join(process.env.PICTURES, 'pdf-page.png') });
+  await page.screenshot({ path: join(process.env.PICTURES, 'pdf.png') });
+};
+
+scenarios.tools_of_the_browser_need_leave = async (context) => {
+  const script = "localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '\"dark\"');";
+  const widget = (more) => `<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open ${more} defer></script><p>A shop</p>`;
+  const closed = await host(context, widget(''), { policy: STRICT, script });
+  await ask(closed, 'read the storage');
+  await closed.getByText('No tool reads the storage.').waitFor();
+  await closed.close();
+  const page = await host(context, widget('data-page-tools="storage"'), { policy: STRICT, script });
+  await page.evaluate(() => document.querySelector('attache-chat').newSession());
+  await ask(page, 'read the storage');
+  await page.getByText('The storage told me.').waitFor();
+  const { messages } = await api(`/v1/sessions/${await session(page)}`);
+  const results = messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
+  // What the chat itself keeps is for no tool.
+  assert.equal(results.length, 2);
+  assert.match(JSON.stringify(results[0]), /3 chairs/);
+  assert.match(JSON.stringify(results[1]), /not for tools/);
+};
+
+scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {
+  const script = `window.attache = { q: [] }; let asked = 0; window.order = 'order-17';
+    attache.q.push(['setHeaders', () => ({ 'x-shop': 'visit-' + (asked += 1) })]);
+    attache.q.push(['setContext', 'order', () => window.order]);`;
+  const heads = [];
+  context.on('request', (request) => request.method() === 'POST' && heads.push(request.headers()['x-shop']));
+  const page = await host(context, '<main id="here"></main><script src="/host.js"></script><script src="/attache-chat.js" data-mode="inline" data-container="#here" defer></script>', { policy: STRICT, script });
+  assert.equal(await page.locator('#here > attache-chat').count(), 1);
+  await page.evaluate(() => (document.querySelector('#here').style.height = '600px'));
+  await (await ask(page, 'my order?')).getByText('I know of order-17.').waitFor();
+  await page.evaluate(() => (window.order = 'order-18'));
+  await (await ask(page, 'and my order now?')).getByText(/order-18\.$/).waitFor();
+  assert.equal(heads.length, 2);
+  assert.ok(heads.every((head) => /^visit-\d+$/.test(head)) && heads[0] !== heads[1], heads.join());
+};
+
+scenarios.the_demo_fills_its_cart = async (context) => {
+  const demo = readFileSync(new URL('../../../docs/examples/shop.html', import.meta.url), 'utf8');
+  const body = demo.replaceAll('http://127.0.0.1:8080', address);
+  await context.route(`${address}/shop`, (route) => route.fulfill({ contentType: 'text/html', body }));
+  const page = await open(context, '/shop');
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  await ask(page, 'two stools and a bench into my cart');
+  await page.getByText('They are in your cart.').waitFor();
+  assert.equal(await page.locator('#cart').innerText(), '2 × Stool, 1 × Bench');
+  await page.screenshot({ path: join(process.env.PICTURES, 'demo.png') });
+};
+
+scenarios.pictures_of_other_places_are_made = async (context) => {
+  const picture = async (page, name) => {
+    const bytes = await page.screenshot({ path: join(process.env.PICTURES, `${name}.png`), animations: 'disabled' });
+    assert.ok(bytes.length > 3_000, name);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the window`);
+  };
+  for (const [colorScheme, width] of [['light', 1280], ['dark', 390]]) {
+    const view = async (page) => {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+    };
+    for (const mode of ['popup', 'sidebar', 'inline']) {
+      const body = `<style>html { color-scheme: light dark; font: 16px sans-serif }</style><h1>A shop</h1><p>Chairs and desks.</p>
+        <script src="/attache-chat.js" data-mode="${mode}" ${mode === 'inline' ? '' : 'data-open'} defer></script>`;
+      const page = await host(context, body);
+      await view(page);
+      await page.evaluate(() => document.querySelector('attache-chat').newSession());
+      await ask(page, 'a long one');
+      await ask(page, 'what does the lease say?');
+      await picture(page, `${mode}-${colorScheme}-${width}`);
+      await page.close();
+    }
+    const page = await open(context, '/', { mayFail: true });
+    await view(page);
+    await page.evaluate(() => (document.querySelector('attache-chat').language = 'ar'));
+    await page.locator('.shell[dir=rtl]').waitFor();
+    const area = page.locator('attache-composer textarea');
+    await area.fill('متى يستحق الإيجار؟');
+    await area.press('Enter');
+    const answer = answers(page).first();
+    await answer.locator('pre code').waitFor();
+    await settled(page);
+    // Words from right to left begin at the right; code from left to right does not.
+    const sides = await answer.evaluate((answer) => ['p', 'pre code'].map((name) => getComputedStyle(answer.querySelector(name)).direction));
+    assert.deepEqual(sides, ['rtl', 'ltr']);
+    await picture(page, `rtl-${colorScheme}-${width}`);
+    await context.setOffline(true);
+    await page.locator('.banner').waitFor();
+    await picture(page, `offline-${colorScheme}-${width}`);
+    await context.setOffline(false);
+    await page.close();
+  }
+};
+
 /** The longest that a scenario takes. */
 const late = setTimeout(() => {
   console.error('the scenario takes too long');

@@ -151,6 +151,49 @@ async fn long_answers_stay_quick() {
     scenario("long_answers_stay_quick").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_written_anew() {
+    scenario("a_question_is_written_anew").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_attached_within_limits() {
+    scenario("files_are_attached_within_limits").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_are_found_renamed_and_deleted() {
+    scenario("sessions_are_found_renamed_and_deleted").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_citation_opens_a_pdf_at_its_page() {
+    scenario("a_citation_opens_a_pdf_at_its_page").await;
+}
+
+// A60
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_the_browser_need_leave() {
+    scenario("tools_of_the_browser_need_leave").await;
+}
+
+// A72, A73
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_and_facts_are_asked_for_each_time() {
+    scenario("headers_and_facts_are_asked_for_each_time").await;
+}
+
+// A59, A81
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_fills_its_cart() {
+    scenario("the_demo_fills_its_cart").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_of_other_places_are_made() {
+    scenario("pictures_of_other_places_are_made").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {

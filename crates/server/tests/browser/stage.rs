@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Document, ErrorKind, LlmProvider, Message, ModelCapabilities,
-    ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
+    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
 };
 use attache_server::{Server, ServerLimits};
-use attache_testkit::{FunctionModel, Turn};
+use attache_testkit::{FunctionModel, Turn, documents};
 use futures_util::StreamExt as _;
 use serde_json::json;
 
@@ -123,6 +124,19 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_call("lease", json!({ "year": 2026 }))
             .and_call("meter", json!({ "number": 7 })),
         _ if has("lease") => Turn::text(CITED),
+        0 if has("agreement") => Turn::call("agreement", json!({})),
+        _ if has("agreement") => term(request),
+        0 if has("storage") && request.tools.iter().all(|(_, tool)| tool.name() != "storage_get") => {
+            Turn::text("No tool reads the storage.")
+        }
+        0 if has("storage") => Turn::call("storage_get", json!({ "key": "cart" }))
+            .and_call("storage_get", json!({ "key": "attache.theme" })),
+        _ if has("storage") => Turn::text("The storage told me."),
+        0 if has("cart") => Turn::call("add_to_cart", json!({ "article": "Stool", "count": 2 }))
+            .and_call("add_to_cart", json!({ "article": "Bench", "count": 1 })),
+        _ if has("cart") => Turn::text("They are in your cart."),
+        _ if has("إيجار") => Turn::text(ARABIC),
+        _ if has("order") => Turn::text(&format!("I know of {}.", orders(request).join(" and "))),
         _ if has("slowly") => {
             Turn::text(&(0..120).map(|at| format!("word{} ", letters(at))).collect::<String>())
         }
@@ -130,6 +144,39 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ => Turn::text("A short answer.").costing(Usage::new(1_240, 310)),
     }
 }
+
+const ARABIC: &str = "**الإيجار** مستحق في اليوم الثالث من الشهر:\n\n- يدفع إلى Harbour Road GmbH.\n- لا يشمل التدفئة.\n\n\
+```rust\nfn rent() -> u32 { rent_of(FLAT) }\n```\n\nاسأل مرة أخرى.";
+
+/// The orders that the model reads of beside its own words.
+fn orders(request: &ChatRequest) -> Vec<String> {
+    let users = request.messages.iter().filter(|message| matches!(&***message, Message::User(_)));
+    let messages = users.filter_map(|message| serde_json::to_string(&**message).ok());
+    let words = messages.flat_map(|text| {
+        let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '-');
+        words.filter(|word| word.starts_with("order-")).map(str::to_owned).collect::<Vec<_>>()
+    });
+    words.collect()
+}
+
+/// An answer that cites the last page of the agreement, where the passage does not stand: the chat opens the page that
+/// the provider names, and shows its words.
+fn term(request: &ChatRequest) -> Turn {
+    let text = "The agreement runs for two years.";
+    let turn = Turn::text(text);
+    let is_it = |document: &Document| document.file_name() == Some("agreement.pdf");
+    let Some(agreement) = documents(request).into_iter().find(is_it) else { return turn };
+    let name = agreement.file_name().map(str::to_owned);
+    let source = Source::Document { id: agreement.id().clone(), name };
+    let claim = Span::new(0, text.len()).map(AnswerSpan::Claim);
+    let citation = Citation::new(source, How::Exact)
+        .with_place(Place::Pages(3, 3))
+        .with_quote(Some("begins on 1 December 2025 and runs for two years"))
+        .with_answer_span(claim);
+    turn.citing(citation)
+}
+
+const AGREEMENT: &[u8] = include_bytes!("../../../../docs/examples/inbox/supply-agreement-SA-2025-11.pdf");
 
 const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Road GmbH lets flat 7 to Ann Smith.\n\n\
 2. Rent\nThe rent is EUR 900 a month, due on the third working day.\nIt follows the index of consumer prices.\n\n\
@@ -141,8 +188,11 @@ pub(crate) fn server() -> Server {
     let meter =
         tool_fn("meter", "Reads a meter", || Err::<String, _>(ToolError::new("the meter does not answer")));
     let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
+    let agreement = tool_fn("agreement", "The agreement", || {
+        Ok(Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("agreement.pdf"))
+    });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
-    let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay);
+    let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay).tool(agreement);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let mut limits = ServerLimits::default();

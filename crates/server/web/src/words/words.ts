@@ -68,7 +68,9 @@ export class Speech {
       [value, at] = [value / 1000, at + 1];
     }
     const digits = value < 10 && at > 0 ? 1 : 0;
-    const format = { style: 'unit', unit: units[at], unitDisplay: 'short', maximumFractionDigits: digits } as const;
+    // The short word for a byte has no plural.
+    const unitDisplay = at === 0 ? 'long' : 'short';
+    const format = { style: 'unit', unit: units[at], unitDisplay, maximumFractionDigits: digits } as const;
     return new Intl.NumberFormat(this.language, format).format(value);
   }
 
