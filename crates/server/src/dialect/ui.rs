@@ -21,6 +21,8 @@ pub(crate) struct Ui {
     documents: String,
     /// The tools of the client.
     own: HashSet<String>,
+    /// The calls that the message has already, of an answer before.
+    known: HashSet<String>,
     began: bool,
     in_step: bool,
     open: Option<Open>,
@@ -40,13 +42,20 @@ enum Open {
 }
 
 impl Ui {
-    pub(crate) fn new(message: String, documents: String, own: HashSet<String>, shown: Shown) -> Self {
+    pub(crate) fn new(
+        message: String,
+        documents: String,
+        own: HashSet<String>,
+        known: HashSet<String>,
+        shown: Shown,
+    ) -> Self {
         Self {
             answer: Answer::default(),
             shown,
             message,
             documents,
             own,
+            known,
             began: false,
             in_step: false,
             open: None,
@@ -202,7 +211,19 @@ impl Ui {
         if !std::mem::replace(&mut self.began, true) {
             part("start", out, |object| object.with("messageId", &self.message));
         }
-        if !self.in_step && !matches!(piece, Piece::End { .. } | Piece::Failed(_) | Piece::Step) {
+        // A call that waited is in the message already, in a step that came to its end.
+        let is_known = match &piece {
+            Piece::Writes { id, .. } | Piece::Arguments { id, .. } | Piece::Written { id, .. } => {
+                if self.known.contains(id.as_str()) {
+                    return;
+                }
+                false
+            }
+            Piece::Result { result, .. } => self.known.contains(result.call_id.as_str()),
+            _ => false,
+        };
+        let is_outside = is_known || matches!(piece, Piece::End { .. } | Piece::Failed(_) | Piece::Step);
+        if !self.in_step && !is_outside {
             self.in_step = true;
             part("start-step", out, |object| object);
         }

@@ -76,6 +76,13 @@ impl Body {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
     }
 
+    /// The calls of the message that the answer goes on with.
+    pub(crate) fn known_calls(&self) -> HashSet<String> {
+        let last = self.messages.last().filter(|message| message.role == "assistant");
+        let parts = last.map(|message| message.parts.as_slice()).unwrap_or_default();
+        parts.iter().filter_map(|part| part.tool_call_id.clone()).collect()
+    }
+
     /// The decisions about calls that the last message brings.
     pub(crate) fn decisions(&self) -> Vec<(String, Decision)> {
         let last = self.messages.last().filter(|message| message.role == "assistant");

@@ -32,7 +32,7 @@ pub(crate) async fn chat(
     let mut asked: Asked = body::json(&bytes)?;
     drop(bytes);
     let hosted = &app.hosted(asked.model.as_deref())?;
-    let own = asked.own_tools();
+    let (own, known) = (asked.own_tools(), asked.known_calls());
     let offered = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
     let decisions = Said::Decisions(asked.decisions());
     let conversation = asked.take_conversation()?;
@@ -40,7 +40,7 @@ pub(crate) async fn chat(
     let has_tools = !own.is_empty();
     let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
     let viewer = turn(&asking, &asked.id, conversation, decisions, offered).await?;
-    let told = told(&app, viewer.live(), own);
+    let told = told(&app, viewer.live(), own, known);
     Ok(named(streamed(viewer, told).await?))
 }
 
@@ -55,15 +55,15 @@ pub(crate) async fn resume(
     let Some(live) = runs.into_iter().find(|live| !live.has_ended()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let told = told(&app, &live, HashSet::new());
+    let told = told(&app, &live, HashSet::new(), HashSet::new());
     Ok(named(sse::response(Viewer::behind(live, Some(0)), told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.
-fn told(app: &App, live: &Live, own: HashSet<String>) -> Ui {
+fn told(app: &App, live: &Live, own: HashSet<String>, known: HashSet<String>) -> Ui {
     let session = live.session.as_deref().unwrap_or_default();
     let documents = format!("{}/v1/sessions/{session}/documents/", app.base);
-    Ui::new(format!("msg-{}", live.id), documents, own, app.shown)
+    Ui::new(format!("msg-{}", live.id), documents, own, known, app.shown)
 }
 
 fn named(mut response: Response) -> Response {
