@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use attache_core::{Secret, fresh};
 use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts};
+use bytes::Bytes;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
@@ -107,23 +108,44 @@ impl Notifications {
         })
     }
 
+    /// Says whether a target could be kept; its task may not be there yet.
+    pub(crate) fn has_room(&self, task: Option<&str>, id: &str) -> Result<(), Refusal> {
+        has_room(&self.lock(), task, id)
+    }
+
     /// Keeps a target. True if nobody watches its task yet.
     pub(crate) fn keep(&self, task: &str, target: Target) -> Result<bool, Refusal> {
         let mut by_task = self.lock();
-        let all: usize = by_task.values().map(Vec::len).sum();
+        has_room(&by_task, Some(task), &target.id)?;
         let is_new = !by_task.contains_key(task);
         let targets = by_task.entry(task.to_owned()).or_default();
-        if let Some(known) = targets.iter_mut().find(|known| known.id == target.id) {
-            *known = target;
-        } else if targets.len() >= MOST_OF_TASK || all >= MOST {
-            if is_new {
-                by_task.remove(task);
-            }
-            return Err(Refusal::Unsupported("there are too many notifications"));
-        } else {
-            targets.push(target);
+        match targets.iter_mut().find(|known| known.id == target.id) {
+            Some(known) => *known = target,
+            None => targets.push(target),
         }
         Ok(is_new)
+    }
+
+    /// Forgets a task of which nobody is to be told any more: all are deleted, or all have been told of its end. None that
+    /// comes meanwhile is lost.
+    pub(crate) fn is_done(&self, task: &str, is_final: bool, reached: &[String]) -> bool {
+        let mut by_task = self.lock();
+        let mut left = by_task.get(task).into_iter().flatten();
+        let is_done = left.all(|target| is_final && reached.contains(&target.id));
+        if is_done {
+            by_task.remove(task);
+        }
+        is_done
+    }
+}
+
+fn has_room(by_task: &HashMap<String, Vec<Target>>, task: Option<&str>, id: &str) -> Result<(), Refusal> {
+    let own = task.and_then(|task| by_task.get(task)).map_or(&[][..], Vec::as_slice);
+    let all: usize = by_task.values().map(Vec::len).sum();
+    let is_known = own.iter().any(|target| target.id == id);
+    match is_known || (own.len() < MOST_OF_TASK && all < MOST) {
+        true => Ok(()),
+        false => Err(Refusal::Unsupported("there are too many notifications")),
     }
 }
 
@@ -149,8 +171,8 @@ impl Target {
         }
     }
 
-    pub(crate) async fn send(&self, client: &HttpClient, body: &str) {
-        let mut parts = RequestParts::post_json(self.url.clone(), body.to_owned());
+    pub(crate) async fn send(&self, client: &HttpClient, body: Bytes) {
+        let mut parts = RequestParts::post_json(self.url.clone(), body);
         if let Some(token) = &self.token {
             parts = parts.with_secret_header(TOKEN, "", token);
         }

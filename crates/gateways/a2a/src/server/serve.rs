@@ -90,7 +90,7 @@ async fn begun(
     shape: Shape,
 ) -> Result<Place, Refusal> {
     if let Some(config) = notify {
-        tasks.may_notify(config, shape.0)?;
+        tasks.may_notify(message.task.as_deref(), config, shape.0)?;
     }
     let place = tasks.send(principal, message).await?;
     if let Some(config) = notify {

@@ -35,6 +35,12 @@ pub(crate) enum Step {
     Refused(Refusal),
 }
 
+impl Step {
+    pub(crate) fn has_stopped(&self) -> bool {
+        matches!(self, Self::Over | Self::Refused(_))
+    }
+}
+
 /// A run that is driven here.
 struct Live {
     control: Control,
@@ -121,7 +127,7 @@ impl Tasks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn step(&self, id: &str) -> Option<watch::Receiver<Step>> {
+    pub(crate) fn step(&self, id: &str) -> Option<watch::Receiver<Step>> {
         self.lock().live.get(id).map(|live| live.step.clone())
     }
 
@@ -283,15 +289,10 @@ impl Tasks {
         }
     }
 
-    /// True if a task is driven here.
-    pub(crate) fn is_driven(&self, place: &Place) -> bool {
-        self.step(&place.id).is_some()
-    }
-
     /// Waits until a task that is driven here stops.
     pub(crate) async fn stopped(&self, place: &Place) {
         if let Some(mut step) = self.step(&place.id) {
-            let _ = step.wait_for(|step| matches!(step, Step::Over | Step::Refused(_))).await;
+            let _ = step.wait_for(|step| step.has_stopped()).await;
         }
     }
 

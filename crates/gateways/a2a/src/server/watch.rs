@@ -3,13 +3,17 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use attache_transport::HttpClient;
+use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::error::Refusal;
-use super::notify::Asked;
+use super::notify::{Asked, Target};
 use super::shape::Shape;
 use super::tasks::Tasks;
+use super::view::View;
 use crate::wire::{A2aState, A2aVersion};
 
 /// The wait between two looks at a task that is not driven here; it doubles.
@@ -85,47 +89,183 @@ impl Tasks {
         Ok(shown)
     }
 
-    /// Says whether what a caller asks for could be done, before its task begins.
-    pub(crate) fn may_notify(&self, config: &Value, version: A2aVersion) -> Result<(), Refusal> {
-        self.notifications.as_ref().ok_or(Refusal::NoPush)?.target(config, version).map(|_| ())
+    /// Says whether what a caller asks for could be done, before its task begins or goes on.
+    pub(crate) fn may_notify(
+        &self,
+        task: Option<&str>,
+        config: &Value,
+        version: A2aVersion,
+    ) -> Result<(), Refusal> {
+        let notifications = self.notifications.as_ref().ok_or(Refusal::NoPush)?;
+        let target = notifications.target(config, version)?;
+        notifications.has_room(task, &target.id)
     }
 }
 
-/// Looks after a task until it is over, and tells of each state that it comes to: its questions and its end.
+/// Looks after a task until it is over, and tells of each state that it comes to: its questions and its end. It keeps
+/// nothing of the server while it waits, so that the runs end with the server.
 async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     let (end, mut wait) = (Instant::now() + LIFETIME, FIRST_LOOK);
     let mut told: Option<(A2aState, u64)> = None;
+    let mut reached: Vec<String> = Vec::new();
     while Instant::now() < end {
         let Some(tasks) = tasks.upgrade() else { return };
         let Some(notifications) = &tasks.notifications else { return };
-        let Ok((place, view)) = tasks.view(&principal, &task).await else { break };
-        let state = (view.state, view.at);
-        let stops = view.state.is_final() || view.state.is_waiting();
-        if stops && told != Some(state) {
-            told = Some(state);
-            wait = FIRST_LOOK;
-            for target in notifications.targets(&task) {
-                let shape = Shape(target.version);
-                let body = shape.wrapped(shape.task(&view, None, true)).to_string();
-                target.send(&notifications.client, &body).await;
+        let step = match tasks.view(&principal, &task).await {
+            Ok((place, view)) => {
+                let state = (view.state, view.at);
+                if told.replace(state) != Some(state) {
+                    reached.clear();
+                    wait = FIRST_LOOK;
+                }
+                let is_final = view.state.is_final();
+                let mut new = notifications.targets(&task);
+                new.retain(|target| !reached.contains(&target.id));
+                if (is_final || view.state.is_waiting()) && !new.is_empty() {
+                    let client = notifications.client.clone();
+                    drop(tasks);
+                    tell(&client, &view, &new).await;
+                    reached.extend(new.into_iter().map(|target| target.id));
+                    continue;
+                }
+                if notifications.is_done(&task, is_final, &reached) {
+                    return;
+                }
+                tasks.step(&place.id)
             }
-        }
-        if view.state.is_final() || notifications.targets(&task).is_empty() {
-            break;
-        }
-        match tasks.is_driven(&place) {
-            // It wakes us.
-            true => tasks.stopped(&place).await,
-            false => {
-                drop(tasks);
-                sleep(wait).await;
-                wait = (wait * 2).min(LAST_LOOK);
-            }
+            Err(Refusal::TaskNotFound) => break,
+            // Its log cannot be read now.
+            Err(_) => None,
+        };
+        drop(tasks);
+        // A run that is driven here wakes us.
+        let is_woken = match step {
+            Some(mut step) => step.wait_for(|step| step.has_stopped()).await.is_ok(),
+            None => false,
+        };
+        if !is_woken {
+            sleep(wait).await;
+            wait = (wait * 2).min(LAST_LOOK);
         }
     }
     if let Some(tasks) = tasks.upgrade()
         && let Some(notifications) = &tasks.notifications
     {
         notifications.lock().remove(&task);
+    }
+}
+
+/// Tells each of them, side by side: one that does not answer holds nobody up.
+async fn tell(client: &HttpClient, view: &View, targets: &[Target]) {
+    let body = |version| {
+        let shape = Shape(version);
+        Bytes::from(shape.wrapped(shape.task(view, None, true)).to_string())
+    };
+    let mut bodies: Vec<(A2aVersion, Bytes)> = Vec::new();
+    let mut sending = JoinSet::new();
+    for target in targets {
+        let known = bodies.iter().find(|(version, _)| *version == target.version);
+        let body = match known {
+            Some((_, body)) => body.clone(),
+            None => {
+                let body = body(target.version);
+                bodies.push((target.version, body.clone()));
+                body
+            }
+        };
+        let (client, target) = (client.clone(), target.clone());
+        sending.spawn(async move { target.send(&client, body).await });
+    }
+    sending.join_all().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+    use attache_core::ToolError;
+    use attache_testkit::{ScriptedModel, Turn};
+
+    use super::*;
+    use crate::server::notify::Notifications;
+    use crate::wire::bare_message;
+
+    fn tasks() -> Arc<Tasks> {
+        let never = tool_fn("wait", "Never ends", || async {
+            std::future::pending::<()>().await;
+            Ok::<_, ToolError>("waited")
+        });
+        let model = ScriptedModel::new([Turn::call("wait", json!({}))]).unverified();
+        let agent = Agent::builder(model).tool(never).build().unwrap();
+        let mut tasks = Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())));
+        tasks.notifications = Some(Notifications::new(true));
+        Arc::new(tasks)
+    }
+
+    // Whoever drops the router ends the runs.
+    #[tokio::test]
+    async fn whoever_watches_a_task_keeps_no_server_alive() {
+        let tasks = tasks();
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
+        let config = json!({"url": "http://127.0.0.1:1/hook"});
+        tasks.notify("ann", &place.id, &config, A2aVersion::V1).unwrap();
+        // The other task of this thread comes to its wait.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let server = Arc::downgrade(&tasks);
+        drop(tasks);
+        let gone = async {
+            while server.strong_count() > 0 {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
+    }
+    #[tokio::test]
+    async fn an_address_that_does_not_answer_holds_up_no_other() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let notifications = Notifications::new(true);
+        let targets: Vec<Target> = [&silent, &other]
+            .into_iter()
+            .map(|listener| {
+                let config = json!({"url": format!("http://{}/hook", listener.local_addr().unwrap())});
+                notifications.target(&config, A2aVersion::V1).unwrap()
+            })
+            .collect();
+        let tasks = tasks();
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
+        let (_, view) = tasks.view("ann", &place.id).await.unwrap();
+        let telling = tell(&notifications.client, &view, &targets);
+        let asked = tokio::time::timeout(Duration::from_secs(10), other.accept());
+        tokio::select! {
+            () = telling => panic!("nobody answers"),
+            asked = asked => drop(asked.unwrap().unwrap()),
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_set_while_others_are_told_is_not_forgotten() {
+        let notifications = Notifications::new(true);
+        let target = |id: &str| {
+            let config = json!({"id": id, "url": "http://127.0.0.1:1/hook"});
+            notifications.target(&config, A2aVersion::V1).unwrap()
+        };
+        assert!(notifications.keep("task", target("one")).unwrap());
+        let reached = ["one".to_owned()];
+        assert!(!notifications.is_done("task", false, &reached), "the task goes on");
+        assert!(!notifications.keep("task", target("two")).unwrap());
+        assert!(!notifications.is_done("task", true, &reached));
+        assert!(notifications.is_done("task", true, &["one".to_owned(), "two".to_owned()]));
+        assert!(notifications.keep("task", target("three")).unwrap(), "somebody has to watch anew");
+        for number in 0..9 {
+            notifications.has_room(Some("task"), "new").unwrap();
+            notifications.keep("task", target(&number.to_string())).unwrap();
+        }
+        assert!(notifications.has_room(Some("task"), "new").is_err());
+        assert!(notifications.has_room(Some("task"), "three").is_ok());
+        assert!(notifications.has_room(None, "new").is_ok());
     }
 }
