@@ -120,6 +120,14 @@ pub(crate) fn read_content(value: &Value) -> Pieces {
     data.pieces
 }
 
+/// True if a result has lists, all of them empty, and beside them numbers and switches alone: a search in vain.
+pub(crate) fn found_nothing(value: &Value) -> bool {
+    let Value::Object(object) = value else { return false };
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    let is_count = |value: &Value| value.is_number() || value.is_boolean() || value.is_null();
+    object.values().any(is_empty) && object.values().all(|value| is_empty(value) || is_count(value))
+}
+
 /// Takes a result apart.
 pub(crate) fn read(value: &Value) -> Data {
     let mut data = Data::default();

@@ -285,6 +285,9 @@ impl Material {
                 return asked;
             }
         }
+        // The words of the call are those of the question: beside counts of what was not found they would look like an
+        // answer.
+        let about = if json::found_nothing(value) { "" } else { about };
         let data = json::read(value);
         let path = data.path.or(asked);
         for (of, text) in data.texts {

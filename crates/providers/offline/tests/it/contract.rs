@@ -133,6 +133,17 @@ async fn results_of_tools_are_quoted() {
 }
 
 #[tokio::test]
+async fn the_counts_of_a_search_in_vain_answer_nothing() {
+    let schema = json!({"properties": {"query": {"type": "string"}}, "required": ["query"]});
+    let tools = tool("search_files", "Finds lines that hold a text, in all files", schema);
+    let found = json!({"matches": [], "filesWithoutText": 3});
+    let question = "What is the total of the invoice?";
+    let request = after_result(question, "search_files", r#"{"query":"total invoice"}"#, &found, tools);
+    let said = complete(request.with_tool_choice(ToolChoice::None)).await.message.text();
+    assert!(said.starts_with("I found nothing that answers") && !said.contains("filesWithoutText"), "{said}");
+}
+
+#[tokio::test]
 async fn folders_are_opened_and_failures_are_told() {
     let listing = json!([{"path": "sub", "type": "directory"}, {"path": "a.txt", "type": "file"}]);
     let list = json!({"properties": {"path": {"type": "string"}}});
