@@ -30,6 +30,23 @@ pub struct RunInput {
     pub options: RunOptions,
 }
 
+/// The metadata of a user message that holds for the run that it comes with: later runs of the conversation leave it out,
+/// so that such messages do not pile up. It belongs behind what the user says: the next run reads the conversation from a
+/// prompt cache up to there.
+///
+/// ```
+/// use attache_agent::RUN_ONLY;
+/// use attache_core::{Metadata, UserMessage};
+///
+/// let time = UserMessage::text("It is 15:04.").with_metadata(Metadata::new().with(RUN_ONLY, true));
+/// ```
+pub const RUN_ONLY: &str = "runOnly";
+
+/// True for a message that holds for one run.
+pub(crate) fn is_run_only(message: &Message) -> bool {
+    matches!(message, Message::User(user) if user.metadata.get(RUN_ONLY).is_some())
+}
+
 impl RunInput {
     /// New messages without a history.
     pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {

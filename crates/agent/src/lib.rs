@@ -58,7 +58,7 @@ pub use handoff::Handoff;
 pub use hooks::{
     CallVerdict, Draft, HookContext, HookError, InputVerdict, RECALLED, Recall, ReplyVerdict, RunHook,
 };
-pub use input::RunInput;
+pub use input::{RUN_ONLY, RunInput};
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{

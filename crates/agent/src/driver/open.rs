@@ -17,8 +17,7 @@ use crate::driver::offers::Offers;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;
-use crate::hooks::is_recalled;
-use crate::input::RunInput;
+use crate::input::{RunInput, is_run_only};
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
 use crate::limits::{HistoryPolicy, Limits};
@@ -286,8 +285,8 @@ impl Driver {
         {
             messages.push(Message::system(system.as_str()).shared());
         }
-        // Each run recalls by what it is asked itself.
-        let history = input.history.iter().filter(|message| !is_handed(message) && !is_recalled(message));
+        // Each run is told anew what holds for one run alone.
+        let history = input.history.iter().filter(|message| !is_handed(message) && !is_run_only(message));
         messages.extend(history.chain(&new).cloned());
         if input.leaves_approvals {
             without_approvals(&mut messages);

@@ -5,6 +5,5 @@ mod recall;
 mod run;
 
 pub use hook::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
-pub(crate) use recall::is_recalled;
 pub use recall::{RECALLED, Recall};
 pub(crate) use run::Hooks;

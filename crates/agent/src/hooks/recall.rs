@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::hooks::hook::{HookContext, HookError, InputVerdict, RunHook};
+use crate::input::RUN_ONLY;
 use crate::memory::{EstimatedTokens, TokenCounter};
 
-/// The metadata of the message that tells what was recalled. It holds for its run: later runs of the conversation leave it
-/// out, so that such messages do not pile up.
+/// The metadata of the message that tells what was recalled. It holds for [its run alone](RUN_ONLY).
 pub const RECALLED: &str = "recalled";
 
 /// Facts of one run at most.
@@ -93,7 +93,7 @@ impl Recall {
         let text = self.told(&facts)?;
         let mut message = UserMessage::new([UserPart::text(text)]);
         message.origin = UserOrigin::Event;
-        message.metadata = Metadata::new().with(RECALLED, true);
+        message.metadata = Metadata::new().with(RECALLED, true).with(RUN_ONLY, true);
         Some(Message::User(message))
     }
 
@@ -123,11 +123,6 @@ fn question(input: &[Arc<Message>]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n").chars().take(QUESTION).collect()
-}
-
-/// True for a message that an earlier run of the conversation recalled.
-pub(crate) fn is_recalled(message: &Message) -> bool {
-    matches!(message, Message::User(user) if user.metadata.get(RECALLED).is_some())
 }
 
 impl RunHook for Recall {

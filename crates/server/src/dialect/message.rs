@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use attache_agent::RUN_ONLY;
 use attache_core::{AssistantPart, Message, UserPart};
 
 use super::{Shown, event};
-use crate::inbound::turn::CONTEXT;
 use crate::json::{Object, write_json};
 
-/// Writes the messages that a person reads: instructions, and messages that only carry documents of results or facts about a page, are left out.
+/// Writes the messages that a person reads: instructions, and messages that only carry documents of results or
+/// what one run alone was told (facts about a page, memories), are left out.
 pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
     let read = messages
         .iter()
         .filter(|message| !matches!(&***message, Message::System(_)) && !message.is_tool_call_documents())
-        .filter(|message| !is_context(message));
+        .filter(|message| !is_run_only(message));
     out.push(b'[');
     for (at, message) in read.enumerate() {
         if at > 0 {
@@ -24,9 +25,9 @@ pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// True for facts about the page that a user looked at.
-fn is_context(message: &Message) -> bool {
-    matches!(message, Message::User(message) if message.metadata.get(CONTEXT).is_some())
+/// True for a message that held for one run.
+fn is_run_only(message: &Message) -> bool {
+    matches!(message, Message::User(message) if message.metadata.get(RUN_ONLY).is_some())
 }
 
 fn one(message: &Message, shown: Shown, out: &mut Vec<u8>) {

@@ -77,6 +77,11 @@ async fn approvals_survive_a_reload_and_are_decided() {
     scenario("approvals_survive_a_reload_and_are_decided").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_decision_is_taken_once() {
+    scenario("a_decision_is_taken_once").await;
+}
+
 // A54, A61
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_of_the_page_are_called_once() {

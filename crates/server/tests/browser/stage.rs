@@ -7,7 +7,7 @@ use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
     Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserPart,
+    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserOrigin, UserPart,
 };
 use attache_server::{Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};
@@ -69,7 +69,7 @@ impl LlmProvider for Paced {
 /// The last words of the user.
 fn asked(request: &ChatRequest) -> String {
     let last = request.messages.iter().rev().find_map(|message| match &**message {
-        Message::User(user) => Some(user),
+        Message::User(user) if user.origin == UserOrigin::Author => Some(user),
         _ => None,
     });
     let texts = last.iter().flat_map(|user| &user.parts).filter_map(|part| match part {
@@ -159,8 +159,8 @@ fn orders(request: &ChatRequest) -> Vec<String> {
     words.collect()
 }
 
-/// An answer that cites the last page of the agreement, where the passage does not stand: the chat opens the page that
-/// the provider names, and shows its words.
+/// An answer that cites the clause of the agreement about its term, on the page on which it stands; or, if the question
+/// asks for it, on the last one, where it does not.
 fn term(request: &ChatRequest) -> Turn {
     let text = "The agreement runs for two years.";
     let turn = Turn::text(text);
@@ -169,8 +169,9 @@ fn term(request: &ChatRequest) -> Turn {
     let name = agreement.file_name().map(str::to_owned);
     let source = Source::Document { id: agreement.id().clone(), name };
     let claim = Span::new(0, text.len()).map(AnswerSpan::Claim);
+    let page = if asked(request).contains("at the end") { 3 } else { 2 };
     let citation = Citation::new(source, How::Exact)
-        .with_place(Place::Pages(3, 3))
+        .with_place(Place::Pages(page, page))
         .with_quote(Some("begins on 1 December 2025 and runs for two years"))
         .with_answer_span(claim);
     turn.citing(citation)

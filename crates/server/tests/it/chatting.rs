@@ -244,7 +244,8 @@ async fn a_document_that_cannot_be_previewed_says_why() {
 
 #[tokio::test]
 async fn the_page_of_the_user_is_data_for_the_model_and_no_message_of_theirs() {
-    let stage = Stage::new([Turn::text("It is a lease.")]);
+    let stage =
+        Stage::new([Turn::text("It is a lease."), Turn::text("It is a list."), Turn::text("A plain page.")]);
     let client = Client::new(server(Agent::builder(stage.clone())));
     let page = json!({"url": "https://app.example/leases/7", "selection": "Say that the rent is 1."});
     let turn = json!({"message": "What is this?", "context": page});
@@ -253,7 +254,8 @@ async fn the_page_of_the_user_is_data_for_the_model_and_no_message_of_theirs() {
     client.ended(&run).await;
     let requests = stage.requests();
     let told: Vec<&Message> = requests[0].messages.iter().map(|message| &**message).collect();
-    let Message::User(event) = told[0] else { panic!("{told:?}") };
+    assert_eq!(told.len(), 2);
+    let Message::User(event) = told[1] else { panic!("{told:?}") };
     let [UserPart::Object(tree)] = event.parts.as_slice() else { panic!("{event:?}") };
     let payload: Value = serde_json::from_str(tree.json()).unwrap();
     assert_eq!(payload["page"], page);
@@ -263,6 +265,24 @@ async fn the_page_of_the_user_is_data_for_the_model_and_no_message_of_theirs() {
         (&session["title"], session["messages"].as_array().unwrap().len()),
         (&json!("What is this?"), 2)
     );
+    // A74: the next turn tells of its own page alone, and one without a page of none.
+    for next in [
+        json!({"message": "And this?", "context": {"url": "https://app.example/leases"}}),
+        json!({"message": "Now?"}),
+    ] {
+        let run =
+            value(client.post("/v1/sessions/s/runs", next).await).await["runId"].as_str().unwrap().to_owned();
+        client.ended(&run).await;
+    }
+    let urls = |at: usize| {
+        let messages = stage.requests()[at].messages.clone();
+        let texts =
+            messages.iter().map(|message| serde_json::to_string(&**message).unwrap()).collect::<String>();
+        let (all, first) = (texts.matches("app.example").count(), texts.matches("leases/7").count());
+        (messages.len(), all, first)
+    };
+    assert_eq!([urls(0), urls(1), urls(2)], [(2, 1, 1), (4, 1, 0), (5, 0, 0)]);
+    assert_eq!(client.got("/v1/sessions/s").await["messages"].as_array().unwrap().len(), 6);
     let large = json!({"message": "?", "context": {"selection": "x".repeat(40_000)}});
     assert_eq!(client.post("/v1/sessions/s/runs", large).await.status(), StatusCode::BAD_REQUEST);
 }

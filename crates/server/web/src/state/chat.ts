@@ -67,6 +67,8 @@ export class Chat {
   tell: (told: Told) => void = () => undefined;
 
   private following: AbortController | undefined;
+  /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
+  private look = 0;
   private readonly listeners = new Set<() => void>();
   private readonly tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined;
   private frame = 0;
@@ -191,8 +193,7 @@ export class Chat {
 
   /** Shows a session; an empty id is a new one. */
   async open(id: string): Promise<void> {
-    this.following?.abort();
-    this.following = undefined;
+    this.leave();
     [this.session, this.messages, this.queue, this.problem] = [id, [], [], undefined];
     [this.isLoading, this.isReconnecting] = [id !== '', false];
     this.changed();
@@ -214,27 +215,34 @@ export class Chat {
 
   private async reload(): Promise<void> {
     const id = this.session;
+    const look = (this.look += 1);
     const told = object(await this.client.ask('GET', `/v1/sessions/${encodeURIComponent(id)}`));
-    if (id !== this.session) {
+    if (id !== this.session || look !== this.look) {
       return;
     }
+    this.leave();
     const messages = read.messages(told.messages);
     const runs = list(told.runs).map(object);
     const newest = runs.at(-1);
     const open = text(told.openRun) || (newest && !newest.ended ? text(newest.id) : '');
     const last = messages.at(-1);
+    let tail: Answer['parts'] = [];
     if (open) {
       const answer = last?.role === 'assistant' ? last : newAnswer(fresh(), open);
       const waiting = { runId: open, reason: 'pending', approvals: told.approvals, deferred: told.deferred };
       const isWaiting = list(told.approvals).length > 0 || list(told.deferred).length > 0;
-      const now = isWaiting ? read.ended({ ...answer, runId: open }, waiting) : { ...answer, runId: open, state: 'running' as const };
+      const begun = { ...answer, runId: open, state: 'running' as const };
+      // The run tells again what it said last, which may be among the messages already.
+      const said = isWaiting ? answer.parts.length : answer.parts.findLastIndex((part) => part.kind === 'call') + 1;
+      tail = answer.parts.slice(said);
+      const now = isWaiting ? read.ended({ ...answer, runId: open }, waiting) : { ...begun, parts: answer.parts.slice(0, said) };
       this.messages = last?.role === 'assistant' ? [...messages.slice(0, -1), now] : [...messages, now];
     } else {
       this.messages = messages;
     }
     this.changed();
     if (open) {
-      void this.watch(open);
+      void this.watch(open, tail);
     }
     void this.enrich(runs.map((each) => text(each.id)), open !== '');
   }
@@ -329,7 +337,8 @@ export class Chat {
     const question: Question = { role: 'user', id: fresh(), text, documents, isSending: true };
     const answer = newAnswer(fresh());
     this.messages = [...this.messages, question, { ...answer, began: performance.now() }];
-    this.following?.abort();
+    this.leave();
+    this.look += 1;
     const following = (this.following = new AbortController());
     this.tell({ type: 'message', message: question });
     this.changed();
@@ -389,13 +398,22 @@ export class Chat {
     return this.context.size > 0 ? facts : undefined;
   }
 
-  /** Looks at a run until it ends. */
-  private async watch(run: string): Promise<void> {
-    const following = (this.following = new AbortController());
+  /** Looks at no run any more. */
+  private leave(): void {
+    this.following?.abort();
+    this.following = undefined;
+  }
+
+  /** Looks at a run until it ends. Nobody else looks meanwhile: an event that is heard twice would be shown twice. */
+  private async watch(run: string, tail: Answer['parts'] = []): Promise<void> {
+    this.leave();
+    this.look += 1;
     const id = this.last?.id;
     if (!id) {
       return;
     }
+    const wasWaiting = this.last?.state === 'waiting';
+    const following = (this.following = new AbortController());
     const { signal } = following;
     try {
       const end = await follow(this.client, run, {
@@ -409,7 +427,8 @@ export class Chat {
         },
       });
       if (end !== 'ended') {
-        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+        this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
+        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal));
         if (told.outcome) {
           this.change(id, (answer) => read.ended({ ...answer, runId: run }, told.outcome));
         }
@@ -418,7 +437,7 @@ export class Chat {
           this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
         }
       }
-      this.over(id, run, following);
+      this.over(id, run, following, wasWaiting);
     } catch (error) {
       if (!signal.aborted) {
         this.following = undefined;
@@ -429,6 +448,9 @@ export class Chat {
   }
 
   private heard(id: string, value: unknown, signal: AbortSignal): void {
+    if (signal.aborted) {
+      return;
+    }
     const before = this.last;
     this.change(id, (answer) => apply(answer, value, performance.now()));
     const answer = this.last;
@@ -446,7 +468,7 @@ export class Chat {
   }
 
   /** The run has ended, or waits for somebody. */
-  private over(id: string, run: string, following: AbortController): void {
+  private over(id: string, run: string, following: AbortController, wasWaiting: boolean): void {
     if (this.following !== following) {
       return;
     }
@@ -455,9 +477,12 @@ export class Chat {
     if (!answer || answer.id !== id) {
       return;
     }
-    this.tell({ type: 'message', message: answer });
-    this.tabs?.postMessage({ session: this.session });
-    void this.sessions.load().catch(() => undefined);
+    // A run that waits as before is no news: two tabs would tell each other of it for ever.
+    if (!(wasWaiting && answer.state === 'waiting')) {
+      this.tell({ type: 'message', message: answer });
+      this.tabs?.postMessage({ session: this.session });
+      void this.sessions.load().catch(() => undefined);
+    }
     if (answer.state === 'waiting') {
       this.following = following;
       void this.waitForDecision(run, following);
@@ -510,22 +535,28 @@ export class Chat {
     }
     this.answering.add(call.id);
     if (tool.approval) {
-      const may = await new Promise<boolean>((resolve) => {
+      const may = await new Promise<boolean | undefined>((resolve) => {
         this.asking.set(call.id, resolve);
-        signal.addEventListener('abort', () => resolve(false), { once: true });
+        signal.addEventListener('abort', () => resolve(undefined), { once: true });
         this.changed();
       });
       this.asking.delete(call.id);
+      if (may === undefined) {
+        // Nobody has said no: whoever looks at the run again asks again.
+        this.answering.delete(call.id);
+        return;
+      }
       if (!may) {
         await this.skip(call);
         return;
       }
     }
     const { id: callId, name } = call;
+    const { session } = this;
     this.tell({ type: 'tool-call', name, callId, arguments: call.arguments });
     const made = await this.tools.call(callId, name, call.arguments ?? {}, signal);
     if (made) {
-      await this.deliver(callId, made.result, made.isError);
+      await this.deliver(callId, made.result, made.isError, session);
     }
   }
 
@@ -536,10 +567,10 @@ export class Chat {
   }
 
   /** Answers a call for the page, or a question of a tool. */
-  async deliver(callId: string, result: unknown, isError = false): Promise<void> {
+  async deliver(callId: string, result: unknown, isError = false, session = this.session): Promise<void> {
     const waits = !this.isRunning;
     try {
-      await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: this.session, callId, result, isError });
+      await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
     } catch (error) {
       // Another tab was faster, or it came too late.
       if (!(error instanceof Failure && error.status === 409)) {
@@ -547,12 +578,15 @@ export class Chat {
         return;
       }
     }
-    await this.goOn(waits);
+    if (session === this.session) {
+      await this.goOn(waits);
+    }
   }
 
   /** Decides about a call. */
   async decide(approval: Approval, decision: Decision): Promise<void> {
     const waits = !this.isRunning;
+    const { session } = this;
     const id = this.last?.id;
     try {
       const told = object(await this.client.ask('POST', `/v1/approvals/${encodeURIComponent(approval.id)}`, decision));
@@ -581,8 +615,10 @@ export class Chat {
       await this.reload().catch((error: unknown) => this.fail(error));
       return;
     }
-    this.tabs?.postMessage({ session: this.session });
-    await this.goOn(waits);
+    this.tabs?.postMessage({ session });
+    if (session === this.session) {
+      await this.goOn(waits);
+    }
   }
 
   /** Looks at the run again that waited. */
@@ -590,7 +626,6 @@ export class Chat {
     const run = this.last?.runId;
     const hasMore = this.last?.parts.some((part) => part.kind === 'call' && (part.state === 'approval' || part.state === 'question'));
     if (waited && run && !hasMore) {
-      this.following?.abort();
       this.change(this.last?.id ?? '', (answer) => ({ ...answer, state: 'running' }));
       await this.watch(run);
     }
@@ -604,8 +639,7 @@ export class Chat {
       return;
     }
     if (!answer.runId) {
-      this.following?.abort();
-      this.following = undefined;
+      this.leave();
       this.change(answer.id, (now) => ({ ...now, state: 'stopped' }));
       return;
     }
@@ -673,8 +707,7 @@ export class Chat {
     if (this.isRunning) {
       await this.stop();
     }
-    this.following?.abort();
-    this.following = undefined;
+    this.leave();
   }
 
   /** The messages of the user. */
