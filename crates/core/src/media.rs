@@ -52,6 +52,36 @@ impl MediaKind {
             Self::Other => "binary",
         }
     }
+
+    /// The kind of a `type/subtype` in lower case, or of a pattern such as `image/*`; `None` for what is neither.
+    pub(crate) fn of(essence: &str) -> Option<Self> {
+        let (kind, subtype) = essence.split_once('/')?;
+        Some(match kind {
+            "text" => Self::Text,
+            "image" if subtype == "svg+xml" => Self::Text,
+            "image" => Self::Image,
+            "audio" => Self::Audio,
+            "video" => Self::Video,
+            _ if subtype.ends_with("+json") || subtype.ends_with("+xml") || subtype.ends_with("+yaml") => {
+                Self::Text
+            }
+            _ => match essence {
+                "application/json"
+                | "application/xml"
+                | "application/yaml"
+                | "application/x-ndjson"
+                | "application/javascript"
+                | "application/toml"
+                | "application/sql"
+                | "application/csv"
+                | "application/x-sh"
+                | "application/graphql"
+                | "application/x-www-form-urlencoded" => Self::Text,
+                "application/pdf" => Self::Pdf,
+                _ => Self::Other,
+            },
+        })
+    }
 }
 
 const OCTETS: &str = "application/octet-stream";
@@ -180,33 +210,7 @@ impl MediaType {
 
     /// The ability that a model needs to take it.
     pub fn kind(&self) -> MediaKind {
-        let essence = &*self.essence;
-        let Some((kind, subtype)) = essence.split_once('/') else { return MediaKind::Other };
-        match kind {
-            "text" => MediaKind::Text,
-            "image" if subtype == "svg+xml" => MediaKind::Text,
-            "image" => MediaKind::Image,
-            "audio" => MediaKind::Audio,
-            "video" => MediaKind::Video,
-            _ if subtype.ends_with("+json") || subtype.ends_with("+xml") || subtype.ends_with("+yaml") => {
-                MediaKind::Text
-            }
-            _ => match essence {
-                "application/json"
-                | "application/xml"
-                | "application/yaml"
-                | "application/x-ndjson"
-                | "application/javascript"
-                | "application/toml"
-                | "application/sql"
-                | "application/csv"
-                | "application/x-sh"
-                | "application/graphql"
-                | "application/x-www-form-urlencoded" => MediaKind::Text,
-                "application/pdf" => MediaKind::Pdf,
-                _ => MediaKind::Other,
-            },
-        }
+        MediaKind::of(&self.essence).unwrap_or(MediaKind::Other)
     }
 
     /// True if `pattern` covers it: a whole type, `type/*`, or `*/*`.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use attache_agent::AgentRun;
 use attache_core::{ChatRequest, Message, ModelSettings, ToolSet};
 use attache_documents::{Materials, RouteOptions, Routing, route};
-use attache_gate::{Api, Stream, Waiting, agent, documents, started, started_about_document, tools};
+use attache_gate::{
+    Api, Stream, Waiting, agent, documents, started, started_about_document, started_behind_window, tools,
+};
 use attache_openai::ChatCodec;
 use attache_transport::{Codec, EncodedRequest};
 use gungraun::{Dhat, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
@@ -30,6 +32,15 @@ fn step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
 #[bench::of_10(started_about_document(10))]
 #[bench::of_400(started_about_document(400))]
 fn routed_step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
+    runtime.block_on(attache_gate::step(&mut run));
+    (runtime, run)
+}
+
+// The same where the model sees the newest forty messages with thirty documents: older ones cost nothing.
+#[library_benchmark]
+#[bench::behind_60(started_behind_window(60))]
+#[bench::behind_1260(started_behind_window(1_260))]
+fn windowed_step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
     runtime.block_on(attache_gate::step(&mut run));
     (runtime, run)
 }
@@ -111,7 +122,7 @@ fn deep(callers: usize) -> Vec<u8> {
 
 library_benchmark_group!(
     name = costs,
-    benchmarks = [step, routed_step, deltas, request, routing, start, run, held, callers]
+    benchmarks = [step, routed_step, windowed_step, deltas, request, routing, start, run, held, callers]
 );
 // Allocations count for the function that stands among their callers, however far it is: see `callers`.
 main!(

@@ -39,8 +39,21 @@ pub fn tools() -> Arc<ToolSet> {
 
 /// A conversation of that many messages: a question, then calls, each with its result.
 pub fn history(messages: usize) -> Vec<Arc<Message>> {
-    let mut history = vec![Message::system("You are an agent.").shared(), Message::user("Go on.").shared()];
     let answer = record();
+    rounds(messages, |_, call| ToolResult::ok(call, &answer))
+}
+
+/// The same with three documents in the results of each two calls.
+fn history_with_documents(messages: usize) -> Vec<Arc<Message>> {
+    rounds(messages, |step, call| {
+        let found: Vec<Document> = (0..1 + step % 2).map(|of| pdf(2 * step + of)).collect();
+        #[expect(clippy::unwrap_used, reason = "a result that cannot be made has nothing to measure")]
+        ToolResult::of(call, &found).unwrap()
+    })
+}
+
+fn rounds(messages: usize, result: impl Fn(usize, &ToolCall) -> ToolResult) -> Vec<Arc<Message>> {
+    let mut history = vec![Message::system("You are an agent.").shared(), Message::user("Go on.").shared()];
     for step in 0.. {
         if history.len() >= messages {
             break;
@@ -48,19 +61,19 @@ pub fn history(messages: usize) -> Vec<Arc<Message>> {
         let call = ToolCall::new("lookup", Arguments::new(format!("{{\"query\":\"{step}\"}}")))
             .with_provider_id(ProviderCallId::parse(format!("call_{step}")));
         history.push(Message::Assistant(AssistantMessage::new([call.clone().into()])).shared());
-        history
-            .push(Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, &answer)])).shared());
+        history.push(Message::ToolResults(ToolResultsMessage::new([result(step, &call)])).shared());
     }
     history
 }
 
+fn pdf(number: usize) -> Document {
+    let bytes = format!("%PDF-1.4\n% document {number}\n").repeat(200);
+    Document::from_bytes(bytes, "application/pdf").with_file_name(format!("{number}.pdf"))
+}
+
 /// A question about that many documents.
 pub fn documents(count: usize) -> Vec<Arc<Message>> {
-    let document = |number: usize| {
-        let bytes = format!("%PDF-1.4\n% document {number}\n").repeat(200);
-        let name = format!("{number}.pdf");
-        Some(UserPart::Document(Document::from_bytes(bytes, "application/pdf").with_file_name(name)))
-    };
+    let document = |number: usize| Some(UserPart::Document(pdf(number)));
     let parts = (0..count).map(document).chain([UserPart::text("Compare them.")]);
     vec![Message::User(UserMessage::new(parts)).shared()]
 }
@@ -70,7 +83,7 @@ pub fn documents(count: usize) -> Vec<Arc<Message>> {
 /// # Panics
 /// If it ends before.
 pub fn started(messages: usize) -> (Runtime, AgentRun) {
-    begun(history(messages).into_iter().skip(1))
+    begun(agent(10), history(messages).into_iter().skip(1))
 }
 
 /// The same behind a question about a document, so that each step is routed.
@@ -78,14 +91,21 @@ pub fn started(messages: usize) -> (Runtime, AgentRun) {
 /// # Panics
 /// If it ends before.
 pub fn started_about_document(messages: usize) -> (Runtime, AgentRun) {
-    begun(documents(1).into_iter().chain(history(messages).into_iter().skip(2)))
+    begun(agent(10), documents(1).into_iter().chain(history(messages).into_iter().skip(2)))
 }
 
-fn begun(history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
+/// The same where the model sees the newest forty messages, whose results have about thirty documents.
+///
+/// # Panics
+/// If it ends before.
+pub fn started_behind_window(messages: usize) -> (Runtime, AgentRun) {
+    begun(windowed(10, 40), history_with_documents(messages).into_iter().skip(1))
+}
+
+fn begun(agent: Agent, history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     #[expect(clippy::unwrap_used, reason = "without a runtime there is nothing to measure")]
     let runtime = runtime.unwrap();
-    let agent = agent(10);
     let mut run = agent.run(RunInput::from("Look further.").with_history(history));
     runtime.block_on(step(&mut run));
     (runtime, run)
@@ -93,9 +113,13 @@ fn begun(history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
 
 /// An agent with one tool whose model asks for that many calls.
 pub fn agent(calls: usize) -> Agent {
+    windowed(calls, 2_000)
+}
+
+fn windowed(calls: usize, window: usize) -> Agent {
     let builder = Agent::builder(Instant::new(calls)).system("You are an agent.").tool(lookup());
     #[expect(clippy::unwrap_used, reason = "an agent that cannot be built has nothing to measure")]
-    builder.window(MessageWindow::new(2_000)).build().unwrap()
+    builder.window(MessageWindow::new(window)).build().unwrap()
 }
 
 /// Polls a run through its next step: the request, the reply, the tool and its result.

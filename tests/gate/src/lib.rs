@@ -5,7 +5,9 @@ mod held;
 mod model;
 mod wire;
 
-pub use conversation::{agent, documents, history, started, started_about_document, step, tools};
+pub use conversation::{
+    agent, documents, history, started, started_about_document, started_behind_window, step, tools,
+};
 pub use held::Waiting;
 pub use model::Instant;
 pub use wire::{Api, Stream};

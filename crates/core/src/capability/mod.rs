@@ -145,15 +145,9 @@ impl PlaceCapabilities {
     /// assert_eq!((form.max_pixels, form.max_pages), (Some(8000), None));
     /// ```
     pub fn form(&self, media: &MediaType) -> Option<MediaLimits> {
-        let same_kind = |pattern: &&String| {
-            let kind = match pattern.as_str() {
-                "*/*" => return true,
-                "text" => return false,
-                pattern => MediaType::parse(&pattern.replace('*', "any")).map(|media| media.kind()),
-            };
-            kind == Some(media.kind())
-        };
-        let (is_image, is_pdf) = (media.kind() == MediaKind::Image, media.kind() == MediaKind::Pdf);
+        let kind = media.kind();
+        let same_kind = |pattern: &&String| *pattern == "*/*" || MediaKind::of(pattern) == Some(kind);
+        let (is_image, is_pdf) = (kind == MediaKind::Image, kind == MediaKind::Pdf);
         let form = MediaLimits {
             media: self.media.iter().filter(same_kind).cloned().collect(),
             max_bytes: self.byte_limit(media),
