@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use crate::shell::{Failure, report, root, target};
 
 /// The environments of Python, each with its packages in `tests/real/NAME.txt`.
-const PYTHON: [&str; 9] = ["a2a", "clients", "litellm", "llama", "mcp", "openapi", "otel", "s3", "sdks"];
+const PYTHON: [&str; 10] =
+    ["a2a", "clients", "litellm", "llama", "mcp", "openapi", "otel", "routes", "s3", "sdks"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
 const NODE: [&str; 4] = ["clients", "mcp", "openapi", "web"];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_agent::{AgentRun, Session};
 use attache_core::{ToolCallId, fresh};
+use bytes::Bytes;
 
 use crate::auth::{Auth, Principal, Scope};
 use crate::dialect::Shown;
@@ -34,6 +35,8 @@ pub(crate) struct App {
     pub(crate) limits: ServerLimits,
     /// The time at which the server was made, in seconds since 1970.
     pub(crate) since: u64,
+    /// The description of the routes, as JSON.
+    pub(crate) description: Bytes,
 }
 
 /// The way in which a run is driven.

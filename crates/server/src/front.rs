@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, header};
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::auth::is_local;
+use crate::auth::{Principal, Scope, is_local};
 use crate::fault::Fault;
 use crate::request::during;
 
@@ -82,5 +82,14 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, nex
             app.record.metrics.refused(fault.code());
             fault.into_response()
         }
+    }
+}
+
+/// Refuses those who may not have agents work. It stands behind [`admit`], before the routes of others.
+pub(crate) async fn may_run(request: Request, next: Next) -> Response {
+    let may = request.extensions().get::<Principal>().is_some_and(|principal| principal.may(Scope::Run));
+    match may {
+        true => next.run(request).await,
+        false => Fault::forbidden("the key has not the scope run").into_response(),
     }
 }

@@ -34,6 +34,7 @@ mod inbound;
 mod json;
 mod limits;
 mod live;
+mod openapi;
 mod pace;
 mod parked;
 #[cfg(feature = "previews")]

@@ -18,6 +18,7 @@ use crate::documents::Documents;
 use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};
+use crate::openapi;
 use crate::pace::Pace;
 use crate::parked::Parked;
 use crate::record::{Audit, AuditEntry, Metrics, Record};
@@ -39,6 +40,7 @@ pub struct Server {
     audit: Audit,
     /// The dialects that are switched off.
     off: Vec<Dialect>,
+    mounted: Vec<(String, Router)>,
 }
 
 impl Server {
@@ -60,6 +62,7 @@ impl Server {
             limits: ServerLimits::default(),
             audit: Audit::default(),
             off: Vec::new(),
+            mounted: Vec::new(),
         }
     }
 
@@ -119,6 +122,28 @@ impl Server {
     /// by default.
     pub fn web(mut self, is_served: bool) -> Self {
         self.has_web = is_served;
+        self
+    }
+
+    /// Puts routes of others beside those of the server, under a path such as `/mcp`: another protocol for the same agents.
+    /// Whoever asks is found out as for all routes, must have the scope [`Run`](crate::Scope::Run), and stands in the
+    /// request's extensions as a [`Principal`].
+    ///
+    /// ```
+    /// # use attache_server::{Principal, Server};
+    /// use axum::{Extension, Router, routing::get};
+    ///
+    /// # fn example(server: Server) {
+    /// let who = get(|Extension(who): Extension<Principal>| async move { who.name().to_owned() });
+    /// let server = server.mount("/who", Router::new().route("/", who));
+    /// # let _ = server;
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// [`router`](Self::router) and [`serve`](Self::serve) do, as axum does, if the path is empty or taken.
+    pub fn mount(mut self, path: &str, routes: Router) -> Self {
+        self.mounted.push((format!("/{}", path.trim_matches('/')), routes));
         self
     }
 
@@ -223,8 +248,9 @@ impl Server {
             shown: self.shown,
             limits: self.limits,
             since,
+            description: openapi::described(&self.base, &self.off),
         });
-        (routes::router(&app, &self.base, self.has_web, &self.off), app)
+        (routes::router(&app, &self.base, self.has_web, &self.off, self.mounted), app)
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod conversation;
 pub(crate) mod messages;
 pub(crate) mod parts;
+pub(crate) mod place;
 pub(crate) mod responses;
 pub(crate) mod tools;
 pub(crate) mod turn;

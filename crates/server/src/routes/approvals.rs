@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::{Decision, Outcome, Session, decide as settle};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ use crate::dialect::event;
 use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::inbound::body;
+use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
 use crate::record::Of;

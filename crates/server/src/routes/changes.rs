@@ -6,7 +6,7 @@ use attache_agent::{Run, RunInfo, Session};
 use attache_core::{Conversation, DocumentId, DocumentStore, MessageId};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::body;
+use crate::inbound::place::{Path, Query};
 use crate::json::Object;
 
 /// The most bytes of these requests.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
@@ -11,6 +11,7 @@ use super::resuming::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
+use crate::inbound::place::Query;
 use crate::json::Object;
 
 /// Says how a chat introduces itself, and what the server and the key of the request allow.

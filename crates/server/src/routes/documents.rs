@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::{Document, DocumentId};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -19,6 +19,7 @@ use crate::auth::{Principal, Scope};
 use crate::documents::content;
 use crate::fault::Fault;
 use crate::inbound::body;
+use crate::inbound::place::{Path, Query};
 use crate::json::Object;
 
 /// The facts that an upload's body does not tell.

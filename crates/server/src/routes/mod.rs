@@ -12,6 +12,7 @@ mod health;
 mod messages;
 mod metrics;
 mod models;
+mod openapi;
 #[cfg(feature = "previews")]
 mod previews;
 mod responses;
@@ -28,7 +29,7 @@ pub(crate) use resuming::take_over;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use http::{HeaderName, HeaderValue, Method, header};
@@ -39,9 +40,15 @@ use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::{front, web};
 
-/// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`, and without those of
-/// the dialects that are `off`.
-pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect]) -> Router {
+/// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`, without those of the
+/// dialects that are `off`, and with those of others.
+pub(crate) fn router(
+    app: &Arc<App>,
+    base: &str,
+    has_web: bool,
+    off: &[Dialect],
+    mounted: Vec<(String, Router)>,
+) -> Router {
     let asked = Router::new()
         .route("/v1/chat/stream", post(typed::stream))
         .route("/v1/chat/stream/{task}", delete(typed::abort))
@@ -65,6 +72,7 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         .route("/v1/approvals", get(approvals::list))
         .route("/v1/approvals/{id}", post(approvals::decide))
         .route("/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::document))
         .route("/v1/documents", post(documents::upload))
         .route("/v1/documents/{id}", get(documents::download).delete(documents::delete))
         .merge(dialects(off));
@@ -75,6 +83,12 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         .route("/v1/sessions/{id}/documents/{document}/text", get(previews::text_of_session))
         .route("/v1/sessions/{id}/documents/{document}/pages/{page}", get(previews::page_of_session));
     let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), front::admit));
+    let mounted = mounted.into_iter().fold(Router::new(), |routes, (path, others)| {
+        let others =
+            others.layer(from_fn(front::may_run)).layer(from_fn_with_state(Arc::clone(app), front::admit));
+        // The others answer also for a path below theirs that is no route.
+        routes.nest(&path, others)
+    });
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
     let files = if has_web { web::routes(base) } else { Router::new() };
@@ -84,7 +98,8 @@ pub(crate) fn router(app: &Arc<App>, base: &str, has_web: bool, off: &[Dialect])
         .merge(files)
         .fallback(|| async { Fault::not_found("route").into_response() })
         .method_not_allowed_fallback(|| async { Fault::no_method().into_response() })
-        .with_state(Arc::clone(app));
+        .with_state(Arc::clone(app))
+        .merge(mounted);
     let routes = match base {
         "" => routes,
         base => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
@@ -11,6 +11,7 @@ use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::hosted::Hosted;
+use crate::inbound::place::Path;
 use crate::json::Object;
 
 pub(crate) async fn list(

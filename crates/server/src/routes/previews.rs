@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::Document;
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -16,6 +16,7 @@ use super::resuming::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
+use crate::inbound::place::{Path, Query};
 use crate::preview;
 
 /// The part of the text that is asked for.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_agent::SessionInfo;
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::message;
 use crate::fault::Fault;
+use crate::inbound::place::{Path, Query};
 use crate::json::Object;
 
 /// The sessions to list.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::ToolSpec;
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
@@ -12,6 +12,7 @@ use super::resuming::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
+use crate::inbound::place::{Path, Query};
 use crate::json::Object;
 
 pub(crate) async fn list(

@@ -6,7 +6,7 @@ use attache_agent::{RunOptions, SubmitError, deliver};
 use attache_core::{Capture, ContentTree, ResultStatus, ToolCall, ToolCallId, ToolResult};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
 use crate::fault::Fault;
+use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
 use crate::json::Object;

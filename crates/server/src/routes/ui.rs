@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
 
@@ -15,6 +15,7 @@ use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::ui::Ui;
 use crate::fault::Fault;
+use crate::inbound::place::Path;
 use crate::inbound::ui::Body as Asked;
 use crate::inbound::{body, tools};
 use crate::live::{Live, Viewer};

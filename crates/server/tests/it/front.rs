@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::common::{Client, Stage, server, sessions, text, value};
 
-const ROUTES: [(&str, &str); 22] = [
+const ROUTES: [(&str, &str); 23] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/stream"),
     ("POST", "/v1/chat/tool-result"),
@@ -34,6 +34,7 @@ const ROUTES: [(&str, &str); 22] = [
     ("POST", "/v1/documents"),
     ("GET", "/v1/documents/x"),
     ("GET", "/metrics"),
+    ("GET", "/openapi.json"),
 ];
 
 #[tokio::test]

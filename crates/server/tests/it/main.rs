@@ -16,6 +16,7 @@ mod jwt;
 mod leaving;
 mod messages;
 mod native;
+mod openapi;
 mod pages;
 mod record;
 mod responses;

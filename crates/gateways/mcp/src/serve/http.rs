@@ -13,7 +13,8 @@ use std::time::Duration;
 use attache_core::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -43,6 +44,9 @@ const PRUNE: usize = 64;
 /// Says on whose behalf the bearer of a token works.
 type Bearer = Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
 
+/// Says on whose behalf a request is made, by its head.
+type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+
 /// An [`McpService`](crate::McpService) over streamable HTTP: a service of `tower`, which `axum` mounts, or which
 /// [`serve`](Self::serve) binds.
 ///
@@ -65,6 +69,7 @@ pub struct McpHttp {
     sessions: Arc<LocalSessionManager>,
     owners: Arc<Mutex<HashMap<String, Arc<str>>>>,
     bearer: Option<Bearer>,
+    principals: Option<Principals>,
     config: StreamableHttpServerConfig,
 }
 
@@ -75,7 +80,14 @@ impl McpHttp {
             .enforce_origin_validation()
             .with_allowed_origins(local)
             .with_max_request_body_bytes(shared.state.limits.message_bytes);
-        Self { shared, sessions: Arc::default(), owners: Arc::default(), bearer: None, config }
+        Self {
+            shared,
+            sessions: Arc::default(),
+            owners: Arc::default(),
+            bearer: None,
+            principals: None,
+            config,
+        }
     }
 
     /// Sets the names under which clients reach it, with or without a port: `books.example.org`. Those of this machine by
@@ -104,6 +116,16 @@ impl McpHttp {
         self
     }
 
+    /// Says on whose behalf a request is made, by its head: `None` refuses it. For a server that is mounted in another one,
+    /// which has checked a token and left in the request's extensions what it found. It is asked in place of a token.
+    pub fn with_principal(
+        mut self,
+        principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.principals = Some(Arc::new(principal));
+        self
+    }
+
     /// Listens at an address; port 0 is a free one.
     ///
     /// # Errors
@@ -111,7 +133,7 @@ impl McpHttp {
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<McpListener, McpServeError> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && self.bearer.is_none() {
+        if !address.ip().is_loopback() && self.bearer.is_none() && self.principals.is_none() {
             tracing::warn!(%address, "an MCP server without tokens can be reached from elsewhere");
         }
         Ok(McpListener { http: self, listener, address })
@@ -129,9 +151,12 @@ impl McpHttp {
         Ok(())
     }
 
-    async fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+    async fn principal(&self, head: &Parts) -> Option<Arc<str>> {
+        if let Some(principals) = &self.principals {
+            return principals(head).map(Arc::from);
+        }
         let Some(bearer) = &self.bearer else { return Some(Arc::clone(&self.shared.principal)) };
-        let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+        let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
         let (scheme, token) = value.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return None;
@@ -144,19 +169,19 @@ impl McpHttp {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Some(principal) = self.principal(request.headers()).await else {
+        let (mut head, body) = request.into_parts();
+        let Some(principal) = self.principal(&head).await else {
             let mut refused = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed");
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return refused;
         };
-        let session = request.headers().get(SESSION).cloned();
+        let session = head.headers.get(SESSION).cloned();
         if let Some(session) = &session {
             let owner = session.to_str().ok().and_then(|session| self.owner(session));
             if owner.is_some_and(|owner| owner != principal) {
                 return plain(StatusCode::NOT_FOUND, "Not Found: Session not found");
             }
         }
-        let (mut head, body) = request.into_parts();
         let limits = &self.shared.state.limits;
         let body = match tokio::time::timeout(limits.body, Limited::new(body, limits.message_bytes).collect())
             .await

@@ -1,0 +1,92 @@
+//! The description of the routes, held against the routes.
+
+use std::collections::BTreeSet;
+
+use attache_agent::Agent;
+use axum::body::Body;
+use http::{Request, StatusCode, header};
+use serde_json::Value;
+
+use crate::common::{Client, Stage, server};
+
+type Routes = BTreeSet<(String, String)>;
+
+/// The methods and paths of the description.
+fn described(description: &Value) -> Routes {
+    let paths = description["paths"].as_object().unwrap();
+    paths
+        .iter()
+        .flat_map(|(path, item)| {
+            item.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path.clone()))
+        })
+        .collect()
+}
+
+/// The methods and paths of the router: it shows its paths for debugging, and each of them names its methods. Pages and
+/// what belongs to them are no part of the API, and neither is the place of everything that is no route.
+async fn routed(base: &str) -> Routes {
+    let router = server(Agent::builder(Stage::new([]))).base_path(base).router();
+    let shown = format!("{router:?}");
+    let is_api = |path: &&str| {
+        let inside = path.strip_prefix(base);
+        inside.is_some_and(|path| path.starts_with("/v1/") || ["/metrics", "/openapi.json"].contains(&path))
+    };
+    let paths: BTreeSet<String> = shown.split('"').filter(is_api).map(str::to_owned).collect();
+    let client = Client::new(server(Agent::builder(Stage::new([]))).base_path(base));
+    let mut routes = Routes::new();
+    for path in paths {
+        let request = Request::builder().method("STRANGE").uri(path.replace(['{', '}'], ""));
+        let response = client.send(request, Body::empty()).await;
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        let methods = response.headers()[header::ALLOW].to_str().unwrap().to_owned();
+        // The answer to HEAD is that to GET without its body.
+        for method in methods.split(',').filter(|method| *method != "HEAD") {
+            routes.insert((method.to_owned(), path.clone()));
+        }
+    }
+    routes
+}
+
+#[tokio::test]
+async fn every_route_is_described_and_every_description_is_a_route() {
+    for base in ["", "/agents"] {
+        let client = Client::new(server(Agent::builder(Stage::new([]))).base_path(base));
+        let description = client.got(&format!("{base}/openapi.json")).await;
+        assert_eq!(description["openapi"], "3.1.0");
+        let base_told = description["servers"][0]["url"].as_str().unwrap().trim_end_matches('/').to_owned();
+        let told: Routes = described(&description)
+            .into_iter()
+            .map(|(method, path)| (method, format!("{base_told}{path}")))
+            .collect();
+        let there = routed(base).await;
+        let lacking: Vec<_> = there.difference(&told).collect();
+        assert!(lacking.is_empty(), "openapi.json does not describe {lacking:?}");
+        let made_up: Vec<_> = told.difference(&there).collect();
+        assert!(made_up.is_empty(), "openapi.json describes {made_up:?}, which are no routes");
+        assert!(there.len() > 25, "{there:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_reference_leads_somewhere_and_every_part_is_used() {
+    let description = Client::of([]).got("/openapi.json").await;
+    let text = description.to_string();
+    let used: BTreeSet<&str> =
+        text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    for place in &used {
+        assert!(description.pointer(place).is_some(), "{place} is nowhere");
+    }
+    for kind in ["schemas", "parameters", "responses"] {
+        for name in description["components"][kind].as_object().unwrap().keys() {
+            let place = format!("/components/{kind}/{name}");
+            assert!(used.contains(place.as_str()), "{place} is not used");
+        }
+    }
+    let mut ids = BTreeSet::new();
+    for item in description["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id), "{id} is there twice");
+        }
+    }
+}
