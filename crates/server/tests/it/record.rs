@@ -119,6 +119,17 @@ async fn a_principal_asks_so_often_in_a_minute() {
         (&told["error"]["type"], &told["error"]["code"]),
         (&json!("rate_limit_error"), &json!("rate_limit_exceeded"))
     );
+    // Clients of each vendor read it in the shape that they know.
+    for (path, of_anthropic) in
+        [("/v1/messages", true), ("/v1/responses", false), ("/v1/chat/completions", false)]
+    {
+        let refused = client.post(path, json!({})).await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert_eq!(refused.headers()[header::RETRY_AFTER], "10", "{path}");
+        let told = value(refused).await;
+        assert_eq!(told["type"] == "error", of_anthropic, "{path}: {told}");
+        assert_eq!(told["error"]["type"], "rate_limit_error", "{path}");
+    }
     assert_eq!(client.named("bob").get("/v1/models").await.status(), StatusCode::OK);
     assert_eq!(client.get("/v1/health").await.status(), StatusCode::OK, "health is nobody's");
     tokio::time::advance(std::time::Duration::from_secs(10)).await;
