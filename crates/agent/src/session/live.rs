@@ -2,20 +2,27 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+use tokio::time::Instant;
 
 use super::error::SessionError;
 use super::id::SessionId;
 use super::store::{SessionStore, StopRequest};
 use crate::control::Control;
 
+/// The time between two looks of a run for those that others want to end.
+const LOOK: Duration = Duration::from_millis(500);
+/// The time for which the look of one run does for all. It is shorter, so that a run that is alone looks each time.
+const FRESH: Duration = Duration::from_millis(400);
+
 /// The runs of this process, by their sessions.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     runs: Mutex<HashMap<SessionId, Runs>>,
-    /// One of the runs looks for all which of them other processes want to end.
-    looking: Turn<()>,
+    /// The time at which one of the runs last began to look for all which of them others want to end.
+    looked: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -80,19 +87,31 @@ impl Live {
         found.into_iter().for_each(|(control, why)| control.cancel_because(why));
     }
 
-    /// Looks which runs of this process others want to end, for as long as it is polled: one run looks for all.
+    /// Looks which runs of this process others want to end, for as long as it is polled: one run looks for all. Another
+    /// one does where that one is not polled any more.
     pub(super) async fn look(&self, store: &dyn SessionStore) {
-        let _looking = self.looking.lock().await;
         loop {
-            // It hears of what comes while the store is asked.
-            let change = store.stops_change();
+            tokio::time::sleep(LOOK).await;
+            if !self.is_to_look() {
+                continue;
+            }
             match store.stops().await {
                 Ok(stops) => self.stop(&stops),
                 // The next look may do.
                 Err(error) => tracing::debug!(%error, "the runs to end could not be read"),
             }
-            change.await;
         }
+    }
+
+    /// True for the first one that asks, and for nobody else until it is time again.
+    fn is_to_look(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_due = looked.is_none_or(|last| now.duration_since(last) >= FRESH);
+        if is_due {
+            *looked = Some(now);
+        }
+        is_due
     }
 
     /// Waits until it is a run's turn among those of this process; `depth` of them may wait.

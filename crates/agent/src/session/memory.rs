@@ -29,8 +29,6 @@ pub struct MemorySessions {
     max_sessions: usize,
     kept: Mutex<Kept>,
     changed: Notify,
-    /// Told of runs that are to end.
-    stopping: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -127,12 +125,7 @@ impl One {
 
 impl Default for MemorySessions {
     fn default() -> Self {
-        Self {
-            max_sessions: MAX_SESSIONS,
-            kept: Mutex::default(),
-            changed: Notify::new(),
-            stopping: Notify::new(),
-        }
+        Self { max_sessions: MAX_SESSIONS, kept: Mutex::default(), changed: Notify::new() }
     }
 }
 
@@ -474,8 +467,6 @@ impl SessionStore for MemorySessions {
         let one = kept.sessions.get_mut(&stop.session).filter(|one| one.principal == stop.principal);
         let run = one.and_then(|one| one.runs.iter_mut().rev().find(|run| run.id == stop.run));
         let asked = run.filter(|run| run.ended.is_none()).map(|run| run.stop = Some(stop.why.clone()));
-        drop(kept);
-        self.stopping.notify_waiters();
         ready(Ok(asked.is_some()))
     }
 
@@ -487,10 +478,6 @@ impl SessionStore for MemorySessions {
             Some(StopRequest { principal, session, run: run.id.clone(), why: run.stop.clone()? })
         });
         ready(Ok(stops.collect()))
-    }
-
-    fn stops_change(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.stopping.notified())
     }
 
     fn clear<'a>(

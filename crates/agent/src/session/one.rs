@@ -210,7 +210,12 @@ impl Session {
             run: without_nul(run, "the id of a run")?.to_owned(),
             why: why.to_owned(),
         };
-        Ok(self.settings.store.stop(&stop).await?)
+        let asked = self.settings.store.stop(&stop).await?;
+        if asked {
+            // One of this process need not wait for a look.
+            self.settings.live.stop(std::slice::from_ref(&stop));
+        }
+        Ok(asked)
     }
 
     /// Lets the lease go that a run left which was dropped here, so that other processes need not wait for its end. With

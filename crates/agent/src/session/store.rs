@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, WordQuery};
 
@@ -198,12 +198,6 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError`] if the store fails.
     fn stops(&self) -> BoxFuture<'_, Result<Vec<StopRequest>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    /// Comes back when [`stops`](Self::stops) may have new ones since it was called: half a second later where the store
-    /// does not know.
-    fn stops_change(&self) -> BoxFuture<'_, ()> {
-        Box::pin(tokio::time::sleep(Duration::from_millis(500)))
     }
 
     /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.

@@ -152,3 +152,25 @@ async fn a_run_that_is_dropped_frees_its_session_while_somebody_holds_its_contro
     assert_eq!(session.run("two").outcome().await.unwrap().text, "Two.");
     assert!(!control.is_active());
 }
+
+// C38: a program that does not read on in one run keeps nobody from ending the others.
+#[tokio::test(start_paused = true)]
+async fn a_run_is_ended_from_elsewhere_while_another_one_of_its_process_is_not_polled() {
+    let store = Arc::new(MemorySessions::new());
+    let process = || {
+        let turns = [Turn::empty().then_hang(), Turn::empty().then_hang()];
+        let agent = Agent::builder(ScriptedModel::new(turns).unverified()).build().unwrap();
+        Sessions::new(agent, Arc::clone(&store) as _)
+    };
+    let (here, elsewhere) = (process(), process());
+    let mut unread = here.open("ann", Some("unread")).await.unwrap().run("one");
+    unread.next().await.unwrap();
+    let mut run = here.open("ann", Some("s")).await.unwrap().run(RunInput::from("two").with_run_id("two"));
+    run.next().await.unwrap();
+    assert!(elsewhere.get("ann", "s").await.unwrap().stop("two", "enough").await.unwrap());
+    let since = tokio::time::Instant::now();
+    let ended = tokio::time::timeout(Duration::from_secs(60), run.outcome()).await;
+    assert_eq!(ended.expect("nobody looked").unwrap().reason, EndReason::Cancelled);
+    assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+    drop(unread);
+}
