@@ -93,7 +93,7 @@ fn listed(keys: &ApiKeys, as_json: bool) -> Exit {
             (Some(_), true) => "expired".to_owned(),
             (Some(at), false) => date(UNIX_EPOCH + Duration::from_millis(at)),
         };
-        let may = scopes(key).map_or_else(|| "everything".to_owned(), |scopes| scopes.join(", "));
+        let may = scopes(key).map_or_else(|| "run, read, approve".to_owned(), |scopes| scopes.join(", "));
         table.row([key.id().to_owned(), key.principal().to_owned(), may, until]);
     }
     written(answer(&table.render(terminal_width())))

@@ -134,7 +134,7 @@ impl Fault {
     }
 
     /// Says after how many seconds the client may try again.
-    #[cfg(feature = "jwt")]
+    #[cfg(any(feature = "jwt", feature = "previews"))]
     pub(crate) fn after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self

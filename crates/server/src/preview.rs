@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits::new().with_max_time(Duration::from_secs(15));
 async fn room() -> Result<SemaphorePermit<'static>, Fault> {
     match tokio::time::timeout(PATIENCE, ROOM.acquire()).await {
         Ok(Ok(permit)) => Ok(permit),
-        _ => Err(Fault::unavailable("too many documents are being read at once: try again")),
+        _ => Err(busy()),
     }
 }
 
@@ -94,9 +94,14 @@ fn is_pdf(media_type: &MediaType) -> bool {
     media_type.essence() == "application/pdf"
 }
 
+/// The longest that those before take, about.
+fn busy() -> Fault {
+    Fault::unavailable("too many documents are being read at once: try again").after(LIMITS.max_time.as_secs())
+}
+
 fn fault(error: &ConvertError) -> Fault {
     match error {
-        ConvertError::Busy => Fault::unavailable("too many documents are being read at once: try again"),
+        ConvertError::Busy => busy(),
         error => Fault::no_preview(error.to_string()),
     }
 }

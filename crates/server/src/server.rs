@@ -46,8 +46,8 @@ pub struct Server {
 impl Server {
     /// A server of an agent in its sessions. Clients know the agent as the model `name`.
     ///
-    /// It takes requests from this machine alone, unless [`keys`](Self::keys) or [`authenticate`](Self::authenticate)
-    /// says who asks.
+    /// It takes requests from this machine alone, unless [`keys`](Self::keys), tokens of an issuer or
+    /// [`authenticate`](Self::authenticate) say who asks.
     pub fn new(name: impl Into<Arc<str>>, sessions: Sessions) -> Self {
         let documents = sessions.agent().store();
         Self {
@@ -202,8 +202,8 @@ impl Server {
     /// The routes, for a program that has routes of its own. Runs go on in tasks of the runtime in which requests are
     /// answered.
     ///
-    /// Without [`keys`](Self::keys) and [`authenticate`](Self::authenticate) every request is refused: behind another
-    /// server's connections nobody knows where it comes from.
+    /// Without [`keys`](Self::keys), tokens of an issuer and [`authenticate`](Self::authenticate) every request is refused:
+    /// behind another server's connections nobody knows where it comes from.
     pub fn router(self) -> Router {
         self.into_parts().0
     }

@@ -54,7 +54,7 @@ pub(crate) enum KeysCommand {
     Add {
         /// Whose key it is: sessions and documents are theirs. Two keys of one name share them
         principal: String,
-        /// The only thing that the key may do; give it several times. Everything by default
+        /// The only thing that the key may do; give it several times. All but metrics by default
         #[arg(long, value_name = "run|read|approve|metrics", value_parser = scope)]
         scope: Vec<attache_server::Scope>,
         /// The time for which it holds, such as 12h, 30d or 8w; for ever by default

@@ -20,7 +20,7 @@ use crate::keys;
 use crate::model::{self, SetupError};
 use crate::output::{fail, line, with_causes};
 use agent::NAME;
-use reload::{Reload, watched};
+use reload::{Reload, Seen, watched};
 
 /// The port where nobody names one.
 const PORT: u16 = 8080;
@@ -49,6 +49,8 @@ async fn done(
     }
     let kept = Kept::open(config).await.map_err(setup)?;
     let keys = keys::file(config).map_err(setup)?;
+    let files = watched(args, config);
+    let seen = Seen::of(files.clone(), keys.clone()).await;
     let ring = keys::ring(&keys).map_err(setup)?;
     let settings = config.said.server();
     let host = serve.host.or(settings.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -73,7 +75,7 @@ async fn done(
         keys,
         agents: server.agents(),
         ring: ring.clone(),
-        files: watched(args, config).into(),
+        files: files.into(),
         outside: built.outside.into(),
     };
     let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
@@ -87,7 +89,7 @@ async fn done(
     let served = async {
         tokio::select! {
             served = server.serve(listener, stop) => served,
-            never = reload.watch() => match never {},
+            never = reload.watch(seen) => match never {},
         }
     };
     let result = served.await;

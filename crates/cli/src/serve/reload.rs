@@ -36,11 +36,22 @@ pub(super) struct Reload<'r> {
 /// The state of files that tells whether they were written.
 type Stamp = Vec<Option<(SystemTime, u64)>>;
 
+/// The files before they were read: what is written while a server starts counts too.
+pub(super) struct Seen {
+    config: Stamp,
+    keys: Stamp,
+}
+
+impl Seen {
+    pub(super) async fn of(config: Vec<PathBuf>, keys: PathBuf) -> Self {
+        Self { config: stamp(config).await, keys: stamp(vec![keys]).await }
+    }
+}
+
 impl<'r> Reload<'r> {
-    /// Looks at the files again and again.
-    pub(super) async fn watch(&self) -> Infallible {
-        let mut config = stamp(self.files()).await;
-        let mut keys = stamp(vec![self.keys.clone()]).await;
+    /// Looks at the files again and again. `seen` are as they were when they were read.
+    pub(super) async fn watch(&self, seen: Seen) -> Infallible {
+        let Seen { mut config, mut keys } = seen;
         loop {
             sleep(PAUSE).await;
             let now = stamp(vec![self.keys.clone()]).await;
@@ -50,12 +61,9 @@ impl<'r> Reload<'r> {
             }
             let now = stamp(self.files()).await;
             if now != config {
+                // If it names other files from now on, the next look sees them as changed, and they are read once more.
+                config = now;
                 self.configuration().await;
-                // A file that came since may name others.
-                config = match self.files() {
-                    files if files.len() == now.len() => now,
-                    files => stamp(files).await,
-                };
             }
         }
     }
