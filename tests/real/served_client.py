@@ -42,6 +42,8 @@ elif what == "tools":
     }
     first = client.chat.completions.create(model="attache", messages=question, tools=[tool])
     message = first.choices[0].message
+    if not message.tool_calls:
+        raise SystemExit(first.model_dump_json())
     call = message.tool_calls[0]
     result = {"role": "tool", "tool_call_id": call.id, "content": "opened"}
     messages = question + [message.model_dump(exclude_none=True), result]

@@ -11,6 +11,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache::Agent;
 use attache::a2a::{A2aProfile, A2aServer};
@@ -40,7 +41,11 @@ async fn served(server: Server) -> String {
 
 /// Waits for a program, with what it wrote.
 async fn run(mut command: Command) -> (bool, String) {
-    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    // Wherever a proxy of the environment leads, the server is on this machine.
+    command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
+    let mut command = tokio::process::Command::from(command);
+    let output = tokio::time::timeout(Duration::from_secs(300), command.kill_on_drop(true).output());
+    let output = output.await.expect("the program comes to its end").unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }

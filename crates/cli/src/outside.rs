@@ -18,7 +18,7 @@ use std::sync::Arc;
 use attache_a2a::{A2aAgent, A2aFetcher, A2aQuestions};
 use attache_agent::{AgentBuilder, Ask, Proposal, Verdict};
 use attache_config::Approvals;
-use attache_core::{BoxFuture, FetchError, Fetched, Fetcher, ToolHandler, ToolSpec};
+use attache_core::{BoxFuture, Effect, FetchError, Fetched, Fetcher, ToolHandler, ToolSpec};
 #[cfg(feature = "mcp")]
 use attache_mcp::{FileTokens, McpFetcher, McpOAuth, McpServer};
 use attache_transport::GuardedFetcher;
@@ -208,7 +208,10 @@ pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: b
     let approvals = Arc::new(approvals);
     agent.approval_policy(move |proposal: &Proposal<'_>| {
         let tool = proposal.tool;
-        match approvals.verdict(tool.definition.name(), tool.metadata.effect) {
+        // The client of a server answers such a call, and asks its own user.
+        let is_of_client = tool.metadata.origin == "the caller";
+        let effect = if is_of_client { Effect::Read } else { tool.metadata.effect };
+        match approvals.verdict(tool.definition.name(), effect) {
             Verdict::Deny(why) => Verdict::Deny(why),
             _ if asks_first => Verdict::Ask(Ask::because("--ask-first asks before each call")),
             verdict => verdict,

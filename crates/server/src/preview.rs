@@ -96,7 +96,8 @@ fn is_pdf(media_type: &MediaType) -> bool {
 
 /// The longest that those before take, about.
 fn busy() -> Fault {
-    Fault::unavailable("too many documents are being read at once: try again").after(LIMITS.max_time.as_secs())
+    Fault::unavailable("too many documents are being read at once: try again")
+        .after(LIMITS.max_time.as_secs())
 }
 
 fn fault(error: &ConvertError) -> Fault {

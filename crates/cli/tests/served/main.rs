@@ -10,6 +10,7 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -33,6 +34,13 @@ fn attache(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     command.current_dir(root).stdin(Stdio::null()).env_clear().env("ATTACHE_HOME", home);
+    command
+}
+
+/// A client on the same machine, wherever a proxy of the environment leads.
+fn client(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
     command
 }
 
@@ -91,7 +99,7 @@ impl Served {
             "the packages of tests/real/sdks.txt are not installed: cargo xtask counterparts"
         );
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real/served_client.py");
-        let mut command = Command::new(python);
+        let mut command = client(python);
         command.arg(script).arg(what).arg(&self.address).args(rest).env("PYTHONDONTWRITEBYTECODE", "1");
         command.stdout(Stdio::piped());
         command
@@ -261,7 +269,7 @@ fn a_configuration_that_changes_is_taken_and_one_with_a_mistake_is_not() {
     let served = Served::start_in(home, &["--config", &path]);
     let title = || {
         let url = format!("{}/v1/chat/config", served.address);
-        let output = Command::new("curl").args(["-sf", "--max-time", "10", &url]).output().unwrap();
+        let output = client("curl").args(["-sf", "--max-time", "10", &url]).output().unwrap();
         assert!(output.status.success());
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["title"].clone()
     };
