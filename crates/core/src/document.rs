@@ -44,7 +44,7 @@ struct Inner {
 pub enum DocumentSource {
     /// In memory.
     Bytes(Bytes),
-    /// In a [`DocumentStore`], under the document's id.
+    /// In a [`DocumentStore`](crate::DocumentStore), under the document's id.
     Stored,
     /// At a URL. It is never fetched for a label, and shown to the model only by policy.
     External {

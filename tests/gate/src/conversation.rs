@@ -83,7 +83,7 @@ pub fn documents(count: usize) -> Vec<Arc<Message>> {
 /// # Panics
 /// If it ends before.
 pub fn started(messages: usize) -> (Runtime, AgentRun) {
-    begun(agent(10), history(messages).into_iter().skip(1))
+    begun(&agent(10), history(messages).into_iter().skip(1))
 }
 
 /// The same behind a question about a document, so that each step is routed.
@@ -91,7 +91,7 @@ pub fn started(messages: usize) -> (Runtime, AgentRun) {
 /// # Panics
 /// If it ends before.
 pub fn started_about_document(messages: usize) -> (Runtime, AgentRun) {
-    begun(agent(10), documents(1).into_iter().chain(history(messages).into_iter().skip(2)))
+    begun(&agent(10), documents(1).into_iter().chain(history(messages).into_iter().skip(2)))
 }
 
 /// The same where the model sees the newest forty messages, whose results have about thirty documents.
@@ -99,10 +99,10 @@ pub fn started_about_document(messages: usize) -> (Runtime, AgentRun) {
 /// # Panics
 /// If it ends before.
 pub fn started_behind_window(messages: usize) -> (Runtime, AgentRun) {
-    begun(windowed(10, 40), history_with_documents(messages).into_iter().skip(1))
+    begun(&windowed(10, 40), history_with_documents(messages).into_iter().skip(1))
 }
 
-fn begun(agent: Agent, history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
+fn begun(agent: &Agent, history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     #[expect(clippy::unwrap_used, reason = "without a runtime there is nothing to measure")]
     let runtime = runtime.unwrap();
