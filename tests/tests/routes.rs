@@ -77,6 +77,8 @@ async fn no_request_that_anybody_makes_up_breaks_a_route() {
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let address = served(Server::new("papers", sessions).limits(limits)).await;
     let mut command = Command::new(python().program());
+    // It leaves a folder where it runs.
+    command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.args(["-m", "schemathesis.cli", "run", &format!("{address}/openapi.json")]);
     command.args(["--url", &address, "--phases", "coverage,fuzzing,stateful", "--workers", "1"]);
     command.args(["--max-examples", &examples(), "--seed", "1", "--generation-database", "none"]);

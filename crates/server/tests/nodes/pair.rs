@@ -75,7 +75,7 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
     let (status, told) = ask(other.address, "POST", &format!("/v1/runs/{run}/cancel"), "").unwrap();
     assert_eq!((status, &told["cancelled"]), (200, &Value::from(true)));
     assert!(near.look(one.address, |watch| watch.end.is_some()).unwrap());
-    assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
     assert_eq!(near.end.unwrap()["reason"], "cancelled");
     let (_, told) = ask(other.address, "POST", &format!("/v1/runs/{run}/cancel"), "").unwrap();
     assert_eq!(told["cancelled"], false, "it has ended");
