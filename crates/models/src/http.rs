@@ -2,7 +2,7 @@
 
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 
-/// How models reach their servers: the client, time limits, retries, credentials. An option that is not set is as it
+/// The way of models to their servers: the client, time limits, retries, credentials. An option that is not set is as it
 /// would be without: the client of the process, the defaults, and credentials from the environment.
 ///
 /// ```

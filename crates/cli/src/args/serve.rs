@@ -52,7 +52,7 @@ pub(crate) struct Keys {
 pub(crate) enum KeysCommand {
     /// Make a key, and print it: it is shown this once
     Add {
-        /// Whose key it is: sessions and documents are theirs. Two keys of one name share them
+        /// The owner of the key, and of its sessions and documents. Two keys of one name share them
         principal: String,
         /// The only thing that the key may do; give it several times. All but metrics by default
         #[arg(long, value_name = "run|read|approve|metrics", value_parser = scope)]

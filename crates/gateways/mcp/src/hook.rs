@@ -1,4 +1,4 @@
-//! Those who look on at the requests to a server.
+//! Observers of the requests to a server.
 
 /// A request to a server.
 #[derive(Clone, Copy, Debug)]

@@ -147,7 +147,7 @@ impl ApiKey {
         &self.id
     }
 
-    /// Whose it is.
+    /// The principal whose key it is.
     pub fn principal(&self) -> &str {
         &self.principal
     }
