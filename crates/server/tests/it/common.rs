@@ -75,6 +75,11 @@ impl Stage {
         self.state.open.load(Ordering::SeqCst) > 0
     }
 
+    /// The number of those who listen.
+    pub(crate) fn heard(&self) -> usize {
+        self.state.open.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn requests(&self) -> Vec<ChatRequest> {
         self.script.requests()
     }

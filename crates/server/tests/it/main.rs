@@ -21,6 +21,7 @@ mod pages;
 mod record;
 mod responses;
 mod sockets;
+mod storms;
 mod typed;
 mod watching;
 mod web;

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::common::{Stage, sessions, trusting};
 
-fn head(method: &str, path: &str, body: &str, more: &str) -> String {
+pub(crate) fn head(method: &str, path: &str, body: &str, more: &str) -> String {
     format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
