@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(feature = "a2a")]
 use attache_a2a::{A2aAgent, A2aFetcher, A2aQuestions};
@@ -23,17 +24,16 @@ use attache_core::{BoxFuture, Effect, FetchError, Fetched, Fetcher, ToolHandler,
 use attache_mcp::{FileTokens, McpFetcher, McpOAuth, McpServer};
 use attache_transport::GuardedFetcher;
 use bytes::Bytes;
-#[cfg(feature = "mcp")]
 use futures_util::StreamExt;
-#[cfg(feature = "a2a")]
-use futures_util::future::join_all;
-#[cfg(feature = "mcp")]
 use futures_util::stream::FuturesUnordered;
 
 use crate::config::Config;
 #[cfg(feature = "mcp")]
 use crate::config::{Folder, folder};
-use crate::output::{line, short, with_causes};
+use crate::output::{harmless, line, short, with_causes};
+
+/// The user is told every so often for whom the command waits.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Servers and services, connected as far as they can be.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,8 @@ pub(crate) struct Outside {
     said: Arc<attache_config::Config>,
     /// The servers that cannot be used, with the reason.
     pub(crate) failed: Vec<String>,
+    /// Those servers and agents, as `mcp ALIAS` and `a2a ALIAS`.
+    dead: Vec<String>,
 }
 
 impl Outside {
@@ -61,42 +63,81 @@ impl Outside {
         #[cfg(feature = "mcp")]
         {
             outside.servers = servers(config);
-            let connecting: FuturesUnordered<_> = outside
-                .servers
-                .iter()
-                .map(|server| async move { (server.alias().to_owned(), server.connect().await) })
-                .collect();
-            let done: Vec<_> = connecting.collect().await;
-            for (name, result) in done {
-                let Err(error) = result else { continue };
-                let wants =
-                    outside.servers.iter().any(|server| server.alias() == name && server.wants_login());
-                if wants {
-                    outside
-                        .failed
-                        .push(format!("the MCP server {name} wants a login: `attache mcp login {name}`"));
-                    continue;
-                }
-                outside.failed.push(format!("the MCP server {name} cannot be used: {}", error.for_model()));
-            }
         }
         #[cfg(feature = "a2a")]
         {
             // Nobody looks at a task behind this process, and an answer that the user types goes to the model.
             let agents = config.said.a2a_agents().into_iter();
             outside.agents = agents.map(|agent| agent.defers(false).questions(A2aQuestions::Model)).collect();
-            let cards = outside.agents.iter().map(|agent| async move { (agent.alias(), agent.card().await) });
-            for (name, card) in join_all(cards).await {
-                let Err(error) = card else { continue };
-                outside.failed.push(format!("the A2A agent {name} cannot be used: {}", error.for_model()));
-            }
         }
+        let (dead, failed): (Vec<_>, Vec<_>) = outside.reached(quiet).await.into_iter().unzip();
+        outside.dead = dead;
+        outside.failed.extend(failed);
         if !quiet {
             for problem in &outside.failed {
                 line(&format!("! {}", short(problem, 300)));
             }
         }
         outside
+    }
+
+    /// Without those that cannot be used now: a command that does one thing does not wait for them a second time.
+    pub(crate) fn alive(mut self) -> Self {
+        let dead = std::mem::take(&mut self.dead);
+        #[cfg(feature = "mcp")]
+        self.servers.retain(|server| !dead.contains(&format!("mcp {}", server.alias())));
+        #[cfg(feature = "a2a")]
+        self.agents.retain(|agent| !dead.contains(&format!("a2a {}", agent.alias())));
+        self
+    }
+
+    /// Connects the servers and agents side by side, each within its own limit, and says which cannot be used.
+    async fn reached(&self, quiet: bool) -> Vec<(String, String)> {
+        let mut under_way: FuturesUnordered<BoxFuture<'_, (&str, &str, Option<String>)>> =
+            FuturesUnordered::new();
+        let mut waiting: Vec<&str> = Vec::new();
+        #[cfg(feature = "mcp")]
+        for server in &self.servers {
+            let name = server.alias();
+            waiting.push(name);
+            under_way.push(Box::pin(async move {
+                let problem = match server.connect().await {
+                    Ok(()) => None,
+                    Err(_) if server.wants_login() => {
+                        Some(format!("the MCP server {name} wants a login: `attache mcp login {name}`"))
+                    }
+                    Err(error) => {
+                        Some(format!("the MCP server {name} cannot be used: {}", error.for_model()))
+                    }
+                };
+                ("mcp", name, problem)
+            }));
+        }
+        #[cfg(feature = "a2a")]
+        for agent in &self.agents {
+            let name = agent.alias();
+            waiting.push(name);
+            under_way.push(Box::pin(async move {
+                let failed = agent.card().await.err();
+                let told =
+                    failed.map(|error| format!("the A2A agent {name} cannot be used: {}", error.for_model()));
+                ("a2a", name, told)
+            }));
+        }
+        let mut failed = Vec::new();
+        loop {
+            match tokio::time::timeout(PATIENCE, under_way.next()).await {
+                Ok(None) => return failed,
+                Ok(Some((kind, name, problem))) => {
+                    if let Some(at) = waiting.iter().position(|waiting| *waiting == name) {
+                        waiting.remove(at);
+                    }
+                    failed.extend(problem.map(|problem| (format!("{kind} {name}"), problem)));
+                }
+                Err(_) if quiet => {}
+                Err(_) => line(&harmless(&format!("· waiting for {}", waiting.join(", ")))),
+            }
+        }
     }
 
     /// The services. Whoever read the configuration has found them right.

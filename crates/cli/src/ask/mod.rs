@@ -95,7 +95,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         line(&notice);
     }
     wanted.permitted = ask.permitted.clone();
-    wanted.outside = Outside::connected(config, is_quiet).await;
+    wanted.outside = Outside::connected(config, is_quiet).await.alive();
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
     if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
         line(&notice);

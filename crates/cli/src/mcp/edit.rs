@@ -1,13 +1,19 @@
 //! Servers added to the user's file and taken out of it.
 
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use attache_config::{Config, ConfigFile, NewServer, with_mcp_server, without_mcp_server};
 
 use crate::config::{own_file, told};
 use crate::exit::Exit;
 use crate::output::line;
+
+/// The time that another change of the file may take, and the pause between two looks.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The server that the user asks for.
 pub(super) struct Asked<'a> {
@@ -38,6 +44,7 @@ pub(super) fn add(name: &str, asked: &Asked<'_>, named: Option<&Path>) -> Result
         server.headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
     server.bearer = asked.bearer.map(str::to_owned);
+    let _turn = turn(&file)?;
     let text = with_mcp_server(&read(&file)?, name, &server).map_err(|problem| wrong(&file, &problem))?;
     // A variable may be set later; everything else must be right.
     let checked = ConfigFile::parse(&file, text.as_str()).and_then(|file| {
@@ -53,6 +60,7 @@ pub(super) fn add(name: &str, asked: &Asked<'_>, named: Option<&Path>) -> Result
 
 pub(super) fn remove(name: &str, named: Option<&Path>) -> Result<Exit, String> {
     let file = file(named)?;
+    let _turn = turn(&file)?;
     let text = without_mcp_server(&read(&file)?, name).map_err(|problem| wrong(&file, &problem))?;
     let Some(text) = text else {
         let hint = "one that is imported is left out by enabled = false";
@@ -80,21 +88,52 @@ fn read(file: &Path) -> Result<String, String> {
     }
 }
 
-/// Writes the whole file or nothing of it: through one beside it, which takes its place. A link stays one.
-fn write(file: &Path, text: &str) -> Result<(), String> {
+/// Waits until nobody else changes the file, so that of two changes none is lost. The lock ends with the handle; its
+/// file stays, since one that is removed may be locked by somebody who has opened it.
+fn turn(file: &Path) -> Result<File, String> {
     let told = |error: std::io::Error| wrong(file, &error.to_string());
-    let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let target = target(file);
     if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(told)?;
     }
+    let beside = target.with_extension("toml.lock");
+    let lock = File::options().write(true).create(true).truncate(false).open(&beside).map_err(told)?;
+    let since = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) if since.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let seconds = PATIENCE.as_secs();
+                let lock = beside.display();
+                let problem =
+                    format!("another process has been changing it for {seconds} s (it holds {lock})");
+                return Err(wrong(file, &problem));
+            }
+            Err(TryLockError::Error(error)) => return Err(told(error)),
+        }
+    }
+}
+
+/// The file that a link leads to.
+fn target(file: &Path) -> PathBuf {
+    std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned())
+}
+
+/// Writes the whole file or nothing of it: through one beside it, which takes its place. A link stays one.
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    let told = |error: std::io::Error| wrong(file, &error.to_string());
+    let target = target(file);
     let beside = target.with_extension(format!("toml.{}", std::process::id()));
     // A link that somebody put there is not followed.
-    let mut new = std::fs::File::create_new(&beside).map_err(told)?;
-    std::io::Write::write_all(&mut new, text.as_bytes()).map_err(told)?;
-    if let Ok(found) = std::fs::metadata(&target) {
-        std::fs::set_permissions(&beside, found.permissions()).map_err(told)?;
-    }
-    std::fs::rename(&beside, &target).map_err(|error| {
+    let mut new = File::create_new(&beside).map_err(told)?;
+    let written = std::io::Write::write_all(&mut new, text.as_bytes())
+        .and_then(|()| match std::fs::metadata(&target) {
+            Ok(found) => std::fs::set_permissions(&beside, found.permissions()),
+            Err(_) => Ok(()),
+        })
+        .and_then(|()| std::fs::rename(&beside, &target));
+    written.map_err(|error| {
         let _left = std::fs::remove_file(&beside);
         told(error)
     })

@@ -35,7 +35,7 @@ async fn done(tools: args::Tools, registry: &Registry, config: &Config) -> Resul
     }
     let opened = Opened { files: tools.files, ..Opened::default() };
     let folders = folders(&opened, config, false).await?;
-    let outside = Outside::connected(config, false).await;
+    let outside = Outside::connected(config, false).await.alive();
     let model = Chosen::default();
     // The tools are those of every model, and this one needs no key.
     let mut wanted = Wanted::new(OFFLINE, &model, config);

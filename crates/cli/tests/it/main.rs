@@ -17,6 +17,8 @@ mod doctor;
 mod explain;
 #[cfg(feature = "chat")]
 mod kept;
+#[cfg(feature = "mcp")]
+mod logins;
 mod models;
 mod outside;
 #[cfg(unix)]

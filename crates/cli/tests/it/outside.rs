@@ -120,6 +120,86 @@ fn servers_are_added_listed_and_removed() {
     assert_eq!(run(&["mcp", "add", "none"]).0, 2);
 }
 
+#[test]
+fn servers_that_are_added_at_once_are_all_there() {
+    let home = tempfile::tempdir().unwrap();
+    let adding: Vec<_> = (0..8)
+        .map(|number| {
+            at(home.path(), &["mcp", "add", &format!("server{number}"), "--", "true"]).spawn().unwrap()
+        })
+        .collect();
+    for mut child in adding {
+        assert!(child.wait().unwrap().success());
+    }
+    let (code, listed, _) = output(&mut at(home.path(), &["mcp", "list", "--json"]));
+    assert_eq!((code, listed.lines().count()), (0, 8), "{listed}");
+    let removing: Vec<_> = (0..8)
+        .map(|number| at(home.path(), &["mcp", "remove", &format!("server{number}")]).spawn().unwrap())
+        .collect();
+    for mut child in removing {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(output(&mut at(home.path(), &["mcp", "list", "--json"])).1, "");
+}
+
+#[test]
+fn a_change_waits_for_another_and_not_without_an_end() {
+    let home = tempfile::tempdir().unwrap();
+    let lock = fs::File::create(home.path().join("attache.toml.lock")).unwrap();
+    lock.lock().unwrap();
+    let (code, _, told) = output(&mut at(home.path(), &["mcp", "add", "books", "--", "true"]));
+    assert!(code == 3 && told.contains("another process has been changing it"), "{told}");
+    assert!(!home.path().join("attache.toml").exists());
+    drop(lock);
+    assert_eq!(output(&mut at(home.path(), &["mcp", "add", "books", "--", "true"])).0, 0);
+}
+
+#[test]
+fn a_secret_is_not_written_into_the_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    for line in [
+        &["--", "serve", "--api-key", "canary-key"] as &[&str],
+        &["--url", "https://ann:canary-key@books.example/"],
+    ] {
+        let words: Vec<&str> = ["mcp", "add", "books"].iter().chain(line).copied().collect();
+        let (code, said, told) = output(&mut at(home.path(), &words));
+        assert!(code == 3 && told.contains("set the variable"), "{told}");
+        assert!(!format!("{said}{told}").contains("canary"), "{told}");
+    }
+    assert!(!home.path().join("attache.toml").exists());
+}
+
+// The servers are waited for side by side, each within its own time, and the user is told for whom.
+#[cfg(unix)]
+#[test]
+fn a_server_that_hangs_is_named_and_holds_nothing_for_long() {
+    let home = tempfile::tempdir().unwrap();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    // It takes requests and hangs up on each after a while.
+    std::thread::spawn(move || {
+        for socket in silent.incoming() {
+            std::thread::sleep(std::time::Duration::from_secs(4));
+            drop(socket);
+        }
+    });
+    let servers = format!(
+        "[mcp.slow]\ncommand = ['sleep', '60']\nconnect_seconds = 5\n\n\
+         [mcp.slower]\ncommand = ['sleep', '60']\nconnect_seconds = 5\n\n\
+         [mcp.dead]\ncommand = ['false']\nconnect_seconds = 5\n\n\
+         [a2a.silent]\nurl = 'http://{address}'\n"
+    );
+    fs::write(home.path().join("attache.toml"), servers).unwrap();
+    let begun = std::time::Instant::now();
+    let (_, _, told) = output(&mut at(home.path(), &["tools"]));
+    assert!(told.contains("· waiting for slow, slower, silent\n"), "{told}");
+    for name in ["the MCP server slow", "the MCP server dead", "the A2A agent silent"] {
+        assert!(told.contains(&format!("{name} cannot be used")), "{told}");
+    }
+    // One after the other they take 15 s at least.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(14), "{:?}", begun.elapsed());
+}
+
 /// A service that answers with a PDF, and its configuration.
 async fn service() -> (MockServer, tempfile::TempDir) {
     let server = MockServer::start().await;
