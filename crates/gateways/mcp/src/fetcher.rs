@@ -10,7 +10,7 @@ use attache_core::{
 use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 
-use crate::reading::{SCHEME, decoded, media_type_of};
+use crate::reading::{Odd, SCHEME, decoded, media_type_of};
 use crate::server::McpServer;
 use crate::uri::file_name;
 
@@ -59,15 +59,17 @@ impl McpFetcher {
         let Some(server) = self.servers.iter().find(|server| server.alias() == alias) else {
             return Err(FetchError::new(FetchErrorKind::Refused, "its server is not known"));
         };
-        let result = server.read_within(uri, LIMIT).await.map_err(|error| failure(&error))?;
-        let Some(first) = result.contents.into_iter().next() else {
+        let read = server.read_within(uri, LIMIT).await.map_err(|error| failure(&error))?;
+        let Some(first) = read.into_iter().next() else {
             return Err(FetchError::new(FetchErrorKind::NotFound, "its server has nothing there"));
         };
         let malformed =
             || FetchError::new(FetchErrorKind::Malformed, "its server's answer is none that is known");
         let (bytes, media_type) = match first {
-            ResourceContents::TextResourceContents { text, mime_type, .. } => (text.into_bytes(), mime_type),
-            ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+            Odd::Known(ResourceContents::TextResourceContents { text, mime_type, .. }) => {
+                (text.into_bytes(), mime_type)
+            }
+            Odd::Known(ResourceContents::BlobResourceContents { blob, mime_type, .. }) => {
                 (decoded(&blob).ok_or_else(malformed)?, mime_type)
             }
             _ => return Err(malformed()),

@@ -18,6 +18,7 @@
 mod calling;
 mod client;
 mod config;
+mod depth;
 mod eliciting;
 mod fetcher;
 mod hook;

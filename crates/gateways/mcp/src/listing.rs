@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::depth::{DEEPEST, is_too_deep};
 use crate::secrets::clean;
 use crate::session::Session;
 use crate::told::cut;
@@ -112,9 +113,19 @@ pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Resu
         for item in found.into_iter().take(room) {
             let size = size(&item);
             left = left.saturating_sub(size);
+            let (server, list) = (&config.alias, kind.member());
             if size > most {
-                let (server, list) = (&config.alias, kind.member());
                 tracing::warn!(server, list, size, most, "an item of a list is too large and left out");
+            } else if is_too_deep(&item) {
+                let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+                let name = cut(&config.redactor().redact(name), 80);
+                tracing::warn!(
+                    server,
+                    list,
+                    name,
+                    levels = DEEPEST,
+                    "an item of a list nests too deep and is left out"
+                );
             } else if left > 0 {
                 items.push(item);
             }

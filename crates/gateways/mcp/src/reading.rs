@@ -4,12 +4,13 @@ use attache_core::{Document, MediaType};
 use attache_schema::Schema;
 use attache_transport::{Redactor, percent_encoded};
 use rmcp::model::{
-    Annotations, CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ReadResourceResult, Resource,
-    ResourceContents, Role,
+    Annotations, CallToolResult, ContentBlock, PromptMessage, Resource, ResourceContents, Role,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::depth::cut_deep;
 use crate::output::{McpContent, McpOutput, is_repeated};
 use crate::secrets::clean;
 use crate::told::cut;
@@ -37,6 +38,23 @@ pub(crate) struct Reader<'a> {
     taken: Vec<(String, Document)>,
     hidden_texts: usize,
     left_out: usize,
+    /// True if something stands too deep to be shown.
+    is_shallow: bool,
+}
+
+/// One of several things in an answer, read as far as it has the form that the protocol gives it.
+pub(crate) enum Odd<T> {
+    Known(T),
+    Odd(Value),
+}
+
+impl<T: DeserializeOwned> Odd<T> {
+    /// The items of a list that stands in an answer under that name.
+    pub(crate) fn list(answer: &mut Value, member: &str) -> Option<Vec<Self>> {
+        let Some(Value::Array(items)) = answer.get_mut(member).map(Value::take) else { return None };
+        let read = |item: Value| T::deserialize(&item).map_or(Self::Odd(item), Self::Known);
+        Some(items.into_iter().map(read).collect())
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -49,6 +67,7 @@ impl<'a> Reader<'a> {
             taken: Vec::new(),
             hidden_texts: 0,
             left_out: 0,
+            is_shallow: false,
         }
     }
 
@@ -89,10 +108,7 @@ impl<'a> Reader<'a> {
             }
             match serde_json::from_value::<ContentBlock>(block.clone()) {
                 Ok(block) => self.block(block, None),
-                Err(_) => {
-                    let block = self.cleaned(block.clone());
-                    self.output.content.push(McpContent::Other(block));
-                }
+                Err(_) => self.other(block.clone()),
             }
         }
         self.structured(structured, &blocks, schema);
@@ -100,23 +116,40 @@ impl<'a> Reader<'a> {
     }
 
     /// The contents of a resource.
-    pub(crate) fn resource(mut self, result: ReadResourceResult) -> McpOutput {
-        for contents in result.contents {
-            self.contents(contents, false);
+    pub(crate) fn resource(mut self, read: Vec<Odd<ResourceContents>>) -> McpOutput {
+        for contents in read {
+            match contents {
+                Odd::Known(contents) => self.contents(contents, false),
+                Odd::Odd(value) => self.other(value),
+            }
         }
         self.finish()
     }
 
-    /// The messages of a prompt.
-    pub(crate) fn prompt(mut self, result: GetPromptResult) -> McpOutput {
-        if let Some(description) = result.description {
+    /// The messages of a prompt, with its description.
+    pub(crate) fn prompt(
+        mut self,
+        description: Option<String>,
+        messages: Vec<Odd<PromptMessage>>,
+    ) -> McpOutput {
+        if let Some(description) = description {
             let text = self.redactor.redact(&description).into_owned();
             self.output.content.push(McpContent::Note(cut(&text, LONGEST_DESCRIPTION)));
         }
-        for PromptMessage { role, content, .. } in result.messages {
-            self.block(content, Some(role));
+        for message in messages {
+            match message {
+                Odd::Known(PromptMessage { role, content, .. }) => self.block(content, Some(role)),
+                Odd::Odd(value) => self.other(value),
+            }
         }
         self.finish()
+    }
+
+    /// A thing that is not known here, as it came.
+    fn other(&mut self, mut value: Value) {
+        self.is_shallow |= cut_deep(&mut value);
+        let value = self.cleaned(value);
+        self.output.content.push(McpContent::Other(value));
     }
 
     fn blocks(&mut self, content: Vec<ContentBlock>) {
@@ -150,11 +183,7 @@ impl<'a> Reader<'a> {
                 self.contents(resource.resource, for_user);
             }
             ContentBlock::ResourceLink(link) => self.link(link),
-            other => {
-                let value = serde_json::to_value(other).unwrap_or(Value::Null);
-                let value = self.cleaned(value);
-                self.output.content.push(McpContent::Other(value));
-            }
+            other => self.other(serde_json::to_value(other).unwrap_or(Value::Null)),
         }
     }
 
@@ -170,11 +199,7 @@ impl<'a> Reader<'a> {
                 let uri = self.clean(uri);
                 self.bytes("resource", blob, mime_type.as_deref().unwrap_or_default(), Some(uri), for_user);
             }
-            other => {
-                let value = serde_json::to_value(other).unwrap_or(Value::Null);
-                let value = self.cleaned(value);
-                self.output.content.push(McpContent::Other(value));
-            }
+            other => self.other(serde_json::to_value(other).unwrap_or(Value::Null)),
         }
     }
 
@@ -250,7 +275,7 @@ impl<'a> Reader<'a> {
 
     /// Structured content, beside blocks that may repeat it.
     fn structured(&mut self, structured: Option<Value>, blocks: &[Value], schema: Option<&Schema>) {
-        let Some(structured) = structured else { return };
+        let Some(mut structured) = structured else { return };
         let violations = match schema {
             Some(schema) if !self.output.is_error => schema.check(&structured),
             _ => Vec::new(),
@@ -267,6 +292,7 @@ impl<'a> Reader<'a> {
                 _ => true,
             });
             self.output.repeated = std::mem::take(&mut self.taken);
+            self.is_shallow |= cut_deep(&mut structured);
             self.output.structured = Some(self.cleaned(structured));
         }
         if let [first, ..] = &*violations {
@@ -286,6 +312,10 @@ impl<'a> Reader<'a> {
                 1 => "a text for the user alone is not shown".to_owned(),
                 texts => format!("{texts} texts for the user alone are not shown"),
             };
+            self.output.content.push(McpContent::Note(note));
+        }
+        if self.is_shallow {
+            let note = "the result nests too deep to be shown as a whole".to_owned();
             self.output.content.push(McpContent::Note(note));
         }
         if self.left_out > 0 {

@@ -13,7 +13,7 @@ use attache_core::{
 use attache_transport::percent_encoded;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerResult,
+    ReadResourceRequest, ReadResourceRequestParams, ResourceContents, ServerResult,
 };
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
@@ -25,7 +25,7 @@ use crate::http::McpEndpoint;
 use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
 use crate::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
 use crate::output::{McpContent, McpOutput};
-use crate::reading::Reader;
+use crate::reading::{Odd, Reader};
 use crate::secrets::clean;
 use crate::session::Link;
 use crate::stdio::McpCommand;
@@ -244,15 +244,15 @@ impl McpServer {
     /// # Errors
     /// The server is not available, does not answer in time, or has no such resource.
     pub async fn read(&self, uri: &str) -> Result<McpOutput, ToolError> {
-        let result = self.read_within(uri, self.config.limits.call).await?;
-        Ok(Reader::new(&self.config).resource(result))
+        let read = self.read_within(uri, self.config.limits.call).await?;
+        Ok(Reader::new(&self.config).resource(read))
     }
 
     pub(crate) async fn read_within(
         &self,
         uri: &str,
         limit: Duration,
-    ) -> Result<ReadResourceResult, ToolError> {
+    ) -> Result<Vec<Odd<ResourceContents>>, ToolError> {
         let request = |answers, state| {
             let mut params = ReadResourceRequestParams::new(uri.to_owned());
             (params.input_responses, params.request_state) = (answers, state);
@@ -260,7 +260,13 @@ impl McpServer {
         };
         let mut talk = Talk::new(&self.config, &self.link, Instant::now() + limit, None);
         match talk.ask(request, true).await? {
-            ServerResult::ReadResourceResult(result) => Ok(result),
+            ServerResult::ReadResourceResult(result) => {
+                Ok(result.contents.into_iter().map(Odd::Known).collect())
+            }
+            // One odd piece does not take the others away.
+            ServerResult::CustomResult(mut result) => {
+                Odd::list(&mut result.0, "contents").ok_or_else(|| self.unexpected_form())
+            }
             other => Err(self.unexpected(&other)),
         }
     }
@@ -270,9 +276,14 @@ impl McpServer {
         let wish = match result {
             ServerResult::InputRequiredResult(_) => "asks for an input that nobody here can give",
             ServerResult::CreateTaskResult(_) => "answers with a task, which was not asked for",
-            _ => "answers with something else than was asked for",
+            _ => return self.unexpected_form(),
         };
         ToolError::new(format!("the server {alias:?} {wish}"))
+    }
+
+    fn unexpected_form(&self) -> ToolError {
+        let alias = &self.config.alias;
+        ToolError::new(format!("the server {alias:?} answers with something else than was asked for"))
     }
 
     async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
@@ -383,8 +394,8 @@ impl ToolHandler for McpServer {
             READ_RESOURCE if self.config.resources => {
                 let uri = text("uri")?;
                 let left = end.saturating_duration_since(Instant::now());
-                let result = self.read_within(&uri, left).await?;
-                Ok(Reader::new(&self.config).resource(result))
+                let read = self.read_within(&uri, left).await?;
+                Ok(Reader::new(&self.config).resource(read))
             }
             GET_PROMPT if self.config.prompts => {
                 let mut params = GetPromptRequestParams::new(text("name")?);
@@ -397,10 +408,19 @@ impl ToolHandler for McpServer {
                     ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
                 };
                 let mut talk = Talk::new(&self.config, &self.link, end, Some(&context));
-                match talk.ask(request, true).await? {
-                    ServerResult::GetPromptResult(result) => Ok(Reader::new(&self.config).prompt(result)),
-                    other => Err(self.unexpected(&other)),
-                }
+                let (description, messages) = match talk.ask(request, true).await? {
+                    ServerResult::GetPromptResult(result) => {
+                        (result.description, result.messages.into_iter().map(Odd::Known).collect())
+                    }
+                    ServerResult::CustomResult(mut result) => {
+                        let messages = Odd::list(&mut result.0, "messages");
+                        let description = result.0.get("description").and_then(Value::as_str);
+                        let description = description.map(str::to_owned);
+                        (description, messages.ok_or_else(|| self.unexpected_form())?)
+                    }
+                    other => return Err(self.unexpected(&other)),
+                };
+                Ok(Reader::new(&self.config).prompt(description, messages))
             }
             theirs => {
                 let talk = Talk::new(&self.config, &self.link, end, Some(&context));

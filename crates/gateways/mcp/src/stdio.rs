@@ -21,6 +21,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::depth::ShallowLines;
 use crate::secrets::{of_arguments, of_variable};
 
 /// The variables that a child inherits: the places of programs, homes and temporary files, and the language.
@@ -158,7 +159,8 @@ impl McpCommand {
             let (server, redactor) = (server.to_owned(), redactor.clone());
             tokio::spawn(tell_stderr(stderr, server, redactor, self.longest_secret()))
         });
-        let streams = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(longest);
+        let streams =
+            AsyncRwTransport::new_client(ShallowLines::new(stdout), stdin).with_max_line_length(longest);
         Ok(ChildServer {
             streams,
             unasked: 0,
@@ -181,7 +183,7 @@ impl fmt::Debug for McpCommand {
 
 /// A child that runs, with its streams.
 pub(crate) struct ChildServer {
-    streams: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
+    streams: AsyncRwTransport<RoleClient, ShallowLines<ChildStdout>, ChildStdin>,
     group: Group,
     /// The messages that answer nothing, since then.
     unasked: u32,

@@ -17,6 +17,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::McpEndpoint;
 use super::answer::{self, Bounded};
+use crate::depth::Shallow;
 use crate::oauth::McpLoginError;
 
 type Failure = StreamableHttpError<ProviderError>;
@@ -149,7 +150,7 @@ impl Wire {
                 &String::from_utf8_lossy(&body),
             );
         }
-        answer::whole(&message, &body, is_json, told, content_type)
+        answer::whole(&message, &Shallow::whole(body.into()), is_json, told, content_type)
     }
 
     async fn events_of(
@@ -271,5 +272,11 @@ fn events(reply: Reply, limit: usize) -> BoxStream<'static, Result<Sse, SseError
             None => Ok(None),
         }
     });
-    SseStream::from_bytes_stream(Box::pin(chunks)).boxed()
+    let events = SseStream::from_bytes_stream(Box::pin(chunks));
+    events.map(|event| event.map(|event| Sse { data: event.data.map(shallow), ..event })).boxed()
+}
+
+/// The data of an event, emptied where it nests deeper than is read.
+fn shallow(data: String) -> String {
+    String::from_utf8(Shallow::whole(data.into_bytes())).unwrap_or_default()
 }

@@ -6,9 +6,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use attache_core::{BoxFuture, Document, ToolError};
+use regex_lite::Regex;
 use rmcp::model::ResourceTemplate;
 
 use super::values::Values;
+
+/// Longer addresses have no form.
+const LONGEST: usize = 8 << 10;
 
 type Read =
     dyn Fn(BTreeMap<String, String>) -> BoxFuture<'static, Result<Option<Document>, ToolError>> + Send + Sync;
@@ -16,7 +20,8 @@ type Read =
 /// Documents at addresses of one form, which a function of yours reads when a client asks for one.
 ///
 /// The form is one of RFC 6570 with plain expressions: `{name}` stands for one or more characters without `/`, `?` and
-/// `#`, and `{+name}` for any. The function gets them decoded, as the client wrote them: check them as you check what
+/// `#`, and `{+name}` for any. Of several ways to read an address the first `{name}` is as short as can be, and the first
+/// `{+name}` as long. The function gets them decoded, as the client wrote them: check them as you check what
 /// strangers send.
 ///
 /// ```
@@ -37,6 +42,7 @@ type Read =
 pub struct McpTemplate {
     form: String,
     parts: Vec<Part>,
+    pattern: Regex,
     name: String,
     description: Option<String>,
     media_type: Option<String>,
@@ -65,8 +71,8 @@ impl McpTemplate {
     /// Documents at addresses of this form; `read` returns none where there is no document.
     ///
     /// # Errors
-    /// [`McpTemplateError`] if the form has other expressions than `{name}` and `{+name}`, or two of them without text
-    /// between.
+    /// [`McpTemplateError`] if the form has other expressions than `{name}` and `{+name}`, two of them without text
+    /// between, or a name twice.
     pub fn new<F, D>(
         form: impl Into<String>,
         name: impl Into<String>,
@@ -77,10 +83,16 @@ impl McpTemplate {
         D: Future<Output = Result<Option<Document>, ToolError>> + Send + 'static,
     {
         let form = form.into();
-        let parts = parts(&form).map_err(|problem| McpTemplateError { form: form.clone(), problem })?;
+        let read_form = |form: &str| {
+            let parts = parts(form)?;
+            pattern(&parts).map(|pattern| (parts, pattern))
+        };
+        let wrong = |problem| McpTemplateError { form: form.clone(), problem };
+        let (parts, pattern) = read_form(&form).map_err(wrong)?;
         Ok(Self {
             form,
             parts,
+            pattern,
             name: name.into(),
             description: None,
             media_type: None,
@@ -120,35 +132,36 @@ impl McpTemplate {
 
     /// The values of an address of this form.
     pub(super) fn values_of(&self, uri: &str) -> Option<BTreeMap<String, String>> {
-        let mut values = BTreeMap::new();
-        let mut rest = uri;
-        let mut parts = self.parts.iter().peekable();
-        while let Some(part) = parts.next() {
-            match part {
-                Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
-                Part::Name { name, is_greedy } => {
-                    let end = match parts.peek() {
-                        None => rest.len(),
-                        // The last one that fits the text behind it, so that the rest can be told apart.
-                        Some(Part::Text(text)) if *is_greedy => rest.rfind(text.as_str())?,
-                        Some(Part::Text(text)) => rest.find(text.as_str())?,
-                        Some(Part::Name { .. }) => return None,
-                    };
-                    let (value, behind) = rest.split_at_checked(end)?;
-                    if value.is_empty() || (!is_greedy && value.contains(['/', '?', '#'])) {
-                        return None;
-                    }
-                    values.insert(name.clone(), decoded(value)?);
-                    rest = behind;
-                }
-            }
+        if uri.len() > LONGEST {
+            return None;
         }
-        rest.is_empty().then_some(values)
+        // It takes time in proportion to the address, however many ways there are to read it.
+        let found = self.pattern.captures(uri)?;
+        let names = self.parts.iter().filter_map(|part| match part {
+            Part::Name { name, .. } => Some(name.clone()),
+            Part::Text(_) => None,
+        });
+        let values = found.iter().skip(1).map(|value| decoded(value?.as_str()));
+        names.zip(values).map(|(name, value)| Some((name, value?))).collect()
     }
 
     pub(super) async fn read(&self, values: BTreeMap<String, String>) -> Result<Option<Document>, ToolError> {
         (self.read)(values).await
     }
+}
+
+/// The form as a pattern: text as it is, and a group for each name.
+fn pattern(parts: &[Part]) -> Result<Regex, &'static str> {
+    let mut pattern = "(?s)\\A".to_owned();
+    for part in parts {
+        match part {
+            Part::Text(text) => pattern.push_str(&regex_lite::escape(text)),
+            Part::Name { is_greedy: true, .. } => pattern.push_str("(.+)"),
+            Part::Name { is_greedy: false, .. } => pattern.push_str("([^/?#]+?)"),
+        }
+    }
+    pattern.push_str("\\z");
+    Regex::new(&pattern).map_err(|_| "it is too long")
 }
 
 fn parts(form: &str) -> Result<Vec<Part>, &'static str> {
@@ -171,6 +184,10 @@ fn parts(form: &str) -> Result<Vec<Part>, &'static str> {
         };
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Err("only {name} and {+name} are understood");
+        }
+        let is_same = |part: &Part| matches!(part, Part::Name { name: known, .. } if known == name);
+        if parts.iter().any(is_same) {
+            return Err("a name stands twice in it");
         }
         parts.push(Part::Name { name: name.to_owned(), is_greedy });
         rest = behind;
@@ -234,8 +251,37 @@ mod tests {
     }
 
     #[test]
+    fn the_text_of_a_form_may_stand_in_a_value() {
+        for (form, uri, expected) in [
+            ("a://{b}.pdf", "a://x.pdf.pdf", &["x.pdf"] as &[_]),
+            ("a://{b}.pdf", "a://.pdf.pdf", &[".pdf"]),
+            ("a://{b}.pdf", "a://x.pdf/y.pdf", &[]),
+            ("a://{b}-{c}", "a://x-y-z", &["x", "y-z"]),
+            ("a://{b}-{c}.pdf", "a://x-.pdf-y.pdf", &["x", ".pdf-y"]),
+            ("a://{b}.{c}.x", "a://1.2.x.3.x", &["1", "2.x.3"]),
+            ("a://{+b}/{c}.pdf", "a://x/y/z.pdf.pdf", &["x/y", "z.pdf"]),
+            ("a://{+b}/{c}", "a://x/y/", &[]),
+        ] {
+            let values = template(form).unwrap().values_of(uri).unwrap_or_default();
+            assert_eq!(values.values().map(String::as_str).collect::<Vec<_>>(), expected, "{uri} as {form}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_fits_in_many_ways_and_at_last_in_none_is_read_soon() {
+        let form = template("a://{+b}a{+c}a{+d}a{+e}a{+f}!").unwrap();
+        let begun = std::time::Instant::now();
+        assert!(form.values_of(&format!("a://{}", "a".repeat(8_000))).is_none());
+        assert!(form.values_of(&format!("a://{}!", "a".repeat(8_000))).is_some());
+        assert!(form.values_of(&format!("a://{}!", "a".repeat(LONGEST))).is_none());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn forms_that_are_not_understood_are_refused() {
-        for form in ["a://b", "a://{b", "a://{}", "a://{?b}", "a://{b}{c}", "a://{b*}", "a://{b,c}"] {
+        for form in
+            ["a://b", "a://{b", "a://{}", "a://{?b}", "a://{b}{c}", "a://{b*}", "a://{b,c}", "a://{b}/{b}"]
+        {
             assert_eq!(template(form).unwrap_err().form, form);
         }
     }

@@ -2,7 +2,9 @@
 
 use attache_core::{Effect, ToolErrorKind};
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpServer};
-use serde_json::json;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use serde_json::{Value, json};
 
 use super::common::{Answer, Scripted, call, call_with, complete, greeting, names, tool, tools};
 
@@ -89,6 +91,76 @@ async fn odd_tools_are_left_out() {
     let offered = tools(&scripted.server()).await.unwrap();
     assert_eq!(names(&offered), ["mcp_test___good", "mcp_test___talks"]);
     assert!(offered[1].definition.description().chars().count() <= 8_001);
+}
+
+/// A schema so deep that no common reader takes it.
+fn deep_schema() -> String {
+    let (begin, end) = (r#"{"type":"object","properties":{"a":"#, "}}");
+    format!("{}{{\"type\":\"string\"}}{}", begin.repeat(5_000), end.repeat(5_000))
+}
+
+/// A list with one such tool among others, as JSON-RPC.
+fn with_deep_tool(id: &Value) -> String {
+    let (deep, good) = (deep_schema(), |name| tool(name).to_string());
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{},{{"name":"deep","inputSchema":{deep}}},{}]}}}}"#,
+        good("a"),
+        good("b"),
+    )
+}
+
+// S29, invariant 9
+#[tokio::test]
+async fn a_schema_too_deep_to_be_read_costs_its_own_tool() {
+    for streamed in [false, true] {
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/list" if streamed => {
+                let event = format!("data: {}\n\n", with_deep_tool(&asked.body["id"]));
+                Answer::events(stream::iter([Bytes::from(event)]).boxed())
+            }
+            "tools/list" => Answer::whole(200, "application/json", with_deep_tool(&asked.body["id"])),
+            other => greeting(other),
+        })
+        .await;
+        let offered = tools(&scripted.server()).await.unwrap();
+        assert_eq!(names(&offered), ["mcp_test___a", "mcp_test___b"], "streamed: {streamed}");
+    }
+}
+
+// S29: pieces of resources and prompts as well
+#[tokio::test]
+async fn one_odd_piece_does_not_take_the_others_away() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": []}))),
+        "resources/list" => Answer::Result(complete(json!({"resources": [
+            {"uri": "a://1", "name": "one"}, {"name": "no address"}, "no resource",
+        ]}))),
+        "prompts/list" => Answer::Result(complete(json!({"prompts": [{"name": "p"}, {"title": "no name"}]}))),
+        "resources/read" => Answer::Result(complete(json!({"contents": [
+            {"mimeType": "text/plain"}, {"uri": "a://1", "text": "the lease"}, 7,
+        ]}))),
+        "prompts/get" => Answer::Result(complete(json!({"description": "Asks", "messages": [
+            {"role": "user", "content": {"type": "text", "text": "first"}},
+            {"role": "nobody", "content": {"type": "text", "text": "second"}},
+            {"role": "user"},
+            {"role": "assistant", "content": {"type": "text", "text": "last"}},
+        ]}))),
+        other => greeting(other),
+    })
+    .await;
+    let server = scripted.server().with_resources().with_prompts();
+    tools(&server).await.unwrap();
+    let shown = async |tool: &str, arguments: &str| {
+        call_with(&server, &format!("mcp_test___{tool}"), arguments).await.unwrap().tree.json().to_owned()
+    };
+    let listed = shown("resources/list", "{}").await;
+    assert!(listed.contains("a://1") && listed.contains("no address"), "{listed}");
+    assert!(shown("prompts/list", "{}").await.contains("no name"));
+    let read = shown("resources/read", r#"{"uri": "a://1"}"#).await;
+    assert!(read.contains("the lease") && read.contains("not known here"), "{read}");
+    let got = shown("prompts/get", r#"{"name": "p"}"#).await;
+    assert!(["Asks", "first", "second", "last"].iter().all(|text| got.contains(text)), "{got}");
+    assert_eq!(scripted.server().read("a://1").await.unwrap().content.len(), 3);
 }
 
 #[tokio::test]

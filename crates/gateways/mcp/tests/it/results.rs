@@ -4,7 +4,7 @@ use attache_core::{DocumentSource, ResultStatus, ToolOutput};
 use attache_mcp::McpServer;
 use serde_json::{Value, json};
 
-use super::common::{Answer, Scripted, call, complete, tool, tools};
+use super::common::{Answer, Scripted, call, complete, greeting, tool, tools};
 
 const PDF: &str = "JVBERi0xLjQKJSB0aGUgbGVhc2UK";
 const PNG: &str =
@@ -59,6 +59,37 @@ async fn text_stays_text_and_everything_else_becomes_a_document() {
     assert_eq!(kinds, ["text", "image", "audio", "resource", "resource", "resource_link"]);
     assert_eq!(blocks[4]["text"], "a,b");
     assert!(!output.tree.json().contains("JVBERi"));
+}
+
+// S29, invariant 9: what is left of it is shown, with a word on the rest
+#[tokio::test]
+async fn a_result_too_deep_to_be_read_is_shown_as_far_as_it_is() {
+    let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+    let scripted = Scripted::raw(move |asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": [tool("t")]}))),
+        "tools/call" => {
+            let text = r#"{"type":"text","text":"beside"}"#;
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","content":[{text},{{"type":"odd","deep":{deep}}}],"structuredContent":{{"pages":3,"deep":{deep}}}}}}}"#,
+                asked.body["id"],
+            );
+            Answer::whole(200, "application/json", body)
+        }
+        other => greeting(other),
+    })
+    .await;
+    let output = call(&scripted.server(), "mcp_test___t").await.unwrap();
+    let shown = output.tree.json();
+    assert!(["beside", "\"pages\":3", "nests too deep"].iter().all(|text| shown.contains(text)), "{shown}");
+}
+
+// One that is read as a whole, and is deeper than a result may be.
+#[tokio::test]
+async fn a_result_too_deep_to_be_shown_is_cut_with_a_note() {
+    let deep = (0..110).fold(json!(1), |deep, _| json!([deep]));
+    let output = result_of(json!({"content": [], "structuredContent": {"deep": deep, "pages": 3}})).await;
+    let shown = output.tree.json();
+    assert!(shown.contains("\"pages\":3") && shown.contains("nests too deep"), "{shown}");
 }
 
 // C15, documents.md 9.2 D14: the error flag is kept, with the documents

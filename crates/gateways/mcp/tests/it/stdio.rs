@@ -48,6 +48,23 @@ async fn until(holds: impl Fn() -> bool) {
     panic!("it does not come to hold");
 }
 
+// S29, invariant 9
+#[tokio::test]
+async fn a_schema_too_deep_to_be_read_costs_its_own_tool() {
+    let deep =
+        format!("{}{}", r#"{"properties":{"a":"#.repeat(500), "}}".repeat(500).replacen("}}", "{}}}", 1));
+    let tools_of = |tool: &str| format!(r#"{{"name":"{tool}","inputSchema":{{"type":"object"}}}}"#);
+    let list = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{},{{"name":"deep","inputSchema":{deep}}},{}]}}}}"#,
+        tools_of("a"),
+        tools_of("b"),
+    );
+    let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}"#;
+    let script = format!("read line; echo '{hello}'; read line; read line; echo '{list}'; read line");
+    let server = server(McpCommand::new("sh").arg("-c").arg(script));
+    assert_eq!(names(&tools(&server).await.unwrap()), ["mcp_sh___a", "mcp_sh___b"]);
+}
+
 // Invariant 11: keys of this process stay here
 #[tokio::test]
 async fn a_child_has_the_environment_that_is_listed() {
