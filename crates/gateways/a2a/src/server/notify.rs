@@ -1,7 +1,7 @@
 //! Notifications of tasks to addresses that callers name.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use attache_core::{Secret, fresh};
@@ -18,9 +18,10 @@ use crate::wire::A2aVersion;
 
 /// The header that repeats the token of a caller. (A2A 0.3 section 9.5, 1.0 section 4.3.3)
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
-/// The most notifications that one task has, and that all of them have.
+/// The most notifications that one task has, that all tasks of one principal have, and that all tasks have.
 const MOST_OF_TASK: usize = 10;
-const MOST: usize = 1_000;
+const MOST_OF_PRINCIPAL: usize = 1_000;
+const MOST: usize = 100_000;
 /// The longest text in what a caller writes.
 const LONGEST: usize = 4_096;
 /// The time for one notification, and the waits before it is sent again.
@@ -47,11 +48,19 @@ pub(crate) struct Target {
     pub(crate) version: A2aVersion,
 }
 
+/// A task of which somebody is told.
+pub(crate) struct Watched {
+    principal: Arc<str>,
+    pub(crate) targets: Vec<Target>,
+}
+
+type ByTask = HashMap<String, Watched>;
+
 /// The notifications that callers asked for. They are kept in memory.
 pub(crate) struct Notifications {
     pub(crate) client: HttpClient,
     is_guarded: bool,
-    by_task: Mutex<HashMap<String, Vec<Target>>>,
+    by_task: Mutex<ByTask>,
 }
 
 impl Notifications {
@@ -64,12 +73,12 @@ impl Notifications {
         Self { client, is_guarded: !any_address, by_task: Mutex::default() }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Target>>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ByTask> {
         self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn targets(&self, task: &str) -> Vec<Target> {
-        self.lock().get(task).cloned().unwrap_or_default()
+        self.lock().get(task).map(|watched| watched.targets.clone()).unwrap_or_default()
     }
 
     /// Reads what a caller asks for, in either version.
@@ -109,16 +118,19 @@ impl Notifications {
     }
 
     /// Says whether a target could be kept; its task may not be there yet.
-    pub(crate) fn has_room(&self, task: Option<&str>, id: &str) -> Result<(), Refusal> {
-        has_room(&self.lock(), task, id)
+    pub(crate) fn has_room(&self, principal: &str, task: Option<&str>, id: &str) -> Result<(), Refusal> {
+        has_room(&self.lock(), principal, task, id)
     }
 
     /// Keeps a target. True if nobody watches its task yet.
-    pub(crate) fn keep(&self, task: &str, target: Target) -> Result<bool, Refusal> {
+    pub(crate) fn keep(&self, principal: &str, task: &str, target: Target) -> Result<bool, Refusal> {
         let mut by_task = self.lock();
-        has_room(&by_task, Some(task), &target.id)?;
+        has_room(&by_task, principal, Some(task), &target.id)?;
         let is_new = !by_task.contains_key(task);
-        let targets = by_task.entry(task.to_owned()).or_default();
+        let watched = by_task
+            .entry(task.to_owned())
+            .or_insert_with(|| Watched { principal: principal.into(), targets: Vec::new() });
+        let targets = &mut watched.targets;
         match targets.iter_mut().find(|known| known.id == target.id) {
             Some(known) => *known = target,
             None => targets.push(target),
@@ -130,7 +142,7 @@ impl Notifications {
     /// comes meanwhile is lost.
     pub(crate) fn is_done(&self, task: &str, is_final: bool, reached: &[String]) -> bool {
         let mut by_task = self.lock();
-        let mut left = by_task.get(task).into_iter().flatten();
+        let mut left = by_task.get(task).into_iter().flat_map(|watched| &watched.targets);
         let is_done = left.all(|target| is_final && reached.contains(&target.id));
         if is_done {
             by_task.remove(task);
@@ -139,11 +151,16 @@ impl Notifications {
     }
 }
 
-fn has_room(by_task: &HashMap<String, Vec<Target>>, task: Option<&str>, id: &str) -> Result<(), Refusal> {
-    let own = task.and_then(|task| by_task.get(task)).map_or(&[][..], Vec::as_slice);
-    let all: usize = by_task.values().map(Vec::len).sum();
-    let is_known = own.iter().any(|target| target.id == id);
-    match is_known || (own.len() < MOST_OF_TASK && all < MOST) {
+fn has_room(by_task: &ByTask, principal: &str, task: Option<&str>, id: &str) -> Result<(), Refusal> {
+    let of_task = task.and_then(|task| by_task.get(task)).map_or(&[][..], |watched| &watched.targets);
+    let (mut own, mut all) = (0, 0);
+    for watched in by_task.values() {
+        let count = watched.targets.len();
+        all += count;
+        own += if *watched.principal == *principal { count } else { 0 };
+    }
+    let is_known = of_task.iter().any(|target| target.id == id);
+    match is_known || (of_task.len() < MOST_OF_TASK && own < MOST_OF_PRINCIPAL && all < MOST) {
         true => Ok(()),
         false => Err(Refusal::Unsupported("there are too many notifications")),
     }
@@ -199,5 +216,26 @@ impl Target {
             };
             sleep(wait).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_caller_takes_no_room_from_another() {
+        let notifications = Notifications::new(true);
+        let target = |id: usize| {
+            let config = json!({"url": "http://ann.example/hook", "id": id.to_string()});
+            notifications.target(&config, A2aVersion::V1).unwrap()
+        };
+        let keep = |principal: &str, task: usize, id: usize| {
+            notifications.keep(principal, &format!("{principal}-{task}"), target(id)).is_ok()
+        };
+        assert!((0..1_000).all(|number| keep("ann", number / 10, number % 10)));
+        assert!(!keep("ann", 100, 0) && notifications.has_room("ann", None, "0").is_err());
+        // One of hers may be another still, and the next caller has as many.
+        assert!(keep("ann", 0, 0) && notifications.has_room("bob", None, "0").is_ok() && keep("bob", 0, 0));
     }
 }

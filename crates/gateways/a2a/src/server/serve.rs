@@ -8,6 +8,7 @@ use attache_core::calendar::rfc3339;
 use axum::body::{Body, Bytes};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::error::Refusal;
 use super::shape::Shape;
@@ -16,9 +17,11 @@ use crate::wire::{A2aState, A2aVersion, Message, bare_message};
 
 /// The time that an answer waits for a task that is waited for; the task goes on beyond it.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// The time between two signs of life on a stream, and between two looks at a task that another process drives.
+/// The time between two signs of life on a stream.
 const ALIVE: Duration = Duration::from_secs(15);
-const LOOK: Duration = Duration::from_millis(500);
+/// The wait between two looks at a task that is not driven here; it doubles.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+const LAST_LOOK: Duration = Duration::from_secs(8);
 /// The most tasks on a page of a list, and how many there are where nothing is said.
 const LARGEST_PAGE: u64 = 100;
 const PAGE: u64 = 50;
@@ -90,7 +93,7 @@ async fn begun(
     shape: Shape,
 ) -> Result<Place, Refusal> {
     if let Some(config) = notify {
-        tasks.may_notify(message.task.as_deref(), config, shape.0)?;
+        tasks.may_notify(principal, message.task.as_deref(), config, shape.0)?;
     }
     let place = tasks.send(principal, message).await?;
     if let Some(config) = notify {
@@ -209,9 +212,17 @@ pub(crate) async fn stream(
             yield Ok(framing.event(shape.status_event(&first)));
             return;
         }
-        let mut silent = Duration::ZERO;
+        let mut told = Instant::now();
+        let mut wait = FIRST_LOOK;
         loop {
-            if tokio::time::timeout(LOOK, tasks.stopped(&place)).await.is_ok() {
+            // One that is driven here says when it stops.
+            if tasks.step(&place.id).is_none() {
+                // Another process drives it, or it waits for a result from elsewhere.
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(LAST_LOOK);
+            }
+            let left = ALIVE.saturating_sub(told.elapsed());
+            if tokio::time::timeout(left, tasks.stopped(&place)).await.is_ok() {
                 let Ok((_, view)) = tasks.view(&principal, &place.id).await else { return };
                 if view.state.is_final() || view.state.is_waiting() {
                     for event in shape.last_events(&view) {
@@ -219,12 +230,9 @@ pub(crate) async fn stream(
                     }
                     return;
                 }
-                // Another process drives it, or it waits for a result from elsewhere.
-                tokio::time::sleep(LOOK).await;
             }
-            silent += LOOK;
-            if silent >= ALIVE {
-                silent = Duration::ZERO;
+            if told.elapsed() >= ALIVE {
+                told = Instant::now();
                 yield Ok(Bytes::from_static(b": still working\n\n"));
             }
         }

@@ -64,7 +64,7 @@ impl Tasks {
                 let id = found().map(|target| target.id.clone());
                 let mut by_task = notifications.lock();
                 if let (Some(id), Some(kept)) = (id, by_task.get_mut(task)) {
-                    kept.retain(|target| target.id != id);
+                    kept.targets.retain(|target| target.id != id);
                 }
                 if is_old { Value::Null } else { json!({}) }
             }
@@ -82,7 +82,7 @@ impl Tasks {
         let notifications = self.notifications.as_ref().ok_or(Refusal::NoPush)?;
         let target = notifications.target(config, version)?;
         let shown = target.shown(task, version);
-        if notifications.keep(task, target)? {
+        if notifications.keep(principal, task, target)? {
             let watching = watch(Arc::downgrade(self), principal.to_owned(), task.to_owned());
             tokio::spawn(watching);
         }
@@ -92,13 +92,14 @@ impl Tasks {
     /// Says whether what a caller asks for could be done, before its task begins or goes on.
     pub(crate) fn may_notify(
         &self,
+        principal: &str,
         task: Option<&str>,
         config: &Value,
         version: A2aVersion,
     ) -> Result<(), Refusal> {
         let notifications = self.notifications.as_ref().ok_or(Refusal::NoPush)?;
         let target = notifications.target(config, version)?;
-        notifications.has_room(task, &target.id)
+        notifications.has_room(principal, task, &target.id)
     }
 }
 
@@ -253,19 +254,19 @@ mod tests {
             let config = json!({"id": id, "url": "http://127.0.0.1:1/hook"});
             notifications.target(&config, A2aVersion::V1).unwrap()
         };
-        assert!(notifications.keep("task", target("one")).unwrap());
+        assert!(notifications.keep("ann", "task", target("one")).unwrap());
         let reached = ["one".to_owned()];
         assert!(!notifications.is_done("task", false, &reached), "the task goes on");
-        assert!(!notifications.keep("task", target("two")).unwrap());
+        assert!(!notifications.keep("ann", "task", target("two")).unwrap());
         assert!(!notifications.is_done("task", true, &reached));
         assert!(notifications.is_done("task", true, &["one".to_owned(), "two".to_owned()]));
-        assert!(notifications.keep("task", target("three")).unwrap(), "somebody has to watch anew");
+        assert!(notifications.keep("ann", "task", target("three")).unwrap(), "somebody has to watch anew");
         for number in 0..9 {
-            notifications.has_room(Some("task"), "new").unwrap();
-            notifications.keep("task", target(&number.to_string())).unwrap();
+            notifications.has_room("ann", Some("task"), "new").unwrap();
+            notifications.keep("ann", "task", target(&number.to_string())).unwrap();
         }
-        assert!(notifications.has_room(Some("task"), "new").is_err());
-        assert!(notifications.has_room(Some("task"), "three").is_ok());
-        assert!(notifications.has_room(None, "new").is_ok());
+        assert!(notifications.has_room("ann", Some("task"), "new").is_err());
+        assert!(notifications.has_room("ann", Some("task"), "three").is_ok());
+        assert!(notifications.has_room("ann", None, "new").is_ok());
     }
 }
