@@ -84,7 +84,10 @@ pub(crate) async fn cancel(
     if let Some(live) = app.runs.get(principal.name(), run) {
         let was_under_way = !live.has_ended();
         live.control.cancel_because(WHY);
-        return Ok(was_under_way);
+        // One that was let go here has not ended: it waits for its client, or another process drives it.
+        if was_under_way || live.session.is_none() {
+            return Ok(was_under_way);
+        }
     }
     let (session, info) = known(hosted, principal, run).await?.ok_or_else(|| Fault::not_found(unknown))?;
     if info.ended.is_some() || !session.stop(run, WHY).await? {

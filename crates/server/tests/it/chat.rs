@@ -167,6 +167,23 @@ async fn in_a_session_only_what_is_new_is_taken() {
     assert_eq!(again.status(), StatusCode::CONFLICT, "it was answered before");
 }
 
+// C38: a run that was let go until its client answers has not ended.
+#[tokio::test]
+async fn a_run_that_waits_for_its_client_is_ended() {
+    let stage = Stage::new([Turn::call("weather", json!({"city": "Berlin"})), Turn::text("Never said.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let more = json!({"attache": {"session": "s"}, "tools": weather()});
+    let asked = value(client.chat(asked(false, more)).await).await;
+    assert_eq!(asked["choices"][0]["finish_reason"], "tool_calls");
+    let told = client.got("/v1/sessions/s").await;
+    let run = told["runs"][0]["id"].as_str().unwrap_or_else(|| panic!("{told}"));
+    let cancel = format!("/v1/runs/{run}/cancel");
+    assert_eq!(value(client.post(&cancel, json!({})).await).await["cancelled"], true);
+    assert_eq!(client.ended(run).await["snapshot"]["end"]["reason"], "cancelled");
+    assert_eq!(value(client.post(&cancel, json!({})).await).await["cancelled"], false, "it has ended");
+    assert_eq!(stage.requests().len(), 1);
+}
+
 // A64
 #[tokio::test]
 async fn documents_come_as_files_images_and_addresses() {
