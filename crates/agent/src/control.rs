@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::decide::{DecideError, decide, deny_all, is_expired, settled, stands};
-use crate::deliver::{SubmitError, fits, reply};
+use crate::deliver::{INBOX_LIMIT, SubmitError, fits, reply};
 use crate::journal::Place;
 use crate::keep::keep_of_result;
 use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
@@ -95,9 +95,6 @@ impl State {
         Ok(())
     }
 }
-
-/// The most messages that wait in an inbox.
-const INBOX_LIMIT: usize = 64;
 
 impl Control {
     pub(crate) fn new(place: Place, store: Arc<dyn DocumentStore>, watched: Option<Arc<Watched>>) -> Self {

@@ -1,12 +1,15 @@
 //! Delivers results from wherever somebody knows the journal and the call.
 
 use attache_core::schema::Schema;
-use attache_core::{ContentTree, ResultStatus, StoreError, ToolCallId, ToolResult};
+use attache_core::{ContentTree, Message, ResultStatus, StoreError, ToolCallId, ToolResult, UserMessage};
 use serde_json::Value;
 
 use crate::journal::{Journal, JournalError, in_time, is_over, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
+
+/// The most messages that wait in an inbox.
+pub(crate) const INBOX_LIMIT: usize = 64;
 
 /// The reason why a submission or an injection was not taken. The run goes on as if it had not been made.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +92,49 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
         true => Ok(()),
         false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),
         false => Err(SubmitError::DuplicateResult { id }),
+    }
+}
+
+/// Says something to a run from wherever somebody knows its journal: the model reads it at its next call, after the results
+/// of calls under way, as after [`Control::inject`](crate::Control::inject). Nobody needs to drive the run meanwhile: one
+/// that waits or was interrupted reads it when it goes on.
+///
+/// # Errors
+/// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::InboxFull`] if nobody takes what is there,
+/// [`SubmitError::Journal`] if the journal fails or another run of the session goes on.
+pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
+    let kind = EntryKind::Inbox(vec![Message::User(message.into()).shared()]);
+    let run = open_run(journal).await?;
+    let mut is_left = false;
+    for number in (run.inboxes()..).take(INBOX_LIMIT) {
+        let entry = Entry::new(Key::inbox(number), kind.clone());
+        let stands = in_time(journal.deliver(entry)).await.map_err(SubmitError::Journal)?;
+        is_left = stands.kind == kind;
+        if is_left {
+            break;
+        }
+    }
+    if !is_left {
+        return Err(SubmitError::InboxFull { limit: INBOX_LIMIT });
+    }
+    // It came too late where the run ended meanwhile, unless the run read it.
+    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    match entries.iter().any(|entry| entry.kind == kind) {
+        true => Ok(()),
+        false => still_open(&replayed(&entries)?),
+    }
+}
+
+async fn open_run(journal: &dyn Journal) -> Result<Run, SubmitError> {
+    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    let run = replayed(&entries)?;
+    still_open(&run).map(|()| run)
+}
+
+fn still_open(run: &Run) -> Result<(), SubmitError> {
+    match run.next() {
+        Action::End { open: false, .. } | Action::Ended => Err(SubmitError::ChatLoopClosed),
+        _ => Ok(()),
     }
 }
 

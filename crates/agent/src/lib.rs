@@ -51,7 +51,7 @@ pub use approval::{ApprovalPolicy, Ask, Proposal, Verdict};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use decide::{DecideError, decide};
-pub use deliver::{SubmitError, deliver};
+pub use deliver::{SubmitError, deliver, say};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
 pub use handoff::Handoff;

@@ -1,6 +1,6 @@
 //! The failures that clients are told, in the shape that clients of OpenAI know.
 
-use attache_agent::{DecideError, EndReason, JournalError, RunError, SessionError, SubmitError};
+use attache_agent::{DecideError, EndReason, JournalError, Outcome, RunError, SessionError, SubmitError};
 use attache_core::{ErrorKind, ProviderError};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -131,6 +131,17 @@ impl Fault {
             None => format!("the run ended without an answer: {reason}"),
         };
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, SERVER, reason.as_str(), message)
+    }
+
+    /// A run that waits for an approval, which nobody can give where no session keeps the run. Clients do not try this
+    /// status again by themselves, as they do others: the tools before would run once more.
+    pub(crate) fn needs_session(outcome: &Outcome) -> Self {
+        let calls: Vec<&str> = outcome.approvals.iter().map(|asked| asked.call.name.as_str()).collect();
+        let message = format!(
+            "calls need approval and were not run: {}; ask in a session (the header X-Attache-Session), where somebody can decide",
+            calls.join(", ")
+        );
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID, "approval_required", message)
     }
 
     /// Says after how many seconds the client may try again.

@@ -49,7 +49,7 @@ use crate::memory::marks::Marks;
 use crate::nested::{Around, Inside};
 use crate::pace::Pace;
 use crate::price::Prices;
-use crate::run::Run;
+use crate::run::{Action, Run};
 use crate::setup::Setup;
 use crate::tools::Toolbox;
 use citable::Citable;
@@ -139,6 +139,10 @@ impl Driver {
         let mut warning = None;
         let mut taken =
             self.looks_for_receipts() && interrupt.attempt(Box::pin(self.take_receipts())).await?;
+        // Nobody knows a run that has no step yet.
+        if self.run.steps() > 0 && !self.recorder.place().is_volatile() {
+            taken |= interrupt.attempt(Box::pin(self.take_said())).await?;
+        }
         let messages = self.control.inbox();
         if !messages.is_empty() {
             interrupt.check().await?;
@@ -168,9 +172,25 @@ impl Driver {
     ) -> Result<Option<EventKind>, Fault> {
         let kept = crate::keep::keep_of_messages(&*self.setup.store, &messages).await;
         let warning = self.unless_kept(kept)?;
-        let key = Key::inbox(self.run.inboxes());
-        self.record(key, EntryKind::Inbox(messages)).await?;
+        let kind = EntryKind::Inbox(messages);
+        // One that somebody left in this moment stands in the place of these.
+        while self.record(Key::inbox(self.run.inboxes()), kind.clone()).await?.kind != kind {}
         Ok(warning)
+    }
+
+    /// Takes the messages that others left in the journal; see [`say`](crate::say).
+    async fn take_said(&mut self) -> Result<bool, Fault> {
+        let mut taken = false;
+        while matches!(
+            self.run.next(),
+            Action::CallModel { .. } | Action::HandOver { .. } | Action::End { open: true, .. }
+        ) {
+            let (key, place) = (Key::inbox(self.run.inboxes()), self.recorder.place().clone());
+            let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? else { break };
+            self.record(key, entry.kind).await?;
+            taken = true;
+        }
+        Ok(taken)
     }
 
     /// True if a call of unknown outcome may come to its end elsewhere.

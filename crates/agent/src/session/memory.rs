@@ -466,7 +466,9 @@ impl SessionStore for MemorySessions {
         let mut kept = self.lock();
         let one = kept.sessions.get_mut(&stop.session).filter(|one| one.principal == stop.principal);
         let run = one.and_then(|one| one.runs.iter_mut().rev().find(|run| run.id == stop.run));
-        let asked = run.filter(|run| run.ended.is_none()).map(|run| run.stop = Some(stop.why.clone()));
+        let asked = run
+            .filter(|run| run.ended.is_none() && run.stop.is_none())
+            .map(|run| run.stop = Some(stop.why.clone()));
         ready(Ok(asked.is_some()))
     }
 

@@ -181,8 +181,8 @@ pub trait SessionStore: Send + Sync {
         })
     }
 
-    /// Asks whoever drives a run to end it, in whichever process. False if there is no such run of the principal, or it has
-    /// ended.
+    /// Asks whoever drives a run to end it, in whichever process. False if there is no such run of the principal, it has
+    /// ended, or somebody asked for that before.
     ///
     /// A store that does not do that yields false.
     ///

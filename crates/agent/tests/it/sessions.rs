@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions};
+use attache_agent::{
+    Agent, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions, SubmitError, say, tool_fn,
+};
 use attache_core::{Document, DocumentStore as _, Message, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
@@ -173,4 +175,77 @@ async fn a_run_is_ended_from_elsewhere_while_another_one_of_its_process_is_not_p
     assert_eq!(ended.expect("nobody looked").unwrap().reason, EndReason::Cancelled);
     assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
     drop(unread);
+}
+
+// C38: whoever knows the journal of a run can say something to it, and nothing of it is lost or read twice.
+#[tokio::test]
+async fn something_said_from_elsewhere_is_read_at_the_next_call_of_the_model() {
+    let store = Arc::new(MemorySessions::new());
+    let model = ScriptedModel::new([
+        Turn::call("look", serde_json::json!({})),
+        Turn::text("Done."),
+        Turn::text("Both."),
+    ]);
+    let model = model.unverified();
+    let elsewhere = {
+        let agent = Agent::builder(ScriptedModel::new([])).build().unwrap();
+        Sessions::new(agent, Arc::clone(&store) as _)
+    };
+    let look = tool_fn("look", "", move || {
+        let elsewhere = elsewhere.clone();
+        async move {
+            let journal = elsewhere.get("ann", "s").await.unwrap().journal_of("r");
+            // Two that are alike are two.
+            say(&*journal, "by the way").await.unwrap();
+            say(&*journal, "by the way").await.unwrap();
+            Ok::<_, attache_core::ToolError>("seen")
+        }
+    });
+    let agent = Agent::builder(model.clone()).tool(look).build().unwrap();
+    let session = Sessions::new(agent, Arc::clone(&store) as _).open("ann", Some("s")).await.unwrap();
+    let mut run = session.run(RunInput::from("look").with_run_id("r"));
+    // Its own inbox has something at the same time.
+    run.control().inject("and this").unwrap();
+    let mut said = 0;
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, attache_agent::EventKind::StepFinished { .. }) && said == 0 {
+            said = 1;
+            run.control().inject("and that").unwrap();
+        }
+    }
+    let requests = model.requests();
+    let heard = |at: usize, text: &str| {
+        let told = |message: &&Arc<Message>| match &***message {
+            Message::User(user) => {
+                user.parts.iter().any(|part| matches!(part, UserPart::Text(said) if said.text() == text))
+            }
+            _ => false,
+        };
+        requests[at].messages.iter().filter(told).count()
+    };
+    assert_eq!((heard(0, "by the way"), heard(0, "and this")), (0, 1));
+    assert_eq!((heard(1, "by the way"), heard(1, "and this"), heard(1, "and that")), (2, 1, 1));
+    let journal = session.journal_of("r");
+    let late = say(&*journal, "late").await;
+    assert!(matches!(late, Err(SubmitError::ChatLoopClosed)), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_run_that_was_interrupted_reads_what_was_said_once_it_goes_on() {
+    let look = tool_fn("look", "", || Ok("seen"));
+    let turns = [Turn::call("look", serde_json::json!({})), Turn::text("Done.")];
+    let model = ScriptedModel::new(turns).unverified();
+    let agent = Agent::builder(model.clone()).tool(look).build().unwrap();
+    let session = Sessions::new(agent, Arc::new(MemorySessions::new())).open("ann", Some("s")).await.unwrap();
+    let mut run = session.run(RunInput::from("look").with_run_id("r"));
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, attache_agent::EventKind::ToolFinished { .. }) {
+            break;
+        }
+    }
+    drop(run);
+    say(&*session.journal_of("r"), "by the way").await.unwrap();
+    assert_eq!(session.resume().outcome().await.unwrap().text, "Done.");
+    let told = model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap();
+    assert_eq!(told.matches("by the way").count(), 1, "{told}");
 }

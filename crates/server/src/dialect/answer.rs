@@ -22,6 +22,33 @@ pub(crate) struct Answer {
     approvals: Vec<String>,
     citations: usize,
     usage: Usage,
+    asking: Asking,
+}
+
+/// The way in which a client learns that calls wait for approval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Asking {
+    /// The dialect has pieces of its own for it.
+    #[default]
+    Pieces,
+    /// It has none: the answer says it.
+    Words,
+    /// Nobody can ever decide, since no session keeps the run: there is no answer.
+    Never,
+}
+
+impl Asking {
+    /// The way of a dialect that has no word for approvals.
+    pub(crate) fn of(has_session: bool) -> Self {
+        if has_session { Self::Words } else { Self::Never }
+    }
+}
+
+/// Says which calls wait for approval, for those who read the answer alone.
+pub(crate) fn notice(outcome: &Outcome) -> String {
+    let name = |asked: &ApprovalRequest| format!("{} (approval {})", asked.call.name, asked.id);
+    let calls: Vec<String> = outcome.approvals.iter().map(name).collect();
+    format!("[Waits for approval: {}. It goes on once they are decided.]", calls.join(", "))
 }
 
 /// A call, and what of it was told.
@@ -102,6 +129,10 @@ pub(crate) enum End {
 pub(crate) const BREAK: &str = "\n\n";
 
 impl Answer {
+    pub(crate) fn asking(asking: Asking) -> Self {
+        Self { asking, ..Self::default() }
+    }
+
     /// Takes an entry in, and tells its pieces.
     pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
         let event = match &entry.what {
@@ -315,6 +346,18 @@ impl Answer {
             }
             self.text += unsaid.len();
             tell(Piece::Text(unsaid));
+        }
+        if outcome.reason == EndReason::PendingApproval {
+            match self.asking {
+                Asking::Pieces => {}
+                Asking::Words => {
+                    if self.text > 0 {
+                        tell(Piece::Break);
+                    }
+                    tell(Piece::Text(&notice(outcome)));
+                }
+                Asking::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
+            }
         }
         match end(&outcome.reason, self.text > 0) {
             Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::EventKind;
 use attache_core::Usage;
 
-use super::answer::{Answer, BREAK, End, Piece};
+use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, event, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
@@ -18,6 +18,7 @@ pub(crate) struct Wanted {
     pub(crate) usage: bool,
     /// The events of the run, in the member `attache` of chunks.
     pub(crate) events: bool,
+    pub(crate) asking: Asking,
     pub(crate) shown: Shown,
 }
 
@@ -27,7 +28,6 @@ fn finish_reason(end: End) -> &'static str {
         End::Length => "length",
         End::Filter => "content_filter",
         End::Calls => "tool_calls",
-        // Somebody has to decide; what about stands in the member `attache`.
         End::Stop | End::Refusal | End::Input | End::Approval => "stop",
     }
 }
@@ -56,7 +56,7 @@ impl Chunks {
             .with("object", "chat.completion.chunk")
             .with("created", &head.created)
             .with("model", head.model);
-        Self { answer: Answer::default(), wanted, head: bytes, began: false }
+        Self { answer: Answer::asking(wanted.asking), wanted, head: bytes, began: false }
     }
 
     fn tell(&mut self, out: &mut Vec<u8>, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
@@ -208,6 +208,10 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self { answer: Answer::asking(wanted.asking), ..Self::default() }
+    }
+
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
         let Self { answer, text, thinking, calls, end, .. } = self;
         take(answer, &mut |piece| match piece {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::citation::{Place, Source};
 use attache_core::{Citation, DocumentId, Usage};
 
-use super::answer::{Answer, BREAK, End, Piece};
+use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
@@ -43,13 +43,14 @@ impl Reply {
         documents: Vec<DocumentId>,
         shown: Shown,
         is_whole: bool,
+        asking: Asking,
     ) -> Self {
         Self {
             id,
             model,
             shown,
             is_whole,
-            answer: Answer::default(),
+            answer: Answer::asking(asking),
             began: false,
             blocks: Vec::new(),
             is_open: false,

@@ -7,7 +7,7 @@ use attache_core::citation::Source;
 use attache_core::{Citation, ToolCallId, Usage};
 use serde_json::Value;
 
-use super::answer::{Answer, BREAK, End, Piece};
+use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
@@ -86,11 +86,11 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    pub(crate) fn new(head: Head, shown: Shown) -> Self {
+    pub(crate) fn new(head: Head, shown: Shown, asking: Asking) -> Self {
         Self {
             head,
             shown,
-            answer: Answer::default(),
+            answer: Answer::asking(asking),
             items: Vec::new(),
             is_open: false,
             sequence: 0,

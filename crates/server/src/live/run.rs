@@ -178,6 +178,16 @@ impl Live {
         self.lock().view.end.is_some()
     }
 
+    /// The session of a run that was let go here before its end, and the calls that it waited for: others may have gone on
+    /// with it since.
+    pub(crate) fn let_go_in(&self) -> Option<(&Session, Vec<ToolCallId>)> {
+        let session = self.held.as_ref()?;
+        let state = self.lock();
+        let end = state.view.end.as_ref()?;
+        let is_let_go = matches!(end.what, What::Paused | What::Broken(_));
+        is_let_go.then(|| (session, state.view.client_calls().map(|call| call.id.clone()).collect()))
+    }
+
     /// True if the client is to answer that call.
     pub(crate) fn awaits(&self, call: &str) -> bool {
         self.lock().view.client_calls().any(|known| known.id.as_str() == call)

@@ -12,6 +12,7 @@ use super::answer::json;
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
+use crate::dialect::answer::Asking as Approvals;
 use crate::dialect::chat::{Chunks, Head, Wanted, Whole};
 use crate::fault::Fault;
 use crate::inbound::chat::Body as Asked;
@@ -37,7 +38,9 @@ pub(crate) async fn completions(
     let mut extra = asked.extension();
     extra.session = named_session(&headers)?.or(extra.session);
     extra.events |= headers.get(EVENTS).is_some_and(|value| value != "0");
-    let wanted = Wanted { usage: asked.wants_usage(), events: extra.events, shown: app.shown };
+    let approvals = Approvals::of(extra.session.is_some());
+    let wanted =
+        Wanted { usage: asked.wants_usage(), events: extra.events, asking: approvals, shown: app.shown };
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
@@ -55,7 +58,7 @@ pub(crate) async fn completions(
     let mut response = match asked.stream {
         true => streamed(viewer, Chunks::new(&head, wanted)).await?,
         false => {
-            let mut whole = Whole::default();
+            let mut whole = Whole::new(wanted);
             gather(viewer, &mut whole).await;
             json(whole.finish(&head, wanted)?)
         }

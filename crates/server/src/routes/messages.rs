@@ -12,6 +12,7 @@ use super::answer::json;
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
+use crate::dialect::answer::Asking as Approvals;
 use crate::dialect::messages::Reply;
 use crate::fault::Fault;
 use crate::inbound::messages::{Body as Asked, counted};
@@ -45,7 +46,8 @@ pub(crate) async fn create(
     };
     let documents = counted(&conversation);
     let viewer = asking.start(&place, conversation, settings, tools).await?;
-    let mut told = Reply::new(id, hosted.name.to_string(), documents, app.shown, !asked.stream);
+    let approvals = Approvals::of(viewer.live().session.is_some());
+    let mut told = Reply::new(id, hosted.name.to_string(), documents, app.shown, !asked.stream, approvals);
     let mut response = match asked.stream {
         true => streamed(viewer, told).await?,
         false => {

@@ -4,6 +4,7 @@
 //! the run gave before it. The next one goes on with the session, or with a fork of it where something else came behind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_agent::{EndReason, Session};
 use axum::Extension;
@@ -12,15 +13,18 @@ use axum::extract::State;
 use axum::response::Response as Reply;
 use http::HeaderMap;
 use serde::Deserialize;
+use tokio::time::{Instant, sleep};
 
 use super::answer::json;
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::resuming::{self, known};
 use super::runs::stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
-use crate::dialect::answer::{End, Piece};
+use crate::dialect::answer::{Asking as Approvals, End, Piece, notice};
 use crate::dialect::responses::{Head, Response};
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::{body, tools};
@@ -121,7 +125,7 @@ pub(crate) async fn create(
         is_background: asked.background,
         echo,
     };
-    let told = Response::new(head, app.shown);
+    let told = Response::new(head, app.shown, Approvals::of(matches!(place, Place::Session(_))));
     let mut response = match (asked.stream, asked.background) {
         (true, _) => streamed(viewer, told).await?,
         (false, true) => begun(&app, viewer, told).await?,
@@ -139,7 +143,7 @@ pub(crate) async fn create(
 
 /// A response that goes on without its client.
 async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, Fault> {
-    super::resuming::begun(app, &mut viewer).await?;
+    resuming::begun(app, &mut viewer).await?;
     viewer.forget();
     Ok(json(told.body()))
 }
@@ -218,20 +222,11 @@ pub(crate) async fn one(
     allow(&principal, Scope::Read)?;
     let (run, before) = run_of(&id).ok_or_else(unknown)?;
     let live = app.runs.get(principal.name(), run);
-    let head = |model: &str, created| Head {
-        id: id.clone(),
-        created,
-        model: model.to_owned(),
-        previous: None,
-        conversation: None,
-        is_background: false,
-        echo: serde_json::Map::new(),
-    };
     // The drive under way is that of the last answer.
     if let Some(live) = live
         && (asked.stream || !live.has_ended())
     {
-        let told = Response::new(head(&live.agent, seconds()), app.shown);
+        let told = Response::new(head_of(&id, &live.agent, seconds()), app.shown, Approvals::Words);
         if asked.stream {
             let told = told.after(asked.starting_after);
             return Ok(sse::response(Viewer::behind(live, Some(0)), told, Vec::new()));
@@ -244,15 +239,41 @@ pub(crate) async fn one(
     if asked.stream {
         return Err(Fault::gone("the events of the response are gone; without stream the answer is there"));
     }
-    let hosted = app.hosted(asked.model.as_deref())?;
-    let (session, outcome) = stored(&hosted, &principal, run).await.map_err(|_| unknown())?;
-    let began = session.runs().await?.into_iter().find(|info| info.id == run).map_or(0, |info| info.began);
+    let hosted = &app.hosted(asked.model.as_deref())?;
+    kept(&app, &principal, hosted, &id, run, before).await
+}
+
+/// A response by the log of its run.
+async fn kept(
+    app: &App,
+    principal: &Principal,
+    hosted: &Hosted,
+    id: &str,
+    run: &str,
+    before: u32,
+) -> Result<Reply, Fault> {
+    let (session, outcome) = stored(hosted, principal, run).await.map_err(|_| unknown())?;
+    let began =
+        session.runs().await?.into_iter().find(|info| info.id == run).map_or(0, |info| info.began / 1000);
     let (messages, external) = told_by(&session, run).await?;
-    let mut told = Response::new(head(&hosted.name, began), app.shown);
+    let mut told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     if !from_log(&mut told, &messages, &external, &outcome, before) {
         return Err(unknown());
     }
     Ok(json(told.body()))
+}
+
+/// The head of a response of which the request is gone.
+fn head_of(id: &str, model: &str, created: u64) -> Head {
+    Head {
+        id: id.to_owned(),
+        created,
+        model: model.to_owned(),
+        previous: None,
+        conversation: None,
+        is_background: false,
+        echo: serde_json::Map::new(),
+    }
 }
 
 /// Tells an answer from the log of its run. False if the run did not give that answer.
@@ -312,6 +333,14 @@ fn from_log(
         EndReason::Cancelled => {
             tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref())));
         }
+        EndReason::PendingApproval => {
+            let notice = notice(outcome);
+            if spoke {
+                tell(Piece::Break);
+            }
+            tell(Piece::Text(&notice));
+            tell(Piece::End { end: End::Approval, usage: &outcome.usage, outcome: Some(outcome) });
+        }
         EndReason::Length => {
             tell(Piece::End { end: End::Length, usage: &outcome.usage, outcome: Some(outcome) })
         }
@@ -326,29 +355,37 @@ fn from_log(
     true
 }
 
-/// Ends a response that is under way.
+/// Ends a response that is under way, whoever drives its run.
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
+    Query(asked): Query<Streamed>,
     Path(id): Path<String>,
 ) -> Result<Reply, Fault> {
     allow(&principal, Scope::Run)?;
-    let (run, _) = run_of(&id).ok_or_else(unknown)?;
-    let live = app.runs.get(principal.name(), run).ok_or_else(unknown)?;
-    live.control.cancel_because("cancelled by the client");
-    let head = Head {
-        id: id.clone(),
-        created: seconds(),
-        model: live.agent.to_string(),
-        previous: None,
-        conversation: None,
-        is_background: true,
-        echo: serde_json::Map::new(),
-    };
-    let mut told = Response::new(head, app.shown);
-    gather(Viewer::behind(live, None), &mut told).await;
-    Ok(json(told.body()))
+    let (run, before) = run_of(&id).ok_or_else(unknown)?;
+    let hosted = &app.hosted(asked.model.as_deref())?;
+    resuming::cancel(&app, &principal, hosted, run, "response").await?;
+    if let Some(live) = app.runs.get(principal.name(), run) {
+        let head = Head { is_background: true, ..head_of(&id, &live.agent, seconds()) };
+        let mut told = Response::new(head, app.shown, Approvals::Words);
+        gather(Viewer::behind(live, None), &mut told).await;
+        return Ok(json(told.body()));
+    }
+    // Whoever drives it looks twice a second.
+    let until = Instant::now() + ENDING;
+    while Instant::now() < until {
+        match known(hosted, &principal, run).await? {
+            Some((_, info)) if info.ended.is_none() => sleep(LOOK).await,
+            _ => break,
+        }
+    }
+    kept(&app, &principal, hosted, &id, run, before).await
 }
+
+/// The time in which another process ends a run, and the pause between two looks whether it has.
+const ENDING: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Forgets a response, which must be the only one of its session.
 pub(crate) async fn delete(

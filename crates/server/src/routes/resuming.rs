@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{RunInfo, Session, SessionError};
+use attache_agent::{Run, RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
 use serde::Deserialize;
 
@@ -72,7 +72,7 @@ pub(crate) async fn go_on(
     }
 }
 
-/// Ends a run, whoever drives it. False if it had ended.
+/// Ends a run, whoever drives it. False if it had ended, or somebody asked for that before.
 pub(crate) async fn cancel(
     app: &App,
     principal: &Principal,
@@ -82,20 +82,21 @@ pub(crate) async fn cancel(
 ) -> Result<bool, Fault> {
     const WHY: &str = "cancelled by the client";
     if let Some(live) = app.runs.get(principal.name(), run) {
-        let was_under_way = !live.has_ended();
+        let (is_driven, was_asked) = (!live.has_ended(), !live.control.is_active());
         live.control.cancel_because(WHY);
         // One that was let go here has not ended: it waits for its client, or another process drives it.
-        if was_under_way || live.session.is_none() {
-            return Ok(was_under_way);
+        if is_driven || live.session.is_none() {
+            return Ok(is_driven && !was_asked);
         }
     }
     let (session, info) = known(hosted, principal, run).await?.ok_or_else(|| Fault::not_found(unknown))?;
-    if info.ended.is_some() || !session.stop(run, WHY).await? {
+    if info.ended.is_some() {
         return Ok(false);
     }
-    // It ends here if nobody drives it.
+    let is_first = session.stop(run, WHY).await?;
+    // It ends here if nobody drives it, also where whoever asked before could not see to it.
     go_on(app, principal, hosted, &session, run, Vec::new()).await?;
-    Ok(true)
+    Ok(is_first)
 }
 
 /// A run of a principal by its session, whoever drives it.
@@ -155,6 +156,25 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
         }
     }
     is_more
+}
+
+/// A run of a principal that is driven here, or whose last word was said here.
+pub(crate) async fn here(app: &App, principal: &Principal, run: &str) -> Result<Option<Arc<Live>>, Fault> {
+    let Some(live) = app.runs.get(principal.name(), run) else { return Ok(None) };
+    let Some((session, awaited)) = live.let_go_in() else { return Ok(Some(live)) };
+    // A session that was deleted meanwhile tells nothing.
+    let Ok(infos) = session.runs().await else { return Ok(Some(live)) };
+    if infos.iter().any(|info| info.id == run && info.ended.is_some()) {
+        return Ok(None);
+    }
+    if !awaited.is_empty() {
+        let entries = session.journal_of(run).load().await?;
+        let outcome = Run::replay(&entries).map_err(|error| Fault::internal(&error))?.outcome();
+        if !awaited.iter().all(|id| outcome.pending.iter().any(|call| call.id == *id)) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(live))
 }
 
 /// A run under way of a principal.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, Outcome, Run, RunOptions};
+use attache_agent::{EndReason, Outcome, Run, RunOptions, SubmitError, say};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -65,7 +65,7 @@ pub(crate) async fn one(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
     let mut body = Vec::new();
-    if let Some(live) = app.runs.get(principal.name(), &run) {
+    if let Some(live) = resuming::here(&app, &principal, &run).await? {
         let (view, last) = live.view();
         Object::begin(&mut body)
             .with("runId", &run)
@@ -129,7 +129,7 @@ pub(crate) async fn events(
     let seen = last.or(after.as_deref()).and_then(|id| id.strip_prefix(run.as_str())?.strip_prefix('.'));
     // The numbers of another drive of the run mean something else.
     let seen_in = |epoch: &str| seen.and_then(|id| id.strip_prefix(epoch)?.strip_prefix('.')?.parse().ok());
-    if let Some(live) = app.runs.get(principal.name(), &run) {
+    if let Some(live) = resuming::here(&app, &principal, &run).await? {
         let (seen, events) = (seen_in(&live.epoch), Events::new(&run, &live.epoch, app.shown));
         return Ok(sse::response(Viewer::behind(live, seen), events, Vec::new()));
     }
@@ -185,6 +185,7 @@ enum When {
 pub(crate) async fn message(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
     Path(run): Path<String>,
     request: Body,
 ) -> Result<Response, Fault> {
@@ -194,11 +195,24 @@ pub(crate) async fn message(
     if aside.message.trim().is_empty() {
         return Err(Fault::invalid("the message is empty").at("message"));
     }
-    let live = under_way(&app, &principal, &run).ok_or_else(|| Fault::not_found("run"))?;
-    match aside.when {
-        When::Next => live.control.inject(aside.message)?,
-        When::End => live.control.follow_up(aside.message)?,
-        When::Interrupt => live.control.interrupt(aside.message)?,
+    match (under_way(&app, &principal, &run), aside.when) {
+        (Some(live), When::Next) => live.control.inject(aside.message)?,
+        (Some(live), When::End) => live.control.follow_up(aside.message)?,
+        (Some(live), When::Interrupt) => live.control.interrupt(aside.message)?,
+        (None, when) => {
+            let hosted = &app.hosted(model.model.as_deref())?;
+            let found = known(hosted, &principal, &run).await?;
+            let (session, info) = found.ok_or_else(|| Fault::not_found("run"))?;
+            if info.ended.is_some() {
+                return Err(SubmitError::ChatLoopClosed.into());
+            }
+            if !matches!(when, When::Next) {
+                let message = "the run is not driven here: it can be told something for its next step alone";
+                return Err(Fault::conflict("elsewhere", message));
+            }
+            // Whoever drives it finds it there; one that waits reads it once it goes on.
+            say(&*session.journal_of(&run), aside.message).await?;
+        }
     }
     Ok((StatusCode::ACCEPTED, json(b"{\"accepted\":true}".to_vec())).into_response())
 }

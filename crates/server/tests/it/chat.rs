@@ -318,3 +318,79 @@ async fn agents_are_listed_as_models() {
     assert_eq!(client.got("/v1/models/papers").await["object"], "model");
     assert_eq!(client.get("/v1/models/other").await.status(), StatusCode::NOT_FOUND);
 }
+
+/// An agent whose tool waits for approval.
+fn paying(turns: usize) -> Client {
+    let pay = attache_agent::tool_fn("pay", "Pays", || Ok("paid"));
+    let pay = pay.with_approval(attache_core::Approval::Always);
+    let turns = (0..turns).map(|_| Turn::call("pay", json!({})));
+    Client::new(server(Agent::builder(Stage::new(turns)).tool(pay)))
+}
+
+// A run that nobody can approve is no empty answer that looks whole, in no dialect that has no word for approvals.
+#[tokio::test]
+async fn without_a_session_a_call_that_needs_approval_is_an_error() {
+    let client = paying(6);
+    let chat = json!([{"role": "user", "content": "Pay"}]);
+    for (path, body, kind) in [
+        ("/v1/chat/completions", json!({"model": "papers", "messages": chat}), "invalid_request_error"),
+        (
+            "/v1/messages",
+            json!({"model": "papers", "max_tokens": 9, "messages": chat}),
+            "invalid_request_error",
+        ),
+        (
+            "/v1/responses",
+            json!({"model": "papers", "store": false, "input": "Pay"}),
+            "invalid_request_error",
+        ),
+    ] {
+        let response = client.post(path, body.clone()).await;
+        assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+        let told = value(response).await;
+        assert_eq!(told["error"]["type"], kind, "{path}");
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("pay") && message.contains("X-Attache-Session"), "{path}: {message}");
+        let mut streamed = body;
+        streamed["stream"] = true.into();
+        let told = text(client.post(path, streamed).await).await;
+        assert!(told.contains("calls need approval and were not run: pay"), "{path}: {told}");
+        for whole in ["\"finish_reason\":\"stop\"", "message_stop", "response.completed"] {
+            assert!(!told.contains(whole), "{path}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn in_a_session_the_answer_says_what_waits_for_approval() {
+    let client = paying(6);
+    let chat = json!([{"role": "user", "content": "Pay"}]);
+    for (at, (path, body)) in [
+        ("/v1/chat/completions", json!({"model": "papers", "messages": chat})),
+        ("/v1/messages", json!({"model": "papers", "max_tokens": 9, "messages": chat})),
+        ("/v1/responses", json!({"model": "papers", "input": "Pay"})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for is_streamed in [false, true] {
+            let session = format!("s{at}{is_streamed}");
+            let mut body = body.clone();
+            body["stream"] = is_streamed.into();
+            let request = http::Request::builder().method("POST").uri(path);
+            let request = request.header("content-type", "application/json");
+            let response = client.send(request.header("x-attache-session", &session), body.to_string()).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path}");
+            let told = text(response).await;
+            let open = client.got("/v1/approvals").await["approvals"].as_array().unwrap().clone();
+            let own = open.iter().find(|open| open["sessionId"] == session.as_str()).unwrap();
+            let approval = own["approval"]["approvalId"].as_str().unwrap();
+            let said = format!("[Waits for approval: pay (approval {approval}).");
+            assert!(told.contains(&said), "{path}: {told}");
+            if path == "/v1/responses" {
+                let run = own["runId"].as_str().unwrap();
+                assert!(client.got(&format!("/v1/responses/resp_{run}")).await.to_string().contains(&said));
+            }
+        }
+    }
+}

@@ -54,7 +54,9 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
     let answer = json!({"sessionId": "s1", "callId": call("r1", 2), "result": "Rome"}).to_string();
     let (status, told) = ask(other.address, "POST", "/v1/chat/tool-result", &answer).unwrap();
     assert_eq!(status, 200, "{told}");
-    let (status, _) = ask(other.address, "POST", "/v1/chat/tool-result", &answer).unwrap();
+    // The same answer may be sent again before anybody takes it.
+    let (status, _) =
+        ask(other.address, "POST", "/v1/chat/tool-result", &answer.replace("Rome", "Paris")).unwrap();
     assert_eq!(status, 409, "a call is answered once");
     assert!(watch.look(other.address, |watch| watch.end.is_some()).unwrap());
     let whole: String = (0..4).map(|step| text("r1", step)).collect();
@@ -67,6 +69,36 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
     let said: String = blocks.filter_map(|block| block["text"].as_str()).collect();
     assert_eq!(said, whole);
 
+    // Something said through the other node reaches the model with the next step.
+    let body = json!({"message": "r3: transfer look"});
+    let run = start(one.address, "s3", &body).unwrap();
+    let mut watch = Watch::new(&run);
+    assert!(watch.look(other.address, |watch| !watch.approvals.is_empty()).unwrap());
+    let said = json!({"message": "by the way"}).to_string();
+    let path = format!("/v1/runs/{run}/messages");
+    for _ in 0..2 {
+        let (status, told) = ask(other.address, "POST", &path, &said).unwrap();
+        assert_eq!(status, 202, "{told}");
+    }
+    let late = json!({"message": "stop", "when": "interrupt"}).to_string();
+    assert_eq!(ask(other.address, "POST", &path, &late).unwrap().0, 409);
+    let decide = format!("/v1/approvals/{}", watch.approvals[0]);
+    assert_eq!(ask(other.address, "POST", &decide, &decision).unwrap().0, 200);
+    assert!(watch.look(other.address, |watch| watch.end.is_some()).unwrap());
+    let (_, told) = ask(one.address, "GET", "/v1/sessions/s3", "").unwrap();
+    let messages = told["messages"].to_string();
+    assert_eq!(messages.matches("by the way").count(), 2, "{messages}");
+    assert_eq!(ask(other.address, "POST", &path, &said).unwrap().0, 409, "it has ended");
+    // A response is a run, too.
+    let asked = json!({"model": "books", "background": true, "input": "r4: transfer"}).to_string();
+    let (status, told) = ask(one.address, "POST", "/v1/responses", &asked).unwrap();
+    assert_eq!(status, 200, "{told}");
+    let id = told["id"].as_str().unwrap();
+    let mut asks = Watch::new(id.strip_prefix("resp_").unwrap());
+    assert!(asks.look(one.address, |watch| !watch.approvals.is_empty()).unwrap());
+    let (status, told) = ask(other.address, "POST", &format!("/v1/responses/{id}/cancel"), "").unwrap();
+    assert_eq!((status, &told["status"]), (200, &Value::from("cancelled")), "{told}");
+
     // Ended through the other node, within about a second.
     let run = start(one.address, "s2", &json!({"message": "r2: transfer"})).unwrap();
     let mut near = Watch::new(&run);
@@ -74,6 +106,8 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
     let since = Instant::now();
     let (status, told) = ask(other.address, "POST", &format!("/v1/runs/{run}/cancel"), "").unwrap();
     assert_eq!((status, &told["cancelled"]), (200, &Value::from(true)));
+    let (_, told) = ask(other.address, "POST", &format!("/v1/runs/{run}/cancel"), "").unwrap();
+    assert_eq!(told["cancelled"], false, "somebody asked for it already");
     assert!(near.look(one.address, |watch| watch.end.is_some()).unwrap());
     assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
     assert_eq!(near.end.unwrap()["reason"], "cancelled");
@@ -81,7 +115,7 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
     assert_eq!(told["cancelled"], false, "it has ended");
     // Another principal's runs are not found.
     assert_eq!(ask(other.address, "POST", "/v1/runs/s9.nothing/cancel", "").unwrap().0, 404);
-    assert_eq!(effects(&order).len(), 1, "the transfer of a run that was ended is not made");
+    assert_eq!(effects(&order).len(), 2, "the transfer of a run that was ended is not made");
 }
 
 #[test]

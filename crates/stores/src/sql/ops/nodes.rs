@@ -37,7 +37,7 @@ pub(super) async fn behind(
 
 pub(super) async fn stop(connection: &mut Connection, stop: &StopRequest) -> Result<bool, SqlError> {
     let asked = query(
-        "UPDATE attache_run SET stop = $4 WHERE session = $1 AND id = $2 AND ended IS NULL \
+        "UPDATE attache_run SET stop = $4 WHERE session = $1 AND id = $2 AND ended IS NULL AND stop IS NULL \
          AND EXISTS (SELECT 1 FROM attache_session WHERE id = $1 AND principal = $3)",
     )
     .bind(stop.session.as_str())
