@@ -36,7 +36,7 @@
 //! [`transcode`] re-encodes and scales images, and cuts PDFs, until they are in a [`MediaLimits`](attache_core::MediaLimits) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
 //! `pdf` reads and cuts PDF. Both are on by default. `render`, which is not, makes images of the pages of PDFs for
-//! models that take images and no PDF: `render_pages`.
+//! models that take images and no PDF: `render_pages`. [`passage_areas`] finds where a passage stands on a page of a PDF.
 //!
 //! # Hostile documents
 //!
@@ -155,6 +155,10 @@ mod odf;
 mod ooxml;
 mod output;
 #[cfg(feature = "pdf")]
+mod page_area;
+#[cfg(feature = "pdf")]
+mod passage;
+#[cfg(feature = "pdf")]
 mod pdf;
 mod plain;
 #[cfg(feature = "legacy")]
@@ -181,6 +185,10 @@ pub use converted::{Attachment, Converted, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
 pub use limits::Limits;
+#[cfg(feature = "pdf")]
+pub use page_area::PageArea;
+#[cfg(feature = "pdf")]
+pub use passage::passage_areas;
 #[cfg(feature = "render")]
 pub use render::{can_render, render_page, render_pages};
 #[cfg(feature = "pdf")]

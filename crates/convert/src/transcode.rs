@@ -13,12 +13,14 @@ use crate::{ConvertError, Limits, guarded};
 
 #[cfg(feature = "render")]
 pub(crate) use image::{Canvas, coefficient_bytes, encode_page, large_image, makes_images};
+#[cfg(feature = "render")]
+pub(crate) use pdf::is_pdf;
+#[cfg(feature = "pdf")]
+pub(crate) use pdf::open_checked;
 #[cfg(feature = "pdf")]
 pub(crate) use pdf::pages_of;
 #[cfg(feature = "pdf")]
 pub use pdf::{PdfPages, pdf_pages};
-#[cfg(feature = "render")]
-pub(crate) use pdf::{is_pdf, open_checked};
 
 /// True if [`transcode`] can bring documents of this media type into `form`, or say why it cannot. Parameters and
 /// case do not matter.

@@ -122,12 +122,22 @@ impl Row {
         self.runs.push(run);
     }
 
-    pub(super) fn into_line(mut self) -> Line {
+    /// The runs in the order in which they are read.
+    pub(super) fn into_runs(mut self) -> Vec<Run> {
+        self.put_in_order();
+        self.runs
+    }
+
+    /// Puts the runs in the order in which they are read; true if that is from right to left.
+    fn put_in_order(&mut self) -> bool {
         let backwards = rtl::reads_backwards(self.runs.iter().map(|run| run.text.as_str()));
-        // Mirrored, a line that reads backwards is treated as any other.
-        let span = |run: &Run| if backwards { (-run.end, -run.x) } else { (run.x, run.end) };
-        self.runs.sort_by(|a, b| span(a).0.total_cmp(&span(b).0));
+        self.runs.sort_by(|a, b| span(a, backwards).0.total_cmp(&span(b, backwards).0));
         self.runs.dedup_by(|next, run| run.is_printed_again_by(next));
+        backwards
+    }
+
+    pub(super) fn into_line(mut self) -> Line {
+        let backwards = self.put_in_order();
         let mut reached = f64::NEG_INFINITY;
         let mut above = 0.0;
         // The distance of each run from the one before it, relative to its letters.
@@ -135,7 +145,7 @@ impl Row {
             .runs
             .iter()
             .map(|run| {
-                let (start, end) = span(run);
+                let (start, end) = span(run, backwards);
                 let gap = (start - reached) / run.size.max(above);
                 reached = reached.max(end);
                 above = run.size;
@@ -167,6 +177,11 @@ impl Row {
         }
         Line { cells, y: self.y, low: self.y, size: self.size, table: None }
     }
+}
+
+/// From where to where a run goes. Mirrored, a line that reads backwards is treated as any other.
+fn span(run: &Run, backwards: bool) -> (f64, f64) {
+    if backwards { (-run.end, -run.x) } else { (run.x, run.end) }
 }
 
 /// True if a wide gap is only one of the stretched spaces of a line, whose gaps are given in order of width.

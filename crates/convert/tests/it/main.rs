@@ -21,6 +21,7 @@ mod mutations_images;
 mod mutations_office;
 mod office;
 mod pages;
+mod passages;
 mod producers;
 mod sheets;
 mod tables;
