@@ -7,11 +7,13 @@
 //! - [`seen_documents`] decodes the documents of a request as its provider would see them;
 //!   [`MockProvider::seen_documents`] looks into uploaded files too.
 //! - [`hostile`] makes documents that were made to break their readers.
+//! - [`conversation`] has the documents, tools and growing conversations that the tests of each provider send.
 //! - [`CassetteIndex`] says what recorded answers hold, [`CassettePlayer`] serves them. Recordings themselves are
 //!   read by [`attache_transport::cassette`].
 
 mod api;
 mod cassette;
+pub mod conversation;
 mod digest;
 mod documents;
 pub mod hostile;

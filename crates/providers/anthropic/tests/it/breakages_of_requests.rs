@@ -105,7 +105,7 @@ fn a04_thinking_stands_before_the_calls_it_led_to() {
 #[test]
 fn a06_foreign_thinking_stays_out() {
     let signed = |family: &str, model: &str| {
-        let replay = replay(family, model, &json!({"signature": "s"}));
+        let replay = replay_data(family, model, &json!({"signature": "s"}));
         Some(AssistantPart::Reasoning(ReasoningPart::new("t").with_replay(replay)))
     };
     let body = body(&request([
@@ -117,7 +117,7 @@ fn a06_foreign_thinking_stays_out() {
             AssistantPart::text("b"),
             Some(AssistantPart::Opaque(OpaquePart::new(
                 "item",
-                replay("openai-responses", "gpt-5", &json!({})),
+                replay_data("openai-responses", "gpt-5", &json!({})),
             ))),
         ]),
         Message::user("c"),
@@ -164,7 +164,7 @@ fn a11_the_end_is_the_users() {
 
 fn server_call(id: &str) -> Option<AssistantPart> {
     let block = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "q"}});
-    Some(AssistantPart::Opaque(OpaquePart::new("server_tool_use", replay("anthropic", MODEL, &block))))
+    Some(AssistantPart::Opaque(OpaquePart::new("server_tool_use", replay_data("anthropic", MODEL, &block))))
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a25_server_calls_that_nobody_answered() {
         let block = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []});
         Some(AssistantPart::Opaque(OpaquePart::new(
             "web_search_tool_result",
-            replay("anthropic", MODEL, &block),
+            replay_data("anthropic", MODEL, &block),
         )))
     };
     let kinds = |messages: Vec<Message>| -> Vec<String> {

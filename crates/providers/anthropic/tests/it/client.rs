@@ -8,8 +8,7 @@
     reason = "helpers of tests are not recognised as tests"
 )]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::common::*;
@@ -21,9 +20,6 @@ use attache_core::{
 use attache_transport::{Auth, Environment, RetryPolicy};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::sync::Notify;
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -139,32 +135,13 @@ async fn gives_up_when_it_does_not_help() {
     }
 }
 
-/// Answers one request with the first part at once and the rest when told to; counts connections.
-async fn two_parts(first: Vec<u8>, rest: Vec<u8>) -> (String, Arc<Notify>, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (go_on, count) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let (told, counted) = (Arc::clone(&go_on), Arc::clone(&count));
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            counted.fetch_add(1, Ordering::SeqCst);
-            let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            let _ = socket.read(&mut [0; 4096]).await;
-            let _ = socket.write_all(&[&head[..], &first].concat()).await;
-            told.notified().await;
-            let _ = socket.write_all(&rest).await;
-        }
-    });
-    (address, go_on, count)
-}
-
 // P26: never after output
 #[tokio::test]
 async fn does_not_repeat_what_was_handed_out() {
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     for (rest, kind) in [(sse(&[error]), ErrorKind::Overloaded), (Vec::new(), ErrorKind::StreamCut)] {
         let text = sse(&[start(0, &json!({"type": "text", "text": "Hel"}))]);
-        let (address, go_on, count) = two_parts(text, rest).await;
+        let (address, go_on, count) = two_parts("text/event-stream", text, rest).await;
         let model = Anthropic::new(MODEL, "sk-ant-canary").unwrap().with_base_url(address);
         let mut stream = model.stream(request([Message::user("Hi")]));
         let first = stream.next().await.unwrap().unwrap();

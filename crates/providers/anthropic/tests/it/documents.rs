@@ -11,43 +11,13 @@
 use crate::common::*;
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    ChatRequest, ContentTree, Document, ErrorKind, Matrix, MediaType, Message, Place, ToolResult,
-    UserMessage, UserOrigin, UserPart,
+    ChatRequest, ContentTree, Document, ErrorKind, Matrix, Message, Place, ToolResult, UserMessage,
 };
 use attache_transport::Codec as _;
 
-fn sample(media: &str) -> Document {
-    let bytes: &[u8] = match media {
-        "image/png" => PNG,
-        "image/jpeg" => b"\xff\xd8\xff\xe0jpeg",
-        "image/gif" => b"GIF89a\x01\0\x01\0",
-        "image/webp" => b"RIFF\x04\0\0\0WEBPVP8 ",
-        "application/pdf" => b"%PDF-1.7 one page",
-        _ => b"some text",
-    };
-    let document = Document::from_bytes(bytes, media).with_media_type(media);
-    assert_eq!(document.media_type(), &MediaType::parse(media).unwrap());
-    document
-}
-
 /// A request with the document in that place.
 fn with(document: Document, place: Place) -> ChatRequest {
-    let asked = call(1, "files.read", "{}");
-    let turn = |result: ToolResult| {
-        vec![Message::user("Read it."), assistant([asked.clone().into()]), results([result])]
-    };
-    request(match place {
-        Place::User => vec![Message::User(UserMessage::new([UserPart::text("Read it."), document.into()]))],
-        Place::ToolResult => turn(routed(ToolResult::ok(&asked, "x"), [document.into()])),
-        Place::FailedResult => turn(routed(ToolResult::error(&asked, "x"), [document.into()])),
-        _ => {
-            let mut beside = UserMessage::new([document.into()]);
-            beside.origin = UserOrigin::ToolCallDocuments;
-            let mut messages = turn(ToolResult::ok(&asked, "x"));
-            messages.push(Message::User(beside));
-            messages
-        }
-    })
+    placed(document, place, &call(1, "files.read", "{}"))
 }
 
 #[test]

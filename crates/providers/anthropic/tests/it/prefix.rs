@@ -12,78 +12,29 @@
 use std::sync::Arc;
 
 use crate::common::*;
+use attache_conformance::conversation::{Growing, Made, Step, steps, window};
 use attache_conformance::validate_messages;
-use attache_core::{
-    AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage, UserPart,
-};
+use attache_core::{AssistantPart, ChatRequest, Message, ProviderCallId, ToolCall, Transcript};
+use attache_transport::Codec as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// One step of an agent: what it says, which calls it makes, how they end, what happens beside them.
-#[derive(Clone, Debug)]
-struct Step {
-    text: String,
-    thought: bool,
-    calls: Vec<Call>,
-    event: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Call {
-    foreign: bool,
-    failed: bool,
-    document: bool,
-    result: String,
-}
-
-fn calls() -> impl Strategy<Value = Call> {
-    (any::<bool>(), any::<bool>(), any::<bool>(), "[ a-z\"\\\\\n\u{e9}]{0,8}").prop_map(
-        |(foreign, failed, document, result)| Call { foreign, failed, document: document && !failed, result },
-    )
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = ("[ a-z\n]{0,6}", any::<bool>(), prop::collection::vec(calls(), 0..14), any::<bool>())
-        .prop_map(|(text, thought, calls, event)| Step { text, thought, calls, event });
-    prop::collection::vec(step, 1..7)
-}
-
 /// The messages at the time of each request.
 fn conversation(steps: &[Step]) -> Vec<Vec<Arc<Message>>> {
-    let mut messages = vec![Message::system("You are a clerk.").shared(), Message::user("Go.").shared()];
-    let mut requests = vec![messages.clone()];
-    for (number, step) in (0_u32..).zip(steps) {
-        let calls: Vec<ToolCall> = (0_u32..)
-            .zip(&step.calls)
-            .map(|(at, made)| {
-                let mut call = call(1000 * number + at, "files.read", r#"{ "path" : "a" }"#);
-                if made.foreign {
-                    call.provider_id = attache_core::ProviderCallId::parse(format!("functions.read:{at}"));
-                }
-                call
-            })
-            .collect();
-        let thought = if step.thought { thinking("t", &format!("s{number}")) } else { None };
-        let parts = [thought, AssistantPart::text(step.text.as_str())];
-        messages
-            .push(assistant(parts.into_iter().chain(calls.iter().map(|call| call.clone().into()))).shared());
-        let results_of = calls.iter().zip(&step.calls).map(|(call, made)| {
-            let status = if made.failed { attache_core::ResultStatus::Error } else { Default::default() };
-            let result = ToolResult::new(call, status, ContentTree::text(&made.result));
-            let document = made.document.then(|| UserPart::Document(pdf("b.pdf")));
-            routed(result, [document])
-        });
-        messages.push(match calls.is_empty() {
-            true => Message::user("Go on.").shared(),
-            false => results(results_of).shared(),
-        });
-        if step.event {
-            let event = UserMessage::event(ContentTree::value(&json!({"event": number})));
-            messages.push(Message::User(event).shared());
-        }
-        requests.push(messages.clone());
+    let codec = codec();
+    Growing { takes: codec.capabilities(), most_inside: 20, call: &made, thought: &thought }.requests(steps)
+}
+
+fn made(step: u32, at: u32, made: &Made) -> ToolCall {
+    let mut call = call(1000 * step + at, "files.read", r#"{ "path" : "a" }"#);
+    if made.foreign {
+        call.provider_id = ProviderCallId::parse(format!("functions.read:{at}"));
     }
-    requests
+    call
+}
+
+fn thought(step: u32) -> Option<AssistantPart> {
+    thinking("t", &format!("s{step}"))
 }
 
 fn bytes(request: &ChatRequest) -> Vec<u8> {
@@ -148,12 +99,9 @@ proptest! {
         let all = requests.last().unwrap();
         let ask = |messages: Vec<Arc<Message>>| ChatRequest::new(messages).with_tools(Arc::clone(&tools));
         bytes(&ask(all.clone()).with_transcript(transcript.clone()));
-        // From a user message on, the system message kept.
-        let from = requests.get(cut.min(requests.len() - 1)).unwrap().len();
-        let starts = |message: &Arc<Message>| matches!(&**message, Message::User(_));
-        let rest = all.iter().skip(from).skip_while(|message| !starts(message)).cloned();
-        let window: Vec<_> = all.iter().take(1).cloned().chain(rest).collect();
-        prop_assume!(window.len() > 1);
+        let window = window(&requests, cut);
+        prop_assume!(window.is_some());
+        let window = window.unwrap();
         let fresh = bytes(&ask(window.clone()));
         prop_assert!(fresh == bytes(&ask(window).with_transcript(transcript)));
         prop_assert_eq!(validate_messages(&serde_json::from_slice(&fresh).unwrap()), Ok(()));

@@ -23,33 +23,13 @@ fn wire(request: &ChatRequest) -> Value {
 }
 
 fn wire_for(request: &ChatRequest, codec: &MessagesCodec) -> Value {
-    let encoded = encode_for(request, codec).unwrap();
-    let headers: serde_json::Map<String, Value> =
-        encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    assert!(!format!("{:?} {headers:?}", encoded.parts).contains("canary"));
-    json!({
-        "method": encoded.parts.method.as_str(),
-        "url": encoded.parts.url,
-        "headers": headers,
-        "body": body_for(request, codec),
-    })
+    shown(&encode_for(request, codec).unwrap(), &body_for(request, codec))
 }
 
-fn tool_turn() -> Vec<Message> {
-    let (list, read) =
-        (call(1, "files.list", r#"{"folder": "inbox"}"#), call(2, "files.read", r#"{"path":"a.csv"}"#));
-    vec![
-        Message::user("What is in the inbox?"),
-        assistant([AssistantPart::text("Let me look."), list.clone().into(), read.clone().into()]),
-        results([
-            ToolResult::new(
-                &list,
-                Default::default(),
-                ContentTree::value(&json!({"files": ["a.csv", "b.pdf"]})),
-            ),
-            ToolResult::ok(&read, "total,due\n12,\"June\""),
-        ]),
-    ]
+fn inbox() -> Vec<Message> {
+    let read = call(2, "files.read", r#"{"path":"a.csv"}"#);
+    let table = ToolResult::ok(&read, "total,due\n12,\"June\"");
+    tool_turn(call(1, "files.list", r#"{"folder": "inbox"}"#), read, table)
 }
 
 #[test]
@@ -88,7 +68,7 @@ fn tools_are_offered() {
 // E02, E03, E18
 #[test]
 fn parallel_calls_with_results() {
-    insta::assert_json_snapshot!(wire(&request(tool_turn()).with_tools(tools())));
+    insta::assert_json_snapshot!(wire(&request(inbox()).with_tools(tools())));
 }
 
 #[test]
@@ -150,7 +130,7 @@ fn failed_result_with_documents_behind_it() {
 // P08
 #[test]
 fn thinking_goes_back() {
-    let redacted = replay("anthropic", MODEL, &json!({"type": "redacted_thinking", "data": "EmwKAhgB"}));
+    let redacted = replay_data("anthropic", MODEL, &json!({"type": "redacted_thinking", "data": "EmwKAhgB"}));
     let (first, second) = (call(1, "files.list", "{}"), call(2, "files.read", "{}"));
     let messages = [
         Message::user("Think."),
@@ -171,12 +151,12 @@ fn thinking_goes_back() {
 #[test]
 fn blocks_of_the_provider_go_back() {
     let opaque = |kind: &str, block: Value| {
-        Some(AssistantPart::Opaque(OpaquePart::new(kind, replay("anthropic", MODEL, &block))))
+        Some(AssistantPart::Opaque(OpaquePart::new(kind, replay_data("anthropic", MODEL, &block))))
     };
     let citations = json!({"citations": [{"type": "web_search_result_location", "url": "https://example.com",
         "title": "T", "encrypted_index": "E==", "cited_text": "cited"}]});
-    let cited = TextPart::new("It is so.").unwrap().with_replay(replay("anthropic", MODEL, &citations));
-    let asked = call(1, "files.list", "{}").with_replay(replay(
+    let cited = TextPart::new("It is so.").unwrap().with_replay(replay_data("anthropic", MODEL, &citations));
+    let asked = call(1, "files.list", "{}").with_replay(replay_data(
         "anthropic",
         MODEL,
         &json!({"caller": {"type": "direct"}, "toolset_name": "browser"}),
@@ -208,7 +188,7 @@ fn caching_of_three_growing_requests() {
     let transcript = Transcript::new();
     let tools = std::sync::Arc::new(tools());
     let mut messages: Vec<_> =
-        [Message::system("You are a clerk.")].into_iter().chain(tool_turn()).map(Message::shared).collect();
+        [Message::system("You are a clerk.")].into_iter().chain(inbox()).map(Message::shared).collect();
     let mut bodies = Vec::new();
     let mut ask = |messages: &[std::sync::Arc<Message>]| {
         let request = ChatRequest::new(messages.iter().cloned())

@@ -225,7 +225,7 @@ fn company_of_results() {
 #[test]
 fn reasoning_of_others_stays_out() {
     let part = |family: &str, model: &str| {
-        let replay = replay(family, model, &json!({"signature": "s"}));
+        let replay = replay_data(family, model, &json!({"signature": "s"}));
         Some(AssistantPart::Reasoning(ReasoningPart::new("t").with_replay(replay)))
     };
     let sent = |model: &str, part: Option<AssistantPart>| {
@@ -347,7 +347,7 @@ fn bytes_are_inline_and_addresses_are_not_sent() {
 // bedrock.md (a) 27
 #[test]
 fn cited_text_goes_back_as_text() {
-    let citations = replay("bedrock-converse", MODEL, &json!({"citations": [{"title": "D"}]}));
+    let citations = replay_data("bedrock-converse", MODEL, &json!({"citations": [{"title": "D"}]}));
     let said = attache_core::TextPart::new("It is so.").unwrap().with_replay(citations);
     let messages = [Message::user("a"), assistant([Some(AssistantPart::Text(said))]), Message::user("b")];
     let body = body(&request(messages));
@@ -492,7 +492,8 @@ fn documents_that_cannot_be_shown() {
 #[test]
 fn unknown_blocks_stay_with_their_model() {
     let block = |model: &str| {
-        let replay = replay("bedrock-converse", model, &json!({"guardContent": {"text": {"text": "x"}}}));
+        let replay =
+            replay_data("bedrock-converse", model, &json!({"guardContent": {"text": {"text": "x"}}}));
         Some(AssistantPart::Opaque(OpaquePart::new("guardContent", replay)))
     };
     let sent = |part: Option<AssistantPart>| {

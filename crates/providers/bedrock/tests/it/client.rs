@@ -22,9 +22,6 @@ use attache_core::{
 use attache_transport::{Auth, Codec as _, Environment, RetryPolicy};
 use futures_util::StreamExt;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::sync::Notify;
 use wiremock::matchers::{header, method};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -193,31 +190,13 @@ async fn asks_again_while_it_may_help() {
     }
 }
 
-/// Answers one request with the first part at once and the rest when told to; counts connections.
-async fn two_parts(first: Vec<u8>, rest: Vec<u8>) -> (String, Arc<Notify>, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (go_on, count) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let (told, counted) = (Arc::clone(&go_on), Arc::clone(&count));
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            counted.fetch_add(1, Ordering::SeqCst);
-            let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\nconnection: close\r\n\r\n";
-            let _ = socket.read(&mut [0; 4096]).await;
-            let _ = socket.write_all(&[&head[..], &first].concat()).await;
-            told.notified().await;
-            let _ = socket.write_all(&rest).await;
-        }
-    });
-    (address, go_on, count)
-}
-
 // P26: never after output
 #[tokio::test]
 async fn does_not_repeat_what_was_handed_out() {
     let trouble = exception("serviceUnavailableException", &json!({"message": "m"}));
     for (rest, kind) in [(trouble, ErrorKind::Overloaded), (Vec::new(), ErrorKind::StreamCut)] {
-        let (address, go_on, count) = two_parts(delta(0, &json!({"text": "Hel"})), rest).await;
+        let (address, go_on, count) =
+            two_parts("application/vnd.amazon.eventstream", delta(0, &json!({"text": "Hel"})), rest).await;
         let model = at(&address, "canary-key");
         let mut stream = model.stream(request([Message::user("Hi")]));
         assert_eq!(stream.next().await.unwrap().unwrap(), StreamChunk::Content("Hel".into()));

@@ -25,33 +25,13 @@ fn wire(request: &ChatRequest) -> Value {
 }
 
 fn wire_for(request: &ChatRequest, codec: &ConverseCodec) -> Value {
-    let encoded = encode_for(request, codec).unwrap();
-    let headers: serde_json::Map<String, Value> =
-        encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    assert!(!format!("{:?} {headers:?}", encoded.parts).contains("canary"));
-    json!({
-        "method": encoded.parts.method.as_str(),
-        "url": encoded.parts.url,
-        "headers": headers,
-        "body": body_for(request, codec),
-    })
+    shown(&encode_for(request, codec).unwrap(), &body_for(request, codec))
 }
 
-fn tool_turn() -> Vec<Message> {
-    let (list, read) =
-        (call(1, "files.list", r#"{"folder": "inbox"}"#), call(2, "files.read", r#"{"path":"a.csv"}"#));
-    vec![
-        Message::user("What is in the inbox?"),
-        assistant([AssistantPart::text("Let me look."), list.clone().into(), read.clone().into()]),
-        results([
-            ToolResult::new(
-                &list,
-                Default::default(),
-                ContentTree::value(&json!({"files": ["a.csv", "b.pdf"]})),
-            ),
-            ToolResult::ok(&read, "total,due\n12,\"June\""),
-        ]),
-    ]
+fn inbox() -> Vec<Message> {
+    let read = call(2, "files.read", r#"{"path":"a.csv"}"#);
+    let table = ToolResult::ok(&read, "total,due\n12,\"June\"");
+    tool_turn(call(1, "files.list", r#"{"folder": "inbox"}"#), read, table)
 }
 
 #[test]
@@ -88,13 +68,13 @@ fn tools_are_offered() {
 // E02, E03, E18; bedrock.md (a) 8
 #[test]
 fn parallel_calls_with_results() {
-    insta::assert_json_snapshot!(wire(&with_tools(tool_turn())));
+    insta::assert_json_snapshot!(wire(&with_tools(inbox())));
 }
 
 // bedrock.md 3: Mistral reads JSON best, has ids of nine characters, and takes nothing beside results
 #[test]
 fn parallel_calls_of_mistral() {
-    let messages = tool_turn().into_iter().chain([Message::user("Go on.")]);
+    let messages = inbox().into_iter().chain([Message::user("Go on.")]);
     insta::assert_json_snapshot!(wire_for(&with_tools(messages), &of(MISTRAL)));
 }
 
@@ -156,7 +136,7 @@ fn failed_result_with_documents_behind_it() {
 // P08, bedrock.md 5
 #[test]
 fn reasoning_goes_back() {
-    let redacted = replay("bedrock-converse", MODEL, &json!({"redactedContent": "RW1Lcw=="}));
+    let redacted = replay_data("bedrock-converse", MODEL, &json!({"redactedContent": "RW1Lcw=="}));
     let (first, second) = (call(1, "files.list", "{}"), call(2, "files.read", "{}"));
     let messages = [
         Message::user("Think."),
@@ -177,11 +157,11 @@ fn reasoning_goes_back() {
 #[test]
 fn blocks_of_the_provider_go_back() {
     let opaque = |kind: &str, block: Value| {
-        Some(AssistantPart::Opaque(OpaquePart::new(kind, replay("bedrock-converse", NOVA_2, &block))))
+        Some(AssistantPart::Opaque(OpaquePart::new(kind, replay_data("bedrock-converse", NOVA_2, &block))))
     };
     let citations = json!({"citations": [{"title": "D"}]});
     let cited =
-        TextPart::new("It is so.").unwrap().with_replay(replay("bedrock-converse", NOVA_2, &citations));
+        TextPart::new("It is so.").unwrap().with_replay(replay_data("bedrock-converse", NOVA_2, &citations));
     let messages = [
         Message::user("Compute."),
         assistant([
@@ -217,7 +197,7 @@ fn caching_of_three_growing_requests() {
     let transcript = Transcript::new();
     let tools = Arc::new(tools());
     let mut messages: Vec<_> =
-        [Message::system("You are a clerk.")].into_iter().chain(tool_turn()).map(Message::shared).collect();
+        [Message::system("You are a clerk.")].into_iter().chain(inbox()).map(Message::shared).collect();
     let mut bodies = Vec::new();
     let mut ask = |messages: &[Arc<Message>]| {
         let request = ChatRequest::new(messages.iter().cloned())

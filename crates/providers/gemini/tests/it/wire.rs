@@ -10,8 +10,8 @@
 
 use crate::common::*;
 use attache_core::{
-    AssistantPart, ChatRequest, ContentTree, Effort, Message, ModelSettings, Reasoning, ResponseFormat,
-    Routed, ToolChoice, ToolResult, UserMessage, UserOrigin, UserPart,
+    ChatRequest, Effort, Message, ModelSettings, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult,
+    UserMessage, UserOrigin, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use serde_json::{Value, json};
@@ -22,30 +22,13 @@ fn wire(request: &ChatRequest) -> Value {
 }
 
 fn wire_for(request: &ChatRequest, codec: &GenerateCodec) -> Value {
-    let encoded = encode_for(request, codec).unwrap();
-    let headers: serde_json::Map<String, Value> =
-        encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    assert!(!format!("{:?} {headers:?}", encoded.parts).contains("canary"));
-    json!({
-        "method": encoded.parts.method.as_str(),
-        "url": encoded.parts.url,
-        "headers": headers,
-        "body": body_for(request, codec),
-    })
+    shown(&encode_for(request, codec).unwrap(), &body_for(request, codec))
 }
 
-fn tool_turn() -> Vec<Message> {
-    let list = signed(1, "files.list", r#"{"folder": "inbox"}"#, "c2lnbmF0dXJl");
+fn inbox() -> Vec<Message> {
     let read = call(2, "files.read", r#"{"path":"a.csv"}"#);
-    let files = ContentTree::value(&json!({"files": ["a.csv", "b.pdf"]}));
-    vec![
-        Message::user("What is in the inbox?"),
-        assistant([AssistantPart::text("Let me look."), list.clone().into(), read.clone().into()]),
-        results([
-            ToolResult::new(&list, Default::default(), files),
-            ToolResult::error(&read, "no such file"),
-        ]),
-    ]
+    let table = ToolResult::error(&read, "no such file");
+    tool_turn(signed(1, "files.list", r#"{"folder": "inbox"}"#, "c2lnbmF0dXJl"), read, table)
 }
 
 #[test]
@@ -73,7 +56,7 @@ fn whole_with_options() {
 
 #[test]
 fn tools_and_results() {
-    let asked = request(tool_turn()).with_tools(tools()).with_tool_choice(ToolChoice::None);
+    let asked = request(inbox()).with_tools(tools()).with_tool_choice(ToolChoice::None);
     insta::assert_json_snapshot!(wire(&asked));
 }
 
@@ -108,5 +91,5 @@ fn documents_behind_results() {
 #[test]
 fn vertex() {
     let codec = GenerateCodec::vertex(MODEL).with_project("my-project", "eu");
-    insta::assert_json_snapshot!(wire_for(&request(tool_turn()).with_tools(tools()), &codec));
+    insta::assert_json_snapshot!(wire_for(&request(inbox()).with_tools(tools()), &codec));
 }

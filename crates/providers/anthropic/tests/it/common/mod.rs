@@ -5,79 +5,30 @@
 use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
-use attache_conformance::validate_messages;
+use attache_conformance::{conversation, validate_messages};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
-    ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
-    ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
+    AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, Secret, StreamChunk, ToolCall,
 };
 use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+pub(crate) use attache_conformance::conversation::{
+    PNG, assistant, pdf, placed, png, replay_data, request, results, routed, sample, shown, tool_turn, tools,
+    two_parts,
+};
 
 /// The model of most tests: it takes budgets, efforts, sampling and no prefill.
 pub(crate) const MODEL: &str = "claude-opus-4-6";
 
-pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\
-    \0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
-
-pub(crate) fn pdf(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(&b"%PDF-1.7 three pages"[..], "application/pdf").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn png(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(PNG, "image/png").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn tools() -> ToolSet {
-    let schema =
-        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
-    ToolSet::new([
-        ToolDefinition::new("files.list", "Lists the files of a folder.", schema("folder")),
-        ToolDefinition::new("files.read", "Reads a file.", schema("path"))
-            .with_examples([json!({"path": "inbox/invoice.pdf"})]),
-    ])
-    .unwrap()
-}
-
 pub(crate) fn call(number: u32, name: &str, arguments: &str) -> ToolCall {
-    ToolCall::new(name, Arguments::new(arguments))
-        .with_id(ToolCallId::parse(format!("call_{number}")).unwrap())
-        .with_provider_id(ProviderCallId::parse(format!("toolu_{number}")))
-}
-
-pub(crate) fn assistant(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Message {
-    Message::Assistant(AssistantMessage::new(parts))
-}
-
-pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message {
-    Message::ToolResults(ToolResultsMessage::new(results))
-}
-
-/// A result as routing leaves it, with `content` behind its text.
-pub(crate) fn routed(
-    mut result: ToolResult,
-    content: impl IntoIterator<Item = Option<UserPart>>,
-) -> ToolResult {
-    result.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
-    result
-}
-
-pub(crate) fn replay(family: &str, model: &str, data: &Value) -> ReplayData {
-    ReplayData::new(family, model, RawValue::from_string(data.to_string()).unwrap())
+    conversation::call("toolu", number, name, arguments)
 }
 
 /// Thinking that `MODEL` signed.
 pub(crate) fn thinking(text: &str, signature: &str) -> Option<AssistantPart> {
-    let replay = replay("anthropic", MODEL, &json!({"signature": signature}));
+    let replay = replay_data("anthropic", MODEL, &json!({"signature": signature}));
     Some(AssistantPart::Reasoning(ReasoningPart::new(text).with_replay(replay)))
-}
-
-pub(crate) fn request(messages: impl IntoIterator<Item = Message>) -> ChatRequest {
-    ChatRequest::new(messages.into_iter().map(Message::shared))
 }
 
 pub(crate) fn codec() -> MessagesCodec {
@@ -166,8 +117,5 @@ pub(crate) fn decode(body: &[u8]) -> Result<Vec<StreamChunk>, ProviderError> {
 }
 
 pub(crate) fn completion(body: &[u8]) -> Completion {
-    match decode(body).unwrap().pop() {
-        Some(StreamChunk::Done(completion)) => *completion,
-        other => panic!("the last chunk is {other:?}"),
-    }
+    conversation::completion(decode(body).unwrap())
 }

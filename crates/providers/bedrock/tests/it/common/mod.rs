@@ -5,16 +5,18 @@
 use std::sync::Arc;
 
 use attache_bedrock::ConverseCodec;
-use attache_conformance::{event_frame, validate_converse};
+use attache_conformance::{conversation, event_frame, validate_converse};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
-    ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
-    ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
+    AssistantPart, ChatRequest, Completion, Message, ProviderError, ReasoningPart, Secret, StreamChunk,
+    ToolCall,
 };
 use attache_transport::{Codec as _, EncodedRequest, Replay, replay as replay_response};
 use http::{HeaderMap, StatusCode};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+pub(crate) use attache_conformance::conversation::{
+    assistant, pdf, png, replay_data, request, results, routed, shown, tool_turn, tools, two_parts,
+};
 
 /// The model of most tests: it takes budgets, efforts, sampling, schemas and no prefill.
 pub(crate) const MODEL: &str = "us.anthropic.claude-opus-4-6-v1";
@@ -44,65 +46,14 @@ pub(crate) const MODELS: [&str; 12] = [
     "ai21.jamba-1-5-large-v1:0",
 ];
 
-pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\
-    \0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
-
-pub(crate) fn pdf(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(&b"%PDF-1.7 three pages"[..], "application/pdf").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn png(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(PNG, "image/png").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn tools() -> ToolSet {
-    let schema =
-        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
-    ToolSet::new([
-        ToolDefinition::new("files.list", "Lists the files of a folder.", schema("folder")),
-        ToolDefinition::new("files.read", "Reads a file.", schema("path"))
-            .with_examples([json!({"path": "inbox/invoice.pdf"})]),
-    ])
-    .unwrap()
-}
-
 pub(crate) fn call(number: u32, name: &str, arguments: &str) -> ToolCall {
-    ToolCall::new(name, Arguments::new(arguments))
-        .with_id(ToolCallId::parse(format!("call_{number}")).unwrap())
-        .with_provider_id(ProviderCallId::parse(format!("tooluse_{number}")))
-}
-
-pub(crate) fn assistant(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Message {
-    Message::Assistant(AssistantMessage::new(parts))
-}
-
-pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message {
-    Message::ToolResults(ToolResultsMessage::new(results))
-}
-
-/// A result as routing leaves it, with `content` behind its text.
-pub(crate) fn routed(
-    mut result: ToolResult,
-    content: impl IntoIterator<Item = Option<UserPart>>,
-) -> ToolResult {
-    result.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
-    result
-}
-
-pub(crate) fn replay(family: &str, model: &str, data: &Value) -> ReplayData {
-    ReplayData::new(family, model, RawValue::from_string(data.to_string()).unwrap())
+    conversation::call("tooluse", number, name, arguments)
 }
 
 /// Reasoning that `MODEL` signed.
 pub(crate) fn thinking(text: &str, signature: &str) -> Option<AssistantPart> {
-    let replay = replay("bedrock-converse", MODEL, &json!({"signature": signature}));
+    let replay = replay_data("bedrock-converse", MODEL, &json!({"signature": signature}));
     Some(AssistantPart::Reasoning(ReasoningPart::new(text).with_replay(replay)))
-}
-
-pub(crate) fn request(messages: impl IntoIterator<Item = Message>) -> ChatRequest {
-    ChatRequest::new(messages.into_iter().map(Message::shared))
 }
 
 pub(crate) fn of(model: &str) -> ConverseCodec {
@@ -201,10 +152,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Vec<StreamChunk>, ProviderError> {
 }
 
 pub(crate) fn completion(body: &[u8]) -> Completion {
-    match decode(body).unwrap().pop() {
-        Some(StreamChunk::Done(completion)) => *completion,
-        other => panic!("the last chunk is {other:?}"),
-    }
+    conversation::completion(decode(body).unwrap())
 }
 
 /// A request of `messages` with the tools of the tests.

@@ -4,78 +4,33 @@
 
 use std::sync::Arc;
 
-use attache_conformance::validate_gemini;
+use attache_conformance::{conversation, validate_gemini};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
-    ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, TextPart,
-    ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
+    AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, ReplayData, Secret, StreamChunk,
+    TextPart, ToolCall,
 };
 use attache_gemini::GenerateCodec;
 use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay, replay};
 use http::{HeaderMap, StatusCode};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+pub(crate) use attache_conformance::conversation::{
+    assistant, pdf, placed, png, replay_data, request, results, routed, sample, shown, tool_turn, tools,
+};
 
 /// The model of most tests: it demands signatures, takes efforts, and media in results.
 pub(crate) const MODEL: &str = "gemini-3-flash-preview";
 /// The generation before.
 pub(crate) const OLD: &str = "gemini-2.5-flash";
 
-pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde\
-    \0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82";
-
-pub(crate) fn pdf(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(&b"%PDF-1.7 three pages"[..], "application/pdf").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn png(name: &str) -> Document {
-    let id = DocumentId::parse(format!("{name}-id")).unwrap();
-    Document::from_bytes(PNG, "image/png").with_id(id).with_file_name(name)
-}
-
-pub(crate) fn tools() -> ToolSet {
-    let schema =
-        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
-    ToolSet::new([
-        ToolDefinition::new("files.list", "Lists the files of a folder.", schema("folder")),
-        ToolDefinition::new("files.read", "Reads a file.", schema("path"))
-            .with_examples([json!({"path": "inbox/invoice.pdf"})]),
-    ])
-    .unwrap()
-}
-
 /// A call as another provider made it.
 pub(crate) fn call(number: u32, name: &str, arguments: &str) -> ToolCall {
-    ToolCall::new(name, Arguments::new(arguments))
-        .with_id(ToolCallId::parse(format!("call_{number}")).unwrap())
-        .with_provider_id(ProviderCallId::parse(format!("id_{number}")))
+    conversation::call("id", number, name, arguments)
 }
 
 /// A call that `MODEL` signed.
 pub(crate) fn signed(number: u32, name: &str, arguments: &str, signature: &str) -> ToolCall {
     call(number, name, arguments).with_replay(replay_of(MODEL, signature))
-}
-
-pub(crate) fn assistant(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Message {
-    Message::Assistant(AssistantMessage::new(parts))
-}
-
-pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message {
-    Message::ToolResults(ToolResultsMessage::new(results))
-}
-
-/// A result as routing leaves it, with `content` behind its text.
-pub(crate) fn routed(
-    mut result: ToolResult,
-    content: impl IntoIterator<Item = Option<UserPart>>,
-) -> ToolResult {
-    result.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
-    result
-}
-
-pub(crate) fn replay_data(family: &str, model: &str, data: &Value) -> ReplayData {
-    ReplayData::new(family, model, RawValue::from_string(data.to_string()).unwrap())
 }
 
 pub(crate) fn replay_of(model: &str, signature: &str) -> ReplayData {
@@ -91,10 +46,6 @@ pub(crate) fn signed_text(text: &str, signature: &str) -> Option<AssistantPart> 
 pub(crate) fn thinking(text: &str, signature: Option<&str>) -> Option<AssistantPart> {
     let replay = signature.map(|signature| replay_of(MODEL, signature));
     Some(AssistantPart::Reasoning(ReasoningPart::new(text).with_replay(replay)))
-}
-
-pub(crate) fn request(messages: impl IntoIterator<Item = Message>) -> ChatRequest {
-    ChatRequest::new(messages.into_iter().map(Message::shared))
 }
 
 pub(crate) fn codec() -> GenerateCodec {
@@ -172,10 +123,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Vec<StreamChunk>, ProviderError> {
 }
 
 pub(crate) fn completion(body: &[u8]) -> Completion {
-    match decode(body).unwrap().pop() {
-        Some(StreamChunk::Done(completion)) => *completion,
-        other => panic!("the last chunk is {other:?}"),
-    }
+    conversation::completion(decode(body).unwrap())
 }
 
 /// The completion of one whole reply.
