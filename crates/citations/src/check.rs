@@ -331,7 +331,10 @@ fn verified(
         }
         None => {
             citation.in_document = None;
-            if of_documents && !searched.is_empty() {
+            // A source of which nobody has a text was not searched.
+            let was_searched =
+                || searched.iter().any(|searched| is_same(&citation.source, searched.text.source));
+            if of_documents && was_searched() {
                 notes.push("a passage that the provider cites stands in no text of its source".to_owned());
             }
         }

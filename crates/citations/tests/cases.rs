@@ -221,6 +221,11 @@ fn a_provider_s_citation_gets_its_place() {
     assert_eq!(citation.in_document.unwrap().of(text), Some("The rent is EUR 900"));
     let checked = check("It is 900.", &[native("The rent is EUR 800.")], &[shown(text)], &Options::new());
     assert_eq!((one(&checked).in_document, checked.notes.len()), (None, 1));
+    // Of a scan, or a document that nobody read, nothing can be said, whatever else was shown.
+    let unread = Shown::unread(source("scan.pdf"));
+    let of_scan = Citation::new(source("scan.pdf"), How::Native).with_quote(Some("The rent is EUR 800."));
+    let checked = check("It is 900.", &[of_scan], &[shown(text), unread], &Options::new());
+    assert!(one(&checked).in_document.is_none() && checked.notes.is_empty(), "{:?}", checked.notes);
 }
 
 #[test]

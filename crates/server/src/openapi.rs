@@ -22,7 +22,7 @@ pub(crate) fn described(base: &str, off: &[Dialect]) -> Bytes {
     }
     if let Some(paths) = description.get_mut("paths").and_then(Value::as_object_mut) {
         let is_off = |path: &str| off.iter().any(|dialect| path.starts_with(place(*dialect)));
-        let is_preview = |path: &str| path.ends_with("/text") || path.ends_with("/pages/{page}");
+        let is_preview = |path: &str| path.ends_with("/text") || path.contains("/pages/{page}");
         paths.retain(|path, _| !is_off(path) && (has_previews || !is_preview(path)));
     }
     Bytes::from(description.to_string())

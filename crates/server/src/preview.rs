@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use attache_convert::{ConvertError, Converted, Limits, Unit, convert, render_page};
-use attache_core::{Document, MediaType};
+use attache_convert::{ConvertError, Converted, Limits, PageArea, Unit, convert, passage_areas, render_page};
+use attache_core::Document;
 use bytes::Bytes;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
@@ -81,17 +81,43 @@ pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) 
 
 /// A page of a PDF as a PNG.
 pub(crate) async fn page(document: &Document, bytes: Bytes, page: usize, width: u16) -> Result<Bytes, Fault> {
-    if !is_pdf(document.media_type()) {
-        let message =
-            format!("a document of the type {} has no images of pages", document.media_type().essence());
-        return Err(Fault::no_preview(message));
-    }
+    has_pages(document)?;
     let drawn = apart(move || render_page(bytes, page, width, &LIMITS)).await?;
     drawn.map_err(|error| fault(&error))?.ok_or_else(|| Fault::not_found("page"))
 }
 
-fn is_pdf(media_type: &MediaType) -> bool {
-    media_type.essence() == "application/pdf"
+/// The places of a passage on a page of a PDF as JSON.
+pub(crate) async fn passage(
+    document: &Document,
+    bytes: Bytes,
+    page: usize,
+    passage: String,
+) -> Result<Vec<u8>, Fault> {
+    has_pages(document)?;
+    let found = apart(move || passage_areas(bytes, page, &passage, &LIMITS)).await?;
+    let areas = found.map_err(|error| fault(&error))?.ok_or_else(|| Fault::not_found("page"))?;
+    let mut body = Vec::new();
+    Object::begin(&mut body).with("page", &page).each("areas", &areas, write_area).end();
+    Ok(body)
+}
+
+fn write_area(area: &PageArea, out: &mut Vec<u8>) {
+    // No page has as many points.
+    let part = |of_page: f64| (of_page * 1e5).round() / 1e5;
+    Object::begin(out)
+        .with("left", &part(area.left))
+        .with("top", &part(area.top))
+        .with("width", &part(area.width))
+        .with("height", &part(area.height))
+        .end();
+}
+
+fn has_pages(document: &Document) -> Result<(), Fault> {
+    let kind = document.media_type().essence();
+    if kind == "application/pdf" {
+        return Ok(());
+    }
+    Err(Fault::no_preview(format!("a document of the type {kind} has no images of pages")))
 }
 
 /// The longest that those before take, about.

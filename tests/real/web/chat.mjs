@@ -332,8 +332,10 @@ const STRICT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 scenarios.a_hostile_page_changes_nothing = async (context) => {
   const hostile = '<style>* { all: unset !important } attache-chat, div, button { display: inline !important; font: 40px serif !important; color: red !important; text-transform: uppercase }</style>';
   const widget = '<script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
+  // The title comes from the server, after the rest.
+  const ready = (page) => page.getByRole('heading', { name: 'papers', exact: true }).waitFor();
   const plain = await host(context, widget);
-  await plain.getByRole('textbox').waitFor();
+  await ready(plain);
   const looks = (page) => page.evaluate(() => {
     const root = document.querySelector('attache-chat').shadowRoot;
     return ['.shell', '.composer', '.send', '.head h1'].map((name) => {
@@ -344,7 +346,7 @@ scenarios.a_hostile_page_changes_nothing = async (context) => {
   });
   const wanted = await looks(plain);
   const page = await host(context, hostile + widget);
-  await page.getByRole('textbox').waitFor();
+  await ready(page);
   assert.deepEqual(await looks(page), wanted);
 };
 
@@ -406,7 +408,11 @@ async function faults(page) {
 scenarios.nothing_keeps_people_out = async (context) => {
   for (const colorScheme of ['light', 'dark']) {
     const page = await open(context);
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
+    // Where motion is not wanted, nothing moves: colours are there at once.
+    const moving = await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.getAnimations().length);
+    assert.equal(moving, 0, `${moving} things move`);
     assert.deepEqual(await faults(page), [], `empty, ${colorScheme}`);
     await ask(page, 'a long one');
     await ask(page, 'think about it');
@@ -596,6 +602,18 @@ scenarios.a_citation_opens_a_pdf_at_its_page = async (context) => {
   // The words around the quote are those of the page: nobody but the document has them.
   assert.equal(await words(clause.locator('mark')), quote);
   assert.match(await words(clause.locator('.passage-text')), /This agreement begins on .* two years\. It is extended by one year/);
+  // The mark on the image stands where pdftotext (poppler 22.12) says that the words are, in parts of the page.
+  const mark = clause.locator('.area');
+  await mark.waitFor();
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelector('.pane .leaf[data-page="2"] img')?.naturalWidth > 300);
+  const box = await clause.locator('.paper').evaluate((paper) => {
+    const [sheet, image, at, body] = [paper, paper.querySelector('img'), paper.querySelector('.area'), paper.closest('.pane-body')].map((each) => each.getBoundingClientRect());
+    const part = [(at.left - image.left) / image.width, (at.top - image.top) / image.height, (at.right - image.left) / image.width, (at.bottom - image.top) / image.height];
+    return { part, isSame: Math.abs(sheet.height - image.height) < 1, isSeen: at.top >= body.top && at.bottom <= body.bottom };
+  });
+  [0.2875, 0.6549, 0.6891, 0.6672].forEach((wanted, at) => assert.ok(Math.abs(box.part[at] - wanted) < 0.008, `${box.part}`));
+  assert.ok(box.isSame && box.isSeen, JSON.stringify(box));
+  await page.screenshot({ path: join(process.env.PICTURES, 'pdf-marked.png') });
   await page.getByRole('button', { name: 'Text', exact: true }).click();
   const section = page.locator('.pane .text-page[data-page="2"]');
   await section.locator('mark').waitFor();
@@ -612,6 +630,8 @@ scenarios.a_citation_opens_a_pdf_at_its_page = async (context) => {
   const leaf = page.locator('.pane .leaf[data-page="3"]');
   await leaf.locator('.passage-text').waitFor();
   assert.equal(await words(leaf.locator('.passage-text')), quote);
+  assert.equal(await leaf.locator('mark, .area').count(), 0);
+  await leaf.getByText('These words do not stand where they are cited.').waitFor();
   const image = leaf.locator('img');
   await page.waitForFunction(() => {
     const image = document.querySelector('attache-chat').shadowRoot.querySelector('.pane .leaf[data-page="3"] img');
@@ -624,6 +644,9 @@ scenarios.a_citation_opens_a_pdf_at_its_page = async (context) => {
   assert.ok(seen < 60, `the page stands ${seen} px below the edge`);
   await image.screenshot({ path: join(process.env.PICTURES, 'pdf-page.png') });
   await page.screenshot({ path: join(process.env.PICTURES, 'pdf.png') });
+  // Where they do stand is one click away, and marked.
+  await leaf.getByRole('button', { name: 'page 2' }).click();
+  await clause.locator('.area').waitFor();
 };
 
 scenarios.tools_of_the_browser_need_leave = async (context) => {

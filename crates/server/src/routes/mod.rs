@@ -80,8 +80,13 @@ pub(crate) fn router(
     let asked = asked
         .route("/v1/documents/{id}/text", get(previews::text))
         .route("/v1/documents/{id}/pages/{page}", get(previews::page))
+        .route("/v1/documents/{id}/pages/{page}/passage", get(previews::passage))
         .route("/v1/sessions/{id}/documents/{document}/text", get(previews::text_of_session))
-        .route("/v1/sessions/{id}/documents/{document}/pages/{page}", get(previews::page_of_session));
+        .route("/v1/sessions/{id}/documents/{document}/pages/{page}", get(previews::page_of_session))
+        .route(
+            "/v1/sessions/{id}/documents/{document}/pages/{page}/passage",
+            get(previews::passage_of_session),
+        );
     let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), front::admit));
     let mounted = mounted.into_iter().fold(Router::new(), |routes, (path, others)| {
         let others =

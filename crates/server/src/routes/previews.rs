@@ -1,4 +1,4 @@
-//! Previews of documents: their text by pages, and images of the pages of PDFs.
+//! Previews of documents: their text by pages, images of the pages of PDFs, and the places of passages on these.
 
 use std::sync::Arc;
 
@@ -32,6 +32,16 @@ pub(crate) struct Sized {
     width: Option<u16>,
     model: Option<String>,
 }
+
+/// The words that are looked for on a page.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Quoted {
+    text: String,
+    model: Option<String>,
+}
+
+/// The longest passage that is looked for, in bytes.
+const LONGEST: usize = 8 << 10;
 
 /// The width where none is named, in pixels.
 const WIDTH: u16 = 1_000;
@@ -92,6 +102,33 @@ pub(crate) async fn page_of_session(
     page_of(document, bytes, page, sized.width, &headers).await
 }
 
+/// The places of a passage on a page of an upload.
+pub(crate) async fn passage(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path((id, page)): Path<(String, usize)>,
+    Query(quoted): Query<Quoted>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
+    passage_of(document, bytes, page, quoted.text, &headers).await
+}
+
+/// The places of a passage on a page of a document of a session.
+pub(crate) async fn passage_of_session(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Path((session, id, page)): Path<(String, String, usize)>,
+    Query(quoted): Query<Quoted>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let model = Model { model: quoted.model };
+    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
+    passage_of(document, bytes, page, quoted.text, &headers).await
+}
+
 async fn text_of(
     document: Document,
     bytes: Bytes,
@@ -122,6 +159,24 @@ async fn page_of(
     let png = preview::page(&document, bytes, page, width).await?;
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("image/png"))];
     Ok((kept(&tag), kind, png).into_response())
+}
+
+async fn passage_of(
+    document: Document,
+    bytes: Bytes,
+    page: usize,
+    passage: String,
+    headers: &HeaderMap,
+) -> Result<Response, Fault> {
+    if passage.len() > LONGEST {
+        return Err(Fault::invalid(format!("a passage has at most {LONGEST} bytes")));
+    }
+    let tag = tag(&bytes, &format!("passage-{page}-{}", hex(passage.as_bytes())));
+    if let Some(known) = known(headers, &tag) {
+        return Ok(known);
+    }
+    let body = preview::passage(&document, bytes, page, passage).await?;
+    Ok((kept(&tag), json(body)).into_response())
 }
 
 /// The mark of a preview: that of the document's content, with what is shown of it.

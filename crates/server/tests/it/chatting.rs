@@ -219,7 +219,22 @@ async fn documents_are_previewed_as_text_and_as_images_of_pages() {
             Request::builder().uri(format!("{base}/pages/2?width=100")).header(header::IF_NONE_MATCH, tag);
         assert_eq!(client.send(again, "").await.status(), StatusCode::NOT_MODIFIED);
         assert_eq!(client.get(&format!("{base}/pages/3")).await.status(), StatusCode::NOT_FOUND);
-        for route in ["text", "pages/1"] {
+        let place = client.got(&format!("{base}/pages/1/passage?text=rent%20is%20900")).await;
+        let area = &place["areas"][0];
+        let [left, top, width, height] =
+            ["left", "top", "width", "height"].map(|side| area[side].as_f64().unwrap());
+        assert_eq!((&place["page"], place["areas"].as_array().unwrap().len()), (&json!(1), 1));
+        assert!(left > 0.0 && top > 0.0 && left + width < 1.0 && top + height < 1.0, "{area}");
+        let none = client.got(&format!("{base}/pages/2/passage?text=rent%20is%20900")).await;
+        assert_eq!(none, json!({ "page": 2, "areas": [] }));
+        for (route, status) in [
+            ("3/passage?text=rent", StatusCode::NOT_FOUND),
+            ("1/passage", StatusCode::BAD_REQUEST),
+            (&*format!("1/passage?text={}", "x".repeat(9_000)), StatusCode::BAD_REQUEST),
+        ] {
+            assert_eq!(client.get(&format!("{base}/pages/{route}")).await.status(), status);
+        }
+        for route in ["text", "pages/1", "pages/1/passage?text=rent"] {
             let bob = client.named("bob").get(&format!("{base}/{route}")).await;
             assert_eq!(bob.status(), StatusCode::NOT_FOUND, "{route}");
         }
@@ -236,7 +251,7 @@ async fn a_document_that_cannot_be_previewed_says_why() {
     assert_eq!(page.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(value(page).await["error"]["code"], "no_preview");
     let broken = upload(&client, "broken.pdf", "%PDF-1.7 and nothing else").await;
-    for route in ["text", "pages/1"] {
+    for route in ["text", "pages/1", "pages/1/passage?text=rain"] {
         let told = client.get(&format!("/v1/documents/{broken}/{route}")).await;
         assert_eq!(told.status(), StatusCode::UNPROCESSABLE_ENTITY, "{route}");
     }

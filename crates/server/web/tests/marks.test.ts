@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { marked, positions } from '../src/markdown/marks.ts';
-import { findPassage, rows } from '../src/parts/passage.ts';
+import { findPassage, rows, standing } from '../src/parts/passage.ts';
 import type { Citation } from '../src/state/model.ts';
 
 const bytes = (text: string): number => Buffer.byteLength(text);
@@ -79,4 +79,19 @@ test('a table in text has its cells', () => {
   assert.deepEqual(rows('a;b\n1,5;2', 10).rows, [['a', 'b'], ['1,5', '2']]);
   assert.deepEqual(rows('', 10).rows, []);
   assert.equal(rows('a\nb\nc\n', 2).isWhole, false);
+});
+
+test('words that do not stand where they are cited are told from those that do', () => {
+  const texts = [{ number: 1, text: 'The rent is 900.' }, { number: 2, text: 'Heating is paid in advance.' }, { number: 3, text: ' ' }];
+  const cited = (quote: string | undefined, page?: number): Citation =>
+    ({ source: { kind: 'document', id: 'd' }, quote, pages: page === undefined ? undefined : [page, page], isFaithful: true });
+  const kind = (...facts: Parameters<typeof standing>) => standing(...facts)?.kind;
+  assert.equal(kind(cited('the rent is 900', 1), texts), 'found');
+  assert.equal(kind(cited('the rent is 900'), texts), 'found');
+  assert.deepEqual(standing(cited('The rent', 2), texts), { kind: 'elsewhere', page: texts[0], start: 0, end: 8 });
+  assert.equal(kind(cited('the deposit', 1), texts), 'missing');
+  // A scan has no text, and the end of a long one is not known.
+  assert.equal(kind(cited('the deposit', 3), texts), 'untold');
+  assert.equal(kind(cited('the deposit', 1), texts, false), 'untold');
+  assert.equal(kind(cited(undefined, 1), texts), undefined);
 });

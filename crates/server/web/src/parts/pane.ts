@@ -1,28 +1,33 @@
 // The side of the conversation on which documents open: as images of their pages, as a table, as text, with the cited
 // passage marked.
-import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { html, nothing, svg, type PropertyValues, type TemplateResult } from 'lit';
 import { ref } from 'lit/directives/ref.js';
 import { list, number, object, text } from '../api/read.ts';
 import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
-import { findPassage, rows } from './passage.ts';
+import { type Page, type Standing, findPassage, rows, standing } from './passage.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
 const MOST_ROWS = 500;
 const MOST_TEXT = 400_000;
+/** The most of a quote that is looked for on the image of a page. */
+const MOST_QUOTE = 1500;
 
-interface Page {
-  number: number;
-  text: string;
+/** A part of the image of a page, as fractions of its sides. */
+interface Area {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
 }
 
 type Preview =
   | { kind: 'image'; url: string }
   | { kind: 'sound'; url: string }
-  | { kind: 'pages'; count: number; pages: Page[]; notes: string[] }
-  | { kind: 'text'; pages: Page[]; unit: string; notes: string[] }
+  | { kind: 'pages'; count: number; pages: Page[]; isWhole: boolean; notes: string[] }
+  | { kind: 'text'; pages: Page[]; isWhole: boolean; unit: string; notes: string[] }
   | { kind: 'table'; rows: string[][]; isWhole: boolean }
   | { kind: 'none'; words: string };
 
@@ -35,19 +40,22 @@ class Pane extends Part {
     preview: { state: true },
     isText: { state: true },
     width: { state: true },
+    areas: { state: true },
   };
   declare opening: Opening | undefined;
   declare sight: Answer | undefined;
   declare preview: Preview | undefined;
   declare isText: boolean;
   declare width: number;
+  /** Where the cited words stand on the images of pages, by page. */
+  declare areas: ReadonlyMap<number, readonly Area[]>;
   private asked: AbortController | undefined;
   private urls: string[] = [];
   private shownPages: IntersectionObserver | undefined;
 
   constructor() {
     super();
-    this.width = 1;
+    [this.width, this.areas] = [1, new Map()];
   }
 
   override disconnectedCallback(): void {
@@ -71,8 +79,21 @@ class Pane extends Part {
           void this.load(this.opening);
         }
       }
-      this.isText = false;
+      [this.isText, this.areas] = [false, new Map()];
     }
+    if (changed.has('opening') || changed.has('preview')) {
+      const { opening, preview } = this;
+      this.standing = opening?.citation && preview && 'pages' in preview ? standing(opening.citation, preview.pages, preview.isWhole) : undefined;
+      void this.loadAreas();
+    }
+  }
+  private standing: Standing | undefined;
+
+  /** The first page to look at: the one that is cited, or has the words. */
+  private get citedPage(): number {
+    const place = this.standing;
+    const isPlace = place?.kind === 'found' || (place?.kind === 'elsewhere' && !this.opening?.citation?.pages);
+    return isPlace ? place.page.number : (this.opening?.citation?.pages?.[0] ?? 1);
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -83,11 +104,68 @@ class Pane extends Part {
 
   /** Scrolls to the cited passage. */
   private findPlace(): void {
-    const page = this.opening?.citation?.pages?.[0];
-    const target =
-      this.querySelector(this.preview?.kind === 'pages' && !this.isText ? `[data-page="${page ?? 1}"]` : 'mark') ??
-      (page === undefined ? null : this.querySelector(`[data-page="${page}"]`));
-    target?.scrollIntoView({ block: this.preview?.kind === 'pages' && !this.isText ? 'start' : 'center' });
+    const hasImages = this.preview?.kind === 'pages' && !this.isText;
+    const page = `[data-page="${this.citedPage}"]`;
+    const target = (hasImages ? undefined : this.querySelector('mark')) ?? this.querySelector(page);
+    target?.scrollIntoView({ block: hasImages ? 'start' : 'center' });
+    this.isUnseen = hasImages;
+  }
+
+  /** True until the marks on the image of a page have been brought into sight. */
+  private isUnseen = false;
+
+  /** Scrolls to the marks of the image of a page, if they are below the edge once it is there. */
+  private async showAreas(): Promise<void> {
+    await this.updateComplete;
+    const leaf = this.querySelector(`[data-page="${this.citedPage}"]`);
+    const mark = leaf?.querySelector('.area');
+    const body = this.querySelector('.pane-body');
+    if (!this.isUnseen || !mark || !body || !leaf?.querySelector<HTMLImageElement>('img')?.naturalWidth) {
+      return;
+    }
+    this.isUnseen = false;
+    const [at, room] = [mark.getBoundingClientRect(), body.getBoundingClientRect()];
+    if (at.bottom > room.bottom || at.top < room.top) {
+      body.scrollTop += at.top - room.top - room.height / 3;
+    }
+  }
+
+  /** Asks where the cited words stand on the pages that are cited. */
+  private async loadAreas(): Promise<void> {
+    const { opening, preview, standing } = this;
+    const quote = opening?.citation?.quote;
+    if (!quote || preview?.kind !== 'pages' || standing?.kind === 'missing' || standing?.kind === 'untold') {
+      return;
+    }
+    const [first, last] = standing?.kind === 'found' ? (opening?.citation?.pages ?? []) : [];
+    const from = standing && 'page' in standing ? standing.page.number : this.citedPage;
+    const pages = first === undefined ? [from] : Array.from({ length: Math.min((last ?? first) - first, 3) + 1 }, (_, at) => first + at);
+    for (const page of pages) {
+      try {
+        const path = `${this.path}/pages/${page}/passage?text=${encodeURIComponent(quote.slice(0, MOST_QUOTE))}`;
+        const told = object(await this.chat.client.ask('GET', path, undefined, this.asked?.signal));
+        if (this.opening !== opening) {
+          return;
+        }
+        const found = list(told.areas).map(object).map(({ left, top, width, height }): Area =>
+          ({ left: number(left) ?? 0, top: number(top) ?? 0, width: number(width) ?? 0, height: number(height) ?? 0 }));
+        this.areas = new Map(this.areas).set(page, found);
+        void this.showAreas();
+      } catch {
+        // An older server knows no places: the words stand above the page.
+        return;
+      }
+    }
+  }
+
+  /** The marks over the image of a page, which is paper in every theme. */
+  private marks(page: number): TemplateResult | typeof nothing {
+    const areas = this.areas.get(page) ?? [];
+    return areas.length === 0
+      ? nothing
+      : html`<svg class="areas" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
+          ${areas.map(({ left, top, width, height }) => svg`<rect class="area" x=${left} y=${top} width=${width} height=${height}></rect>`)}
+        </svg>`;
   }
 
   private get path(): string {
@@ -109,7 +187,7 @@ class Pane extends Part {
         this.preview = { kind: 'table', ...rows(whole, MOST_ROWS) };
       } else if (mediaType === 'text/plain' || mediaType === 'text/markdown') {
         const whole = await (await this.chat.client.bytes(this.path, signal)).text();
-        this.preview = { kind: 'text', pages: [{ number: 1, text: whole.slice(0, MOST_TEXT) }], unit: 'document', notes: [] };
+        this.preview = { kind: 'text', pages: [{ number: 1, text: whole.slice(0, MOST_TEXT) }], isWhole: whole.length <= MOST_TEXT, unit: 'document', notes: [] };
       } else {
         const told = object(await this.chat.client.ask('GET', `${this.path}/text`, undefined, signal));
         const pages = list(told.pages).map((value) => {
@@ -117,10 +195,11 @@ class Pane extends Part {
           return { number: number(from.number) ?? 1, text: text(from.text).slice(0, MOST_TEXT) };
         });
         const notes = list(told.notes).map(text);
+        const isWhole = told.truncated !== true && pages.every((page) => page.text.length < MOST_TEXT);
         this.preview =
           mediaType === 'application/pdf' && features.pageImages !== false
-            ? { kind: 'pages', count: number(told.count) ?? pages.length, pages, notes }
-            : { kind: 'text', pages, unit: text(told.unit), notes };
+            ? { kind: 'pages', count: number(told.count) ?? pages.length, pages, isWhole, notes }
+            : { kind: 'text', pages, isWhole, unit: text(told.unit), notes };
       }
     } catch (error) {
       if (!signal.aborted) {
@@ -186,7 +265,7 @@ class Pane extends Part {
       case 'table':
         return this.tableView(preview);
       case 'text':
-        return html`${this.isFound(preview.pages) ? nothing : this.passage(preview.pages)}${this.notesView(preview.notes)}${this.textView(preview.pages, preview.unit)}`;
+        return html`${this.standing?.kind === 'found' ? nothing : this.passage()}${this.notesView(preview.notes)}${this.textView(preview.pages, preview.unit)}`;
       case 'pages':
         return this.isText
           ? html`${this.notesView(preview.notes)}${this.textView(preview.pages, 'page')}`
@@ -201,47 +280,45 @@ class Pane extends Part {
     return notes.map((note) => html`<p class="note muted small">${icon('hand')}${note}</p>`);
   }
 
-  /** True if the cited words stand in the text, where they are marked. */
-  private isFound(pages: readonly Page[]): boolean {
-    const quote = this.opening?.citation?.quote;
-    return quote !== undefined && pages.some((page) => findPassage(page.text, quote));
-  }
-
-  /** The cited words among those around them. */
-  private passage(pages: readonly Page[]): TemplateResult | typeof nothing {
+  /** The cited words among those around them, or by themselves where they do not stand. */
+  private passage(place = this.standing): TemplateResult | typeof nothing {
     const citation = this.opening?.citation;
     const quote = citation?.quote;
-    if (!quote) {
+    if (!quote || !place) {
       return nothing;
     }
-    const [first, last] = citation.pages ?? [];
-    const from = first === undefined ? pages : pages.filter((page) => page.number >= first && page.number <= (last ?? first));
-    const found = from.flatMap((page) => {
-      const place = findPassage(page.text, quote);
-      return place ? [{ page, place }] : [];
-    })[0];
-    const words = found ? found.page.text : quote;
-    const { start, end } = found?.place ?? { start: 0, end: quote.length };
+    const isFound = place.kind === 'found';
+    const page = isFound && citation.pages ? place.page.number : citation.pages?.[0];
+    const words = isFound ? place.page.text : quote;
+    const { start, end } = isFound ? place : { start: 0, end: quote.length };
     const around = 160;
-    return html`<blockquote class="passage" part="passage">
+    const other = place.kind === 'elsewhere' && this.preview?.kind === 'pages' ? place.page.number : undefined;
+    const go = () => this.querySelector(`[data-page="${other}"]`)?.scrollIntoView({ block: 'start' });
+    return html`<blockquote class="passage ${isFound ? '' : 'unfound'}" part="passage">
       <p class="muted small">
-        ${this.say('passage')}${first === undefined ? nothing : html` · ${this.say('page', { n: found?.page.number ?? first })}`}
+        ${this.say('passage')}${page === undefined ? nothing : html` · ${this.say('page', { n: page })}`}
         ${citation.cells ? html` · ${citation.cells.sheet} ${citation.cells.range}` : nothing}
       </p>
-      <p class="passage-text">${start > around ? '…' : ''}${words.slice(Math.max(0, start - around), start)}<mark>${words.slice(start, end)}</mark>${words.slice(end, end + around)}${words.length > end + around ? '…' : ''}</p>
+      <p class="passage-text">${isFound
+        ? html`${start > around ? '…' : ''}${words.slice(Math.max(0, start - around), start)}<mark>${words.slice(start, end)}</mark>${words.slice(end, end + around)}${words.length > end + around ? '…' : ''}`
+        : html`<q>${quote}</q>`}</p>
+      ${isFound
+        ? nothing
+        : html`<p class="note ${place.kind === 'untold' ? 'muted' : 'warn'} small">${icon(place.kind === 'untold' ? 'hand' : 'warn')}<span>${this.say(place.kind === 'untold' ? 'uncompared' : 'unfound')}
+            ${other === undefined ? nothing : html`<button type="button" class="link" @click=${go}>${this.say('page', { n: other })}</button>`}</span></p>`}
       ${citation.isFaithful ? nothing : html`<p class="note warn small">${icon('warn')}${this.say('altered')}</p>`}
     </blockquote>`;
   }
 
   private pagesView(preview: Preview & { kind: 'pages' }): TemplateResult {
-    const cited = this.opening?.citation?.pages?.[0];
+    const cited = this.opening?.citation ? this.citedPage : 0;
     return html`${this.notesView(preview.notes)}
       <div class="pages" ${ref(this.sized)}>
         ${Array.from({ length: preview.count }, (_, at) => at + 1).map((page) => {
           const label = this.say('pageOf', { n: page, of: preview.count });
           return html`<figure class="leaf" data-page=${page}>
-            ${page === (cited ?? (this.opening?.citation ? 1 : 0)) ? this.passage(preview.pages) : nothing}
-            <img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`} ${ref(this.watchPage)}>
+            ${page === cited ? this.passage() : nothing}
+            <div class="paper"><img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`} ${ref(this.watchPage)}>${this.marks(page)}</div>
             <figcaption class="muted small">${label}</figcaption>
           </figure>`;
         })}
@@ -277,6 +354,8 @@ class Pane extends Part {
     image.dataset.loaded = source;
     try {
       image.src = this.url(await this.chat.client.bytes(source, this.asked?.signal));
+      await image.decode();
+      await this.showAreas();
     } catch {
       image.dataset.loaded = '';
     }
@@ -289,7 +368,7 @@ class Pane extends Part {
     const isCited = (row: string[], at: number) =>
       numbers ? at + 2 >= from && at + 2 <= to : citation?.quote !== undefined && findPassage(row.join(' '), citation.quote) !== undefined;
     const cells = (row: string[], at: number) => row.map((cell) => html`<td dir="auto">${isCited(row, at) ? html`<mark>${cell}</mark>` : cell}</td>`);
-    return html`${citation?.quote && !body.some(isCited) ? this.passage([{ number: 1, text: citation.quote }]) : nothing}
+    return html`${citation?.quote && !body.some(isCited) ? this.passage({ kind: 'found', page: { number: 1, text: citation.quote }, start: 0, end: citation.quote.length }) : nothing}
       <div class="table sheet" tabindex="0" role="group">
         <table>
           <thead><tr><th class="muted">1</th>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>

@@ -1,4 +1,41 @@
 // The place of a quote in the text of a document.
+import type { Citation } from '../state/model.ts';
+
+/** A page of a text, or a part that is none. */
+export interface Page {
+  number: number;
+  text: string;
+}
+
+/** The place of a quote, held against the pages on which a citation says that it stands. */
+export type Standing =
+  /** The words are where they are cited, or on another page. */
+  | { kind: 'found' | 'elsewhere'; page: Page; start: number; end: number }
+  /** Other words stand there, or none that could be compared. */
+  | { kind: 'missing' | 'untold' };
+
+/** The place of the quote of a citation; `undefined` if it has none. A text that is not whole says nothing of what is missing. */
+export function standing({ quote, pages }: Citation, texts: readonly Page[], isWhole = true): Standing | undefined {
+  if (!quote) {
+    return undefined;
+  }
+  const isCited = ({ number }: Page) => !pages || (number >= pages[0] && number <= pages[1]);
+  const find = (kind: 'found' | 'elsewhere', among: readonly Page[]): Standing | undefined => {
+    for (const page of among) {
+      const place = findPassage(page.text, quote);
+      if (place) {
+        return { kind, page, ...place };
+      }
+    }
+    return undefined;
+  };
+  const cited = texts.filter(isCited);
+  const isText = isWhole && cited.some((page) => page.text.trim() !== '');
+  return (
+    find('found', cited) ??
+    find('elsewhere', texts.filter((page) => !isCited(page))) ?? { kind: isText ? 'missing' : 'untold' }
+  );
+}
 
 const FOLDED: Record<string, string> = { '“': '"', '”': '"', '„': '"', '’': "'", '‘': "'", '–': '-', '—': '-', '‐': '-', '‑': '-' };
 

@@ -99,6 +99,8 @@ export const en = {
   pages: 'pages {from}–{to}',
   passage: 'Passage',
   altered: 'The source says it in other words.',
+  unfound: 'These words do not stand where they are cited.',
+  uncompared: 'There is no text here with which these words could be compared.',
   unsupported: 'No source supports this figure',
   unsupportedCount: { one: '{n} figure has no source', other: '{n} figures have no source' },
   sight: 'What the model saw',
