@@ -68,6 +68,7 @@ impl Config {
                     let home = lookup("HOME").or_else(|| lookup("USERPROFILE"));
                     let mut read = Read { file, sections, masks, home, unset };
                     let found = of_file(&read, lookup, &mut problems);
+                    crate::issuer::check(&read, &mut problems);
                     for name in found.servers.keys().chain(read.sections.mcp.servers.keys()) {
                         left_out.remove(&("mcp", name.clone()));
                     }

@@ -34,6 +34,7 @@ mod edit;
 #[cfg(feature = "http-tools")]
 mod http;
 mod import;
+mod issuer;
 #[cfg(feature = "tools")]
 mod local;
 mod located;
@@ -80,6 +81,6 @@ pub use config::{Config, SessionsPlace};
 pub use edit::{NewServer, with_mcp_server, without_mcp_server};
 pub use problem::{Problem, Problems};
 pub use schema::schema;
-pub use server::ServerSettings;
+pub use server::{DialectSwitches, JwtSettings, ServerSettings};
 pub use source::ConfigFile;
 pub use trust::{FILE_NAME, Trusted, project_file};

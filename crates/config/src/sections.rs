@@ -351,8 +351,71 @@ pub(crate) struct ServerSection {
     pub(crate) greeting: Option<String>,
     /// Questions to choose from.
     pub(crate) examples: Vec<String>,
+    /// The address under which clients reach the server, such as `https://papers.example.org`: for MCP and A2A.
+    pub(crate) public_url: Option<String>,
+    /// True if the agent is an MCP server too, at `/mcp`.
+    pub(crate) mcp: Option<bool>,
+    /// True if the agent is an A2A agent too, at `/a2a`. It needs `public_url`.
+    pub(crate) a2a: Option<bool>,
+    /// True if the audit log has the arguments of calls, and not their hashes alone.
+    pub(crate) audit_content: Option<bool>,
+    /// Tokens of an issuer, by which the server knows who asks.
+    pub(crate) jwt: Option<JwtSection>,
+    /// The dialects that are switched off or on.
+    pub(crate) dialects: DialectsSection,
     /// Limits of requests.
     pub(crate) limits: ServerLimitsSection,
+}
+
+/// Tokens of an OpenID Connect provider, or of whoever else signs JSON Web Tokens.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JwtSection {
+    /// The issuer, as its tokens name it.
+    pub(crate) issuer: String,
+    /// The audience that tokens must name, or several of which they must name one.
+    pub(crate) audience: Audience,
+    /// The address of the issuer's keys; without one its OpenID Connect configuration says it.
+    pub(crate) jwks: Option<String>,
+    /// The claim that names the principal; `sub` by default. `/a/b` is one inside another.
+    pub(crate) principal: Option<String>,
+    /// The claim that lists what a principal may do. Without one a token may do everything.
+    pub(crate) scopes: Option<String>,
+    /// The text before the scopes in that claim, such as `attache:`.
+    pub(crate) scope_prefix: Option<String>,
+    /// The algorithms that count, such as `RS256`; by default each that a key of the issuer is for.
+    #[serde(default)]
+    pub(crate) algorithms: Vec<String>,
+    /// Seconds that the clocks of issuer and server may be apart; 60 by default.
+    #[schemars(range(max = 600))]
+    pub(crate) skew_seconds: Option<u32>,
+}
+
+/// One audience, or several.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(untagged)]
+pub(crate) enum Audience {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Dialects that clients speak. All of them are on by default.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct DialectsSection {
+    /// OpenAI's Chat Completions.
+    pub(crate) chat_completions: Option<bool>,
+    /// OpenAI's Responses.
+    pub(crate) responses: Option<bool>,
+    /// Anthropic's Messages.
+    pub(crate) messages: Option<bool>,
+    /// AG-UI.
+    pub(crate) ag_ui: Option<bool>,
+    /// The UI message stream of Vercel's AI SDK.
+    pub(crate) ui_messages: Option<bool>,
 }
 
 /// Limits of requests.
@@ -380,4 +443,13 @@ pub(crate) struct ServerLimitsSection {
     pub(crate) run_seconds: Option<u32>,
     /// Seconds in which runs end when the server stops; 20 by default.
     pub(crate) drain_seconds: Option<u32>,
+    /// Seconds that a run waits for the answer of a page's tool; 30 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) frontend_seconds: Option<u32>,
+    /// Seconds in which the head of a request comes; 10 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) head_seconds: Option<u32>,
+    /// Seconds in which the body of a request comes; 60 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) body_seconds: Option<u32>,
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::config::Config;
-use crate::sections::{ServerLimitsSection, ServerSection};
+use crate::sections::{Audience, JwtSection, ServerLimitsSection, ServerSection};
 
 /// The settings of a server, as far as the files say some. The last file that says one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,77 @@ pub struct ServerSettings {
     pub run_seconds: Option<u32>,
     /// The seconds in which runs end when the server stops.
     pub drain_seconds: Option<u32>,
+    /// The seconds that a run waits for the answer of a page's tool.
+    pub frontend_seconds: Option<u32>,
+    /// The seconds in which the head of a request comes.
+    pub head_seconds: Option<u32>,
+    /// The seconds in which the body of a request comes.
+    pub body_seconds: Option<u32>,
+    /// The address under which clients reach the server.
+    pub public_url: Option<String>,
+    /// True if the agent is an MCP server too.
+    pub mcp: Option<bool>,
+    /// True if the agent is an A2A agent too.
+    pub a2a: Option<bool>,
+    /// True if the audit log has the arguments of calls.
+    pub audit_content: Option<bool>,
+    /// Tokens of an issuer: the whole section of the last file that has one.
+    pub jwt: Option<JwtSettings>,
+    /// The dialects that are switched.
+    pub dialects: DialectSwitches,
+}
+
+/// Tokens of an issuer, by which a server knows who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JwtSettings {
+    /// The issuer, as its tokens name it.
+    pub issuer: String,
+    /// The audiences of which tokens must name one. There is one at least.
+    pub audiences: Vec<String>,
+    /// The address of the issuer's keys; without one its OpenID Connect configuration says it.
+    pub jwks: Option<String>,
+    /// The claim that names the principal.
+    pub principal: Option<String>,
+    /// The claim that lists what a principal may do, and the text before each scope in it.
+    pub scopes: Option<(String, String)>,
+    /// The algorithms that count, as JSON Web Algorithms names them; those of the keys where there is none.
+    pub algorithms: Vec<String>,
+    /// The seconds that the clocks of issuer and server may be apart.
+    pub skew_seconds: Option<u32>,
+}
+
+/// The dialects that files switch: `None` where none says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DialectSwitches {
+    /// OpenAI's Chat Completions.
+    pub chat_completions: Option<bool>,
+    /// OpenAI's Responses.
+    pub responses: Option<bool>,
+    /// Anthropic's Messages.
+    pub messages: Option<bool>,
+    /// AG-UI.
+    pub ag_ui: Option<bool>,
+    /// The UI message stream of Vercel's AI SDK.
+    pub ui_messages: Option<bool>,
+}
+
+impl From<JwtSection> for JwtSettings {
+    fn from(section: JwtSection) -> Self {
+        Self {
+            issuer: section.issuer,
+            audiences: match section.audience {
+                Audience::One(one) => vec![one],
+                Audience::Several(several) => several,
+            },
+            jwks: section.jwks,
+            principal: section.principal,
+            scopes: section.scopes.map(|claim| (claim, section.scope_prefix.unwrap_or_default())),
+            algorithms: section.algorithms,
+            skew_seconds: section.skew_seconds,
+        }
+    }
 }
 
 impl Config {
@@ -62,6 +133,12 @@ impl Config {
                 title,
                 greeting,
                 examples,
+                public_url,
+                mcp,
+                a2a,
+                audit_content,
+                jwt,
+                dialects,
                 limits,
             } = read.sections.server.clone();
             let ServerLimitsSection {
@@ -72,6 +149,9 @@ impl Config {
                 connections,
                 run_seconds,
                 drain_seconds,
+                frontend_seconds,
+                head_seconds,
+                body_seconds,
             } = limits;
             let keys = keys.map(|written| read.place(&written));
             settings.origins.extend(origins);
@@ -93,6 +173,20 @@ impl Config {
             settings.connections = connections.or(settings.connections);
             settings.run_seconds = run_seconds.or(settings.run_seconds);
             settings.drain_seconds = drain_seconds.or(settings.drain_seconds);
+            settings.frontend_seconds = frontend_seconds.or(settings.frontend_seconds);
+            settings.head_seconds = head_seconds.or(settings.head_seconds);
+            settings.body_seconds = body_seconds.or(settings.body_seconds);
+            settings.public_url = public_url.or(settings.public_url);
+            settings.mcp = mcp.or(settings.mcp);
+            settings.a2a = a2a.or(settings.a2a);
+            settings.audit_content = audit_content.or(settings.audit_content);
+            settings.jwt = jwt.map(JwtSettings::from).or(settings.jwt);
+            let on = &mut settings.dialects;
+            on.chat_completions = dialects.chat_completions.or(on.chat_completions);
+            on.responses = dialects.responses.or(on.responses);
+            on.messages = dialects.messages.or(on.messages);
+            on.ag_ui = dialects.ag_ui.or(on.ag_ui);
+            on.ui_messages = dialects.ui_messages.or(on.ui_messages);
         }
         settings
     }

@@ -1,12 +1,14 @@
 //! The things that happen to each request: an id, a look at who asks, headers of the answer.
 
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use attache_core::fresh;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, header};
 use tokio::time::Instant;
 
@@ -20,6 +22,15 @@ use crate::request::during;
 pub(crate) struct Peer(pub(crate) IpAddr);
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Answers for a handler that panics, such as a program's own that says who asks: the others go on.
+pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answered.unwrap_or_else(|_| {
+        tracing::error!("a handler panicked");
+        Fault::broken().into_response()
+    })
+}
 
 /// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer.
 pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {

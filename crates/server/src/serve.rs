@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::response::IntoResponse as _;
 use futures_util::future::{Either, select};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -17,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::app::App;
+use crate::fault::Fault;
 use crate::front::Peer;
 use crate::routes;
 
@@ -130,6 +132,12 @@ fn tower_service_fn(
     hyper::service::service_fn(move |request: http::Request<Incoming>| {
         let mut request: Request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(Peer(peer.ip()));
-        hyper::service::Service::call(&router, request)
+        // RFC 9112, 3.2: whoever stands in front may have looked at the other one.
+        let hosts = request.headers().get_all(http::header::HOST).iter().count();
+        if hosts > 1 || (hosts == 0 && request.version() >= http::Version::HTTP_11) {
+            let refused = Fault::invalid("a request has one Host").into_response();
+            return Either::Left(std::future::ready(Ok(refused)));
+        }
+        Either::Right(hyper::service::Service::call(&router, request))
     })
 }

@@ -20,10 +20,17 @@ pub(crate) struct Serve {
     /// The port; 0 takes any that is free. By default that of the configuration, else 8080
     #[arg(short, long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
-    /// The address to listen at: 0.0.0.0 for all of this machine's, which needs keys. By default that of the
+    /// The address to listen at: 0.0.0.0 for all of this machine's, which needs keys or tokens of an issuer. By default that of the
     /// configuration, else 127.0.0.1
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<IpAddr>,
+    /// Serve the agent over MCP too, at /mcp, for those who have a key
+    #[arg(long)]
+    pub(crate) mcp: bool,
+    /// Serve the agent over A2A too, at /a2a, for those who have a key; `public_url` of the configuration says the address
+    /// that others have
+    #[arg(long)]
+    pub(crate) a2a: bool,
     /// The form of the log on stderr
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,

@@ -1,6 +1,7 @@
 //! `attache serve`: the agent of `attache chat` over HTTP, with a chat for browsers.
 
 mod agent;
+mod beside;
 mod log;
 mod reload;
 mod settings;
@@ -20,6 +21,7 @@ use crate::keys;
 use crate::model::{self, SetupError};
 use crate::output::{fail, line, with_causes};
 use agent::NAME;
+use beside::Beside;
 use reload::{Reload, Seen, watched};
 
 /// The port where nobody names one.
@@ -55,17 +57,20 @@ async fn done(
     let settings = config.said.server();
     let host = serve.host.or(settings.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let address = SocketAddr::new(host, serve.port.or(settings.port).unwrap_or(PORT));
-    if !ring.asks() && !host.to_canonical().is_loopback() {
+    let asks = ring.asks() || settings.jwt.is_some();
+    if !asks && !host.to_canonical().is_loopback() {
         let problem = format!(
-            "{host} can be reached from other machines, and there are no keys: `attache keys add NAME` makes one"
+            "{host} can be reached from other machines, and there are no keys: `attache keys add NAME` makes one, and [server.jwt] takes tokens of an issuer"
         );
         return Err((Exit::Setup, problem));
     }
+    let beside = Beside::wanted(serve, &settings).map_err(|problem| (Exit::Setup, problem))?;
     // A port that is taken is told before servers and agents are started.
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
     let built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
     let model = built.sessions.agent().model().id().to_owned();
-    let server = settings::applied(Server::new(NAME, built.sessions).keys(ring.clone()), &settings);
+    let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
+    let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
     server.agents().introduce(settings::introduction(&settings));
     let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/').to_owned();
     let reload = Reload {
@@ -79,7 +84,7 @@ async fn done(
         outside: built.outside.into(),
     };
     let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
-    tell(serve.log_format, local, &base, &model, ring.asks());
+    tell(serve.log_format, local, &base, &model, asks, beside);
     let stop = async {
         stopped().await;
         if serve.log_format == LogFormat::Text {
@@ -116,7 +121,7 @@ fn taken(address: SocketAddr, error: &io::Error) -> String {
 }
 
 /// Says where the server is, and what it is not.
-fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: bool) {
+fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: bool, beside: Beside) {
     if format == LogFormat::Json {
         tracing::info!(address = %local, model, keys = asks, "serving");
         return;
@@ -132,8 +137,9 @@ fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: boo
     if !asks {
         line("! no keys: this machine alone may ask, and nobody else. `attache keys add NAME` makes a key");
     }
+    let others: String = beside.paths().map(|path| format!(", http://{shown}{base}{path}")).collect();
     line(&format!(
-        "\n  Chat with {model}:  http://{shown}{base}/\n  For programs:  http://{shown}{base}/v1\n\n  Ctrl-C ends it"
+        "\n  Chat with {model}:  http://{shown}{base}/\n  For programs:  http://{shown}{base}/v1{others}\n\n  Ctrl-C ends it"
     ));
 }
 

@@ -1,9 +1,11 @@
 //! The `[server]` section, for a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use attache_config::ServerSettings;
-use attache_server::{Introduction, Server, ServerLimits};
+use attache_config::{JwtSettings, ServerSettings};
+use attache_server::{Dialect, Introduction, Jwt, JwtAlgorithm, Server, ServerLimits};
+use attache_transport::GuardedFetcher;
 
 /// The server with what the configuration says of it.
 pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
@@ -20,7 +22,55 @@ pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
     if let Some(shown) = settings.tool_details {
         server = server.tool_details(shown);
     }
+    if let Some(shown) = settings.audit_content {
+        server = server.audit_content(shown);
+    }
+    if let Some(settings) = &settings.jwt {
+        server = server.jwt(jwt(settings));
+    }
+    let on = settings.dialects;
+    let switches = [
+        (Dialect::ChatCompletions, on.chat_completions),
+        (Dialect::Responses, on.responses),
+        (Dialect::Messages, on.messages),
+        (Dialect::AgUi, on.ag_ui),
+        (Dialect::UiMessages, on.ui_messages),
+    ];
+    for (dialect, on) in switches {
+        if let Some(on) = on {
+            server = server.dialect(dialect, on);
+        }
+    }
     server.limits(limits(settings))
+}
+
+/// Tokens of an issuer. Whoever runs the server names its address, which may be one inside.
+fn jwt(settings: &JwtSettings) -> Jwt {
+    let fetcher = Arc::new(GuardedFetcher::new().with_private_addresses(true).with_any_port());
+    let mut audiences = settings.audiences.iter();
+    let first = audiences.next().map(String::as_str).unwrap_or_default();
+    let mut jwt = match &settings.jwks {
+        Some(keys) => Jwt::jwks(settings.issuer.as_str(), first, keys.as_str(), fetcher),
+        None => Jwt::oidc(settings.issuer.as_str(), first, fetcher),
+    };
+    for audience in audiences {
+        jwt = jwt.with_audience(audience.as_str());
+    }
+    if let Some(claim) = &settings.principal {
+        jwt = jwt.with_principal_claim(claim.as_str());
+    }
+    if let Some((claim, prefix)) = &settings.scopes {
+        jwt = jwt.with_scopes(claim.as_str(), prefix.as_str());
+    }
+    if let Some(seconds) = settings.skew_seconds {
+        jwt = jwt.with_skew(Duration::from_secs(seconds.into()));
+    }
+    let known = |name: &String| serde_json::from_value::<JwtAlgorithm>(name.as_str().into()).ok();
+    let algorithms: Vec<_> = settings.algorithms.iter().filter_map(known).collect();
+    if !settings.algorithms.is_empty() {
+        jwt = jwt.with_algorithms(algorithms);
+    }
+    jwt
 }
 
 fn limits(settings: &ServerSettings) -> ServerLimits {
@@ -34,6 +84,9 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     let time = |seconds: u32| Duration::from_secs(seconds.into());
     limits.run_time = settings.run_seconds.map(time).or(limits.run_time);
     limits.drain = settings.drain_seconds.map_or(limits.drain, time);
+    limits.frontend_time = settings.frontend_seconds.map_or(limits.frontend_time, time);
+    limits.head_time = settings.head_seconds.map_or(limits.head_time, time);
+    limits.body_time = settings.body_seconds.map_or(limits.body_time, time);
     limits
 }
 

@@ -307,6 +307,94 @@ fn what_is_wrong_with_the_options_is_said_at_once() {
     failed(&["--log", "loud=yes", "--port", "0"], 2, "--log");
 }
 
+/// Asks with curl, and yields status and body.
+fn curl(url: &str, more: &[&str]) -> (u16, String) {
+    let form = ["-s", "--max-time", "20", "-w", "\n%{http_code}"];
+    let output = client("curl").args(form).args(more).arg(url).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (body, status) = said.rsplit_once('\n').unwrap();
+    (status.parse().unwrap(), body.to_owned())
+}
+
+/// A token of an issuer, by RFC 7515 and RFC 8037.
+fn token(pair: &ring::signature::Ed25519KeyPair, claims: &Value) -> String {
+    let text = |bytes: &[u8]| base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes);
+    let header = json!({"alg": "EdDSA", "kid": "one"}).to_string();
+    let signed = format!("{}.{}", text(header.as_bytes()), text(claims.to_string().as_bytes()));
+    format!("{signed}.{}", text(pair.sign(signed.as_bytes()).as_ref()))
+}
+
+// The switches of `[server]`: an issuer's tokens alone guard a public address, MCP and A2A stand behind the same
+// principals, and a dialect that is off is no route.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_public_address_is_guarded_by_an_issuer_alone_and_other_protocols_by_the_same() {
+    use ring::signature::{Ed25519KeyPair, KeyPair as _};
+    let pair = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).unwrap();
+    let pair = Ed25519KeyPair::from_pkcs8(pair.as_ref()).unwrap();
+    let x = base64_simd::URL_SAFE_NO_PAD.encode_to_string(pair.public_key().as_ref());
+    let issuer = wiremock::MockServer::start().await;
+    let keys = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "alg": "EdDSA", "x": x}]});
+    wiremock::Mock::given(wiremock::matchers::path("/keys"))
+        .respond_with(wiremock::ResponseTemplate::new(200).set_body_json(keys))
+        .mount(&issuer)
+        .await;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let uri = issuer.uri();
+    let text = format!(
+        "[server]\nbase_path = '/agents'\npublic_url = 'https://papers.example.org'\nmcp = true\n\
+         [server.jwt]\nissuer = 'https://login.example.org'\naudience = ['other', 'papers']\njwks = '{uri}/keys'\n\
+         scopes = 'scope'\nscope_prefix = 'papers:'\nalgorithms = ['EdDSA']\n\
+         [server.dialects]\nmessages = false\n[server.limits]\nrequests_per_minute = 20\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let served = Served::start_in(home, &["--config", &path, "--host", "0.0.0.0", "--a2a"]);
+    let address = served.address.replace("0.0.0.0", "127.0.0.1") + "/agents";
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let bearer = |sub: &str, scope: &str| {
+        let claims = json!({"iss": "https://login.example.org", "aud": "papers", "exp": now + 600, "sub": sub, "scope": scope});
+        format!("Authorization: Bearer {}", token(&pair, &claims))
+    };
+    let ann = bearer("ann", "papers:run papers:read");
+    let reader = bearer("bob", "papers:read run");
+    let get = |path: &str, header: &str| curl(&format!("{address}{path}"), &["-H", header]);
+    assert_eq!(get("/v1/models", "X-None: 1").0, 401);
+    assert_eq!(get("/v1/models", "Authorization: Bearer a.b.c").0, 401);
+    assert_eq!(get("/v1/models", &ann).0, 200);
+    let post = |path: &str, header: &str, body: &str| {
+        let headers = ["-H", header, "-H", "Content-Type: application/json"];
+        let accepts = ["-H", "Accept: application/json, text/event-stream", "-d", body];
+        curl(&format!("{address}{path}"), &[headers.as_slice(), &accepts].concat())
+    };
+    let chat = json!({"model": "attache", "messages": [{"role": "user", "content": "Rent?"}]}).to_string();
+    assert_eq!(post("/v1/chat/completions", &ann, &chat).0, 200);
+    assert_eq!(post("/v1/chat/completions", &reader, &chat).0, 403);
+    assert_eq!(post("/v1/messages", &ann, "{}").0, 404, "it is switched off");
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}});
+    let (status, told) = post("/mcp", &ann, &hello.to_string());
+    assert!(status == 200 && told.contains("serverInfo"), "{status} {told}");
+    assert_eq!(post("/mcp", &reader, &hello.to_string()).0, 403);
+    assert_eq!(post("/mcp", "X-None: 1", &hello.to_string()).0, 401);
+    let (status, card) = get("/a2a/.well-known/agent-card.json", &ann);
+    assert!(status == 200 && card.contains("https://papers.example.org/agents/a2a"), "{status} {card}");
+    let task = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message":
+        {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "What is the rent?"}]}}});
+    let (status, told) = post("/a2a", &ann, &task.to_string());
+    assert!(status == 200 && told.contains("\"result\""), "{status} {told}");
+    assert_eq!(post("/a2a", "X-None: 1", &task.to_string()).0, 401);
+    let statuses: Vec<u16> = (0..25).map(|_| get("/v1/models", &ann).0).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert_eq!(get("/v1/models", &reader).0, 200, "the pace is a principal's own");
+    let log = served.log();
+    let secret = ann.split_once("Bearer ").unwrap().1;
+    assert!(!log.contains(secret), "{log}");
+    let other = tempfile::tempdir().unwrap();
+    let output = attache(other.path()).args(["serve", "--port", "0", "--a2a"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("public_url"), "{output:?}");
+}
+
 /// The files that the page on deploying shows are those that it names, and what they name is there.
 #[test]
 fn the_files_for_deploying_are_those_of_the_guide() {

@@ -170,3 +170,49 @@ fn sessions_are_in_a_file_or_in_postgresql_whose_password_is_in_no_message() {
     }
     assert!(config("").unwrap().sessions_place().is_none());
 }
+
+#[test]
+fn a_server_has_an_issuer_switches_and_limits() {
+    let file = |path: &str, text: &str| ConfigFile::parse(path, text).unwrap();
+    let one = file(
+        "/u/attache.toml",
+        "[server]\nmcp = true\n[server.jwt]\nissuer = 'https://a.example'\naudience = 'one'\n\
+         [server.dialects]\nresponses = false\nag_ui = false\n[server.limits]\nhead_seconds = 3\n",
+    );
+    let other = file(
+        "/p/attache.toml",
+        "[server.jwt]\nissuer = 'https://b.example'\naudience = ['one', 'two']\nscopes = 'scope'\n\
+         [server.dialects]\nag_ui = true\n",
+    );
+    let settings = Config::of([one, other], &variable).unwrap().server();
+    let jwt = settings.jwt.unwrap();
+    assert_eq!((jwt.issuer.as_str(), jwt.audiences), ("https://b.example", vec!["one".into(), "two".into()]));
+    assert_eq!(jwt.scopes, Some(("scope".to_owned(), String::new())));
+    assert_eq!((settings.dialects.responses, settings.dialects.ag_ui), (Some(false), Some(true)));
+    assert_eq!((settings.mcp, settings.a2a, settings.head_seconds), (Some(true), None, Some(3)));
+}
+
+#[test]
+fn mistakes_in_the_section_of_a_server_are_told() {
+    for (text, message) in [
+        ("[server]\npublic_url = 'papers.example.org'\n", "server.public_url must begin with https://"),
+        ("[server.jwt]\nissuer = 'login'\naudience = 'a'\n", "server.jwt.issuer must begin with https://"),
+        (
+            "[server.jwt]\nissuer = 'https://a.example'\naudience = []\n",
+            "server.jwt.audience names no audience",
+        ),
+        ("[server.jwt]\nissuer = 'https://a.example'\n", "audience"),
+        (
+            "[server.jwt]\nissuer = 'https://a.example'\naudience = 'a'\nalgorithms = ['none']\n",
+            "server.jwt.algorithms names \"none\"",
+        ),
+        (
+            "[server.jwt]\nissuer = 'https://a.example'\naudience = 'a'\nscope_prefix = 'a:'\n",
+            "server.jwt.scope_prefix stands without",
+        ),
+        ("[server.dialects]\nchat = false\n", "server.dialects.chat is not known"),
+    ] {
+        let told = config(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
+        assert!(told.contains(message), "{text}: {told}");
+    }
+}

@@ -16,7 +16,9 @@ pub(crate) fn is_local(peer: Option<IpAddr>, uri: &Uri, headers: &HeaderMap, all
         Some(host) => host.to_str().ok(),
         None => uri.authority().map(http::uri::Authority::as_str),
     };
-    if !host.is_some_and(is_this_machine) {
+    // A request that names a place twice names it alike.
+    let others = uri.authority().map(http::uri::Authority::as_str);
+    if !host.is_some_and(is_this_machine) || !others.is_none_or(is_this_machine) {
         return false;
     }
     match headers.get(header::ORIGIN).map(|origin| origin.to_str()) {

@@ -101,7 +101,7 @@ impl Audit {
         macro_rules! told {
             ($($field:tt)*) => {
                 tracing::info!(
-                    target: "attache::audit", request, %principal, %agent, session, run, $($field)*
+                    target: "attache::audit", request, principal = &**principal, agent = &**agent, session, run, $($field)*
                 )
             };
         }

@@ -115,7 +115,7 @@ pub(crate) fn router(
         [] => routes,
         origins => routes.layer(cors(origins)),
     };
-    routes.layer(from_fn_with_state(Arc::clone(app), front::mark))
+    routes.layer(from_fn(front::unbroken)).layer(from_fn_with_state(Arc::clone(app), front::mark))
 }
 
 /// The routes of Anthropic's API, if they are on, with errors in its shape.
@@ -126,6 +126,7 @@ fn messages_of(app: &Arc<App>, off: &[Dialect]) -> Router<Arc<App>> {
     Router::new()
         .route("/v1/messages", post(messages::create))
         .route_layer(from_fn_with_state(Arc::clone(app), front::admit))
+        .layer(from_fn(front::unbroken))
         .layer(map_response(messages::shaped))
 }
 

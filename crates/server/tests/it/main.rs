@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod attacks;
 mod chat;
 mod chatting;
 mod common;
