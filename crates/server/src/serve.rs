@@ -37,6 +37,9 @@ pub enum ServeError {
 /// The pause after a connection could not be taken: there may be no more files to open for now.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The most bytes that a connection holds of what its client does not read yet, and of the head of a request.
+const UNREAD: usize = 64 << 10;
+
 /// The time that connections have left once all runs have ended.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -104,7 +107,7 @@ async fn connect(
     let _ = stream.set_nodelay(true);
     let service = tower_service_fn(router, peer);
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(head_time);
+    builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(UNREAD);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = match select(connection.as_mut(), pin!(closed.changed())).await {
         Either::Left((ended, _)) => ended,

@@ -11,7 +11,8 @@ use attache_agent::AgentRun;
 use attache_core::{ChatRequest, Message, ModelSettings, ToolSet};
 use attache_documents::{Materials, RouteOptions, Routing, route};
 use attache_gate::{
-    Api, Stream, Waiting, agent, documents, started, started_about_document, started_behind_window, tools,
+    Api, Served, Stream, Waiting, agent, documents, started, started_about_document, started_behind_window,
+    tools,
 };
 use attache_openai::ChatCodec;
 use attache_transport::{Codec, EncodedRequest};
@@ -102,6 +103,22 @@ fn held(waiting: Waiting) -> (Waiting, Vec<AgentRun>) {
     waiting.hold(20)
 }
 
+// A hundred deltas of a word through the server, from the model to the body of Chat Completions: each
+// is read before the next one is said, or all are said at once.
+#[library_benchmark]
+#[bench::one_by_one(Served::begun())]
+fn served(mut served: Served) -> Served {
+    served.one_by_one(100);
+    served
+}
+
+#[library_benchmark]
+#[bench::at_once(Served::begun())]
+fn served_burst(mut served: Served) -> (Served, usize) {
+    let pieces = served.at_once(100);
+    (served, pieces)
+}
+
 // An allocation behind a hundred callers, as deep as those of a step stand in futures. A gate that is blind to it is
 // blind to most of what it gates.
 #[library_benchmark]
@@ -122,7 +139,20 @@ fn deep(callers: usize) -> Vec<u8> {
 
 library_benchmark_group!(
     name = costs,
-    benchmarks = [step, routed_step, windowed_step, deltas, request, routing, start, run, held, callers]
+    benchmarks = [
+        step,
+        routed_step,
+        windowed_step,
+        deltas,
+        request,
+        routing,
+        start,
+        run,
+        held,
+        served,
+        served_burst,
+        callers
+    ]
 );
 // Allocations count for the function that stands among their callers, however far it is: see `callers`.
 main!(

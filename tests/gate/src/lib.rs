@@ -3,6 +3,7 @@
 mod conversation;
 mod held;
 mod model;
+mod served;
 mod wire;
 
 pub use conversation::{
@@ -10,4 +11,5 @@ pub use conversation::{
 };
 pub use held::Waiting;
 pub use model::Instant;
+pub use served::Served;
 pub use wire::{Api, Stream};

@@ -12,6 +12,7 @@ mod rules;
 mod run;
 mod runs;
 mod sight;
+mod text;
 mod view;
 mod viewer;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, ResponseInfo};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Response, StatusCode, response};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 
 use super::connections::Answer;
 use super::deadline::Deadline;
@@ -21,6 +21,20 @@ use crate::request::RequestParts;
 /// The bytes of an unwanted body that are read, and the time for it, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// Copies the values into one piece of their own. They are parts of the buffer into which the connection read them, which
+/// would be held as long as they are: for each reply under way.
+fn own_values(headers: &mut HeaderMap) {
+    let mut all = BytesMut::with_capacity(headers.values().map(HeaderValue::len).sum());
+    for value in headers.values_mut() {
+        all.extend_from_slice(value.as_bytes());
+        // A value that was one is one again.
+        if let Ok(mut own) = HeaderValue::from_maybe_shared(all.split().freeze()) {
+            own.set_sensitive(value.is_sensitive());
+            *value = own;
+        }
+    }
+}
 
 /// A response, its body not yet read. Dropping it aborts the request.
 #[derive(Debug)]
@@ -40,7 +54,8 @@ pub struct Reply {
 impl Reply {
     pub(super) fn new(answer: Answer, deadline: Deadline) -> Self {
         let Answer { response, place, idle } = answer;
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        own_values(&mut head.headers);
         Self { head, body, deadline, listener: None, sent: None, _place: place, idle }
     }
 
@@ -226,5 +241,29 @@ impl Reply {
                 let _ = tokio::time::timeout(DRAIN_TIME, rest).await;
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_headers_are_copied_and_stay_as_they_are() {
+        let read = Bytes::from("a: one\r\nb: two\r\nb: \u{e9}\r\nc: \r\n".to_owned());
+        let value =
+            |range: std::ops::Range<usize>| HeaderValue::from_maybe_shared(read.slice(range)).unwrap();
+        let mut headers = HeaderMap::new();
+        headers.append("a", value(3..6));
+        headers.append("b", value(11..14));
+        headers.append("b", value(19..21));
+        headers.append("c", HeaderValue::from_static(""));
+        headers.get_mut("a").unwrap().set_sensitive(true);
+        let before = headers.clone();
+        own_values(&mut headers);
+        assert_eq!(headers, before);
+        assert!(headers["a"].is_sensitive() && !headers["b"].is_sensitive());
+        drop(before);
+        assert!(read.is_unique(), "a value still holds what was read");
     }
 }
