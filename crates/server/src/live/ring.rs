@@ -192,7 +192,7 @@ mod tests {
         events
     }
 
-    /// What an entry says, as far as a viewer can tell it from others.
+    /// An entry, as far as a viewer can tell it from others.
     fn shown(entry: &Entry) -> String {
         match &entry.what {
             What::Event(event) => format!("{} {} {} {:?}", entry.seq, event.seq, event.step, event.kind),
