@@ -132,6 +132,11 @@ async fn everything_works(server: McpServer) {
     assert_eq!(weather.tree.json().matches("humidity").count(), 1, "{}", weather.tree.json());
     assert!(!weather.tree.json().contains("does not fit"));
 
+    // A tool whose calls must be tasks, of which the SDK does not tell us.
+    let researched = call(&server, "simulate-research-query", json!({"topic": "leases"})).await.unwrap();
+    assert_eq!(researched.status, ResultStatus::Ok, "{}", researched.tree.json());
+    assert!(researched.tree.model_text().contains("leases"), "{}", researched.tree.json());
+
     // A mistake is the tool's failure, which the model reads.
     match call(&server, "get-sum", json!({"a": "x"})).await {
         Ok(output) => assert_eq!(output.status, ResultStatus::Error),

@@ -1,6 +1,7 @@
 //! Requests to a server that may ask back before it answers: of a person, of a model, or for our folders.
 #![allow(deprecated, reason = "servers of the older era use roots and sampling")]
 
+use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use attache_core::{Deferred, ToolContext, ToolError, ToolErrorKind, Unanswered};
 use futures_util::future::{Either, select};
 use rmcp::model::{
-    ClientRequest, ElicitRequest, ElicitRequestParams, InputRequest, InputRequiredResult, InputResponses,
-    ListRootsResult, RequestMetaObject, Root, ServerResult,
+    ClientRequest, ElicitRequest, ElicitRequestParams, ErrorCode, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ListRootsResult, RequestMetaObject, Root, ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use crate::hook::McpRequest;
 use crate::hub::{UnderWay, Wish};
 use crate::sampling::Sampling;
 use crate::session::{Link, Session};
+use crate::task::{self, Pace, Place, Seen, State};
 use crate::told::cut;
 
 /// The most times that a server asks back before it answers.
@@ -36,6 +38,8 @@ const URL_FIRST: i32 = -32042;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest one.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// The time that is left of a call's when it gives up waiting for a task.
+const BEFORE_END: Duration = Duration::from_secs(2);
 
 /// One request with what came of it so far.
 pub(crate) struct Talk<'a> {
@@ -47,6 +51,8 @@ pub(crate) struct Talk<'a> {
     /// Takes what the server asks meanwhile.
     under_way: Option<UnderWay>,
     questions: u32,
+    /// True if the server said of the last request that it knows no such method.
+    pub(crate) is_unknown: bool,
     /// Notes for the model.
     pub(crate) notes: Vec<String>,
 }
@@ -58,6 +64,17 @@ struct Stop {
     /// True if the request is made anew, without an answer in it.
     #[serde(default)]
     anew: bool,
+    /// The task that asks, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<Place>,
+}
+
+/// The end of following a task.
+pub(crate) enum Followed {
+    /// A result of a tool, as JSON.
+    Done(Value),
+    /// It is worked on when the time is up.
+    Working,
 }
 
 /// A failure of a request.
@@ -81,7 +98,7 @@ impl<'a> Talk<'a> {
         let asks = context.filter(|_| config.asks());
         let whose = |context: &ToolContext| (context.principal.clone(), context.run_id.clone());
         let under_way = asks.map(|context| link.hub.enter(whose(context)));
-        Self { config, link, end, context, under_way, questions: 0, notes: Vec::new() }
+        Self { config, link, end, context, under_way, questions: 0, is_unknown: false, notes: Vec::new() }
     }
 
     /// Sends a request and waits for its answer; what the server asks back is answered meanwhile. One that may be repeated
@@ -91,21 +108,29 @@ impl<'a> Talk<'a> {
         request: impl Asks,
         repeatable: bool,
     ) -> Result<ServerResult, ToolError> {
-        let left = self.context.filter(|_| self.config.asks()).and_then(ToolContext::left_off);
-        let mut stop = left.and_then(|left| serde_json::from_str::<Stop>(&left).ok());
+        let mut stop = self.left_off().filter(|stop| stop.task.is_none());
         let (mut answers, mut state) = (None, None);
+        self.is_unknown = false;
         for round in 0..ROUNDS {
             let at = match stop.take() {
                 Some(stop) => stop,
                 None => {
                     let answer = self.send(|| request(answers.clone(), state.clone()), repeatable).await;
                     match answer {
-                        Ok(ServerResult::InputRequiredResult(required)) => Stop { required, anew: false },
+                        Ok(ServerResult::InputRequiredResult(required)) => {
+                            Stop { required, anew: false, task: None }
+                        }
                         Ok(answer) => return Ok(answer),
                         Err(Failed::Tool(error)) => return Err(error),
                         Err(Failed::Service(error)) => match self.wants_address(&error) {
-                            Some(required) => Stop { required, anew: true },
-                            None => return Err(self.config.failure(error, true)),
+                            Some(required) => Stop { required, anew: true, task: None },
+                            None => {
+                                self.is_unknown = matches!(
+                                    &error,
+                                    ServiceError::McpError(error) if error.code == ErrorCode::METHOD_NOT_FOUND
+                                );
+                                return Err(self.config.failure(error, true));
+                            }
                         },
                     }
                 }
@@ -127,6 +152,113 @@ impl<'a> Talk<'a> {
         }
         let alias = &self.config.alias;
         Err(ToolError::new(format!("the server {alias:?} asks back again and again, and does not answer")))
+    }
+
+    /// The point at which an earlier process stopped.
+    fn left_off(&self) -> Option<Stop> {
+        let left = self.context.filter(|_| self.config.asks()).and_then(ToolContext::left_off)?;
+        serde_json::from_str(&left).ok()
+    }
+
+    /// The task that an earlier process has begun for this call, with what it asks.
+    pub(crate) fn left_task(&self) -> Option<(Place, InputRequests)> {
+        let stop = self.left_off()?;
+        Some((stop.task?, stop.required.input_requests.unwrap_or_default()))
+    }
+
+    /// Sends a request about a task.
+    async fn about(&mut self, request: impl Fn() -> ClientRequest) -> Result<ServerResult, ToolError> {
+        self.send(request, true).await.map_err(|failed| match failed {
+            Failed::Tool(error) => error,
+            Failed::Service(error) => self.config.failure(error, true),
+        })
+    }
+
+    /// Looks at a task.
+    pub(crate) async fn look(&mut self, place: &Place) -> Result<Seen, ToolError> {
+        let answer = self.about(|| task::look(&place.id)).await?;
+        let no_task = || ToolError::new(format!("the server {:?} answers with no task", self.config.alias));
+        Seen::looked(self.config, &answer).ok_or_else(no_task)
+    }
+
+    /// The result of a task that is over.
+    pub(crate) async fn result(&mut self, place: &Place, seen: Seen) -> Result<Value, ToolError> {
+        match seen.state {
+            State::Completed(Some(result)) => Ok(result),
+            State::Failed(error) if !place.is_old || error.is_some() => {
+                Err(task::failed(self.config, seen.said.as_deref(), error.as_ref()))
+            }
+            State::Cancelled => Err(task::failed(self.config, Some("it was cancelled"), None)),
+            _ => match self.about(|| task::old_result(&place.id)).await? {
+                ServerResult::CustomResult(result) => Ok(result.0),
+                result => Ok(serde_json::to_value(result)?),
+            },
+        }
+    }
+
+    /// Follows a task until it is over or the time is up, and answers what it asks.
+    pub(crate) async fn follow(&mut self, place: &Place, mut seen: Seen) -> Result<Followed, ToolError> {
+        let mut pace = Pace::new();
+        let mut answered = HashSet::new();
+        // A little is left of the time to say how it stands.
+        let margin = BEFORE_END.min(self.end.saturating_duration_since(Instant::now()) / 4);
+        loop {
+            match seen.state {
+                State::Working => {}
+                State::Asks(_) if place.is_old => {
+                    // Its questions come over the connection of this request.
+                    return Ok(Followed::Done(self.result(place, seen).await?));
+                }
+                State::Asks(wishes) => {
+                    let stop = Stop {
+                        required: InputRequiredResult::from_input_requests(wishes.clone()),
+                        anew: false,
+                        task: Some(place.clone()),
+                    };
+                    let handle = self.handle(&stop);
+                    let mut given = InputResponses::new();
+                    for (name, wish) in wishes {
+                        if answered.insert(name.clone()) {
+                            given.insert(name, self.answer(wish, handle.clone()).await?);
+                        }
+                    }
+                    if !given.is_empty() {
+                        self.about(|| task::update(&place.id, given.clone())).await?;
+                    }
+                }
+                _ => return Ok(Followed::Done(self.result(place, seen).await?)),
+            }
+            let wait = pace.next(seen.wait);
+            let end = self.end.checked_sub(margin).unwrap_or(self.end);
+            if Instant::now() >= end {
+                return Ok(Followed::Working);
+            }
+            sleep_until(end.min(Instant::now() + wait)).await;
+            seen = self.look(place).await?;
+        }
+    }
+
+    /// Answers the question of a task whose call was deferred.
+    pub(crate) async fn reply(
+        &mut self,
+        place: &Place,
+        name: String,
+        answer: Value,
+    ) -> Result<(), ToolError> {
+        let given = InputResponses::from([(name, answer)]);
+        self.about(|| task::update(&place.id, given.clone())).await.map(drop)
+    }
+
+    /// Cancels a task.
+    pub(crate) async fn cancel(&mut self, place: &Place) -> Result<(), ToolError> {
+        self.about(|| task::cancel(&place.id)).await.map(drop)
+    }
+
+    /// True if the server speaks the older protocol.
+    pub(crate) async fn is_old(&self) -> Result<bool, ToolError> {
+        let late = |_| self.config.late("did not answer in time");
+        let session = timeout_at(self.end, self.link.session(self.config)).await.map_err(late)??;
+        Ok(session.is_old())
     }
 
     /// The state of the server for the log, if it may stand there.

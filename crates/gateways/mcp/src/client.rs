@@ -9,9 +9,9 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequest, CreateMessageRequestMethod,
     CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationCapability, ElicitationCreateRequestMethod, ErrorCode, FormElicitationCapability,
-    Implementation, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+    Implementation, InputRequest, JsonObject, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
     ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities, SamplingCapability,
-    UrlElicitationCapability,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
@@ -59,6 +59,9 @@ impl ClientHandler for Client {
         if self.config.sampling.is_some() {
             capabilities.sampling = Some(SamplingCapability::default());
         }
+        // A call may come back as a task.
+        let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+        capabilities.extensions = Some([tasks].into_iter().collect());
         let us = Implementation::new("attache", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }

@@ -153,6 +153,10 @@ pub(crate) struct Config {
     /// The model that it may ask.
     pub(crate) sampling: Option<ModelHandle>,
     pub(crate) hook: Option<Hook>,
+    /// True if a task that takes longer than a call becomes a deferred call.
+    pub(crate) defers: bool,
+    /// The time after which no result of one is taken.
+    pub(crate) lifetime: Option<Duration>,
 }
 
 impl Config {
@@ -174,6 +178,8 @@ impl Config {
             elicitation: false,
             sampling: None,
             hook: None,
+            defers: false,
+            lifetime: None,
         }
     }
 

@@ -18,6 +18,7 @@
 mod calling;
 mod client;
 mod config;
+mod deferring;
 mod depth;
 mod eliciting;
 mod fetcher;
@@ -35,6 +36,7 @@ mod serve;
 mod server;
 mod session;
 mod stdio;
+mod task;
 mod told;
 mod uri;
 
@@ -51,3 +53,4 @@ pub use serve::{
 };
 pub use server::McpServer;
 pub use stdio::McpCommand;
+pub use task::McpUpdate;

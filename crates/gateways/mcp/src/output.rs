@@ -1,6 +1,6 @@
 //! The result of a call of a server, as a model is shown it.
 
-use attache_core::{ContentTree, Document};
+use attache_core::{ContentTree, Deferred, Document};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -18,6 +18,8 @@ pub struct McpOutput {
     pub structured: Option<Value>,
     /// True if the server says that the tool failed.
     pub is_error: bool,
+    /// The source of the result, if it is none yet: a task that takes longer than a call.
+    pub deferred: Option<Box<Deferred>>,
     /// Texts of the structured content that are the bytes of a document of the blocks.
     pub(crate) repeated: Vec<(String, Document)>,
 }
@@ -87,6 +89,9 @@ impl McpOutput {
 
 impl Serialize for McpOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(deferred) = &self.deferred {
+            return deferred.serialize(serializer);
+        }
         let structured = self.structured.as_ref().map(|value| Shown { value, repeated: &self.repeated });
         match (structured, &*self.content) {
             (None, []) => serializer.serialize_unit(),

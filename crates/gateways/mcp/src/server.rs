@@ -12,9 +12,10 @@ use attache_core::{
 };
 use attache_transport::percent_encoded;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams, ResourceContents, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
+    GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams, ResourceContents, ServerResult,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
@@ -29,6 +30,7 @@ use crate::reading::{Odd, Reader};
 use crate::secrets::clean;
 use crate::session::Link;
 use crate::stdio::McpCommand;
+use crate::task::{self, Place, Seen, State};
 
 /// An MCP server, whose tools an agent is given as one family.
 ///
@@ -49,8 +51,8 @@ use crate::stdio::McpCommand;
 /// ```
 #[derive(Clone)]
 pub struct McpServer {
-    config: Arc<Config>,
-    link: Arc<Link>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) link: Arc<Link>,
     catalog: Arc<Mutex<Arc<Catalog>>>,
 }
 
@@ -126,6 +128,19 @@ impl McpServer {
     pub fn with_sampling(self, model: impl Into<ModelHandle>) -> Self {
         let model = model.into();
         self.edit(|config| config.sampling = Some(model))
+    }
+
+    /// Says whether a call that the server works on as a task becomes a deferred call ([`Deferred::to`]) where it takes
+    /// longer than a call may; by default it is cancelled then. Somebody has to [`poll`](Self::poll) it.
+    #[must_use]
+    pub fn defers(self, defers: bool) -> Self {
+        self.edit(|config| config.defers = defers)
+    }
+
+    /// Sets the time after which no result of a deferred call is taken any more. Unlimited by default.
+    #[must_use]
+    pub fn lifetime(self, lifetime: Duration) -> Self {
+        self.edit(|config| config.lifetime = Some(lifetime))
     }
 
     /// Has somebody look on at the requests of calls, such as telemetry, and say what stands in their `_meta`.
@@ -271,6 +286,24 @@ impl McpServer {
         }
     }
 
+    /// A result of a tool, of whichever form it is.
+    pub(crate) fn read_result(&self, theirs: &str, result: Value) -> Result<McpOutput, ToolError> {
+        let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
+        let (schema, reader) = (catalog.output(theirs), Reader::new(&self.config));
+        if let Ok(result) = CallToolResult::deserialize(&result) {
+            return Ok(reader.call(result, schema.as_deref()));
+        }
+        let shape = match &result {
+            Value::Object(members) => format!("an object of {} members", members.len()),
+            Value::Array(items) => format!("a list of {}", items.len()),
+            _ => "a plain value".to_owned(),
+        };
+        reader.call_leniently(result, schema.as_deref()).ok_or_else(|| {
+            tracing::debug!(server = self.config.alias, tool = theirs, shape, "an unexpected result");
+            ToolError::new(format!("the server {:?} answers with no result of a tool", self.config.alias))
+        })
+    }
+
     fn unexpected(&self, result: &ServerResult) -> ToolError {
         let alias = &self.config.alias;
         let wish = match result {
@@ -311,30 +344,54 @@ impl McpServer {
         arguments: Map<String, Value>,
         mut talk: Talk<'_>,
     ) -> Result<McpOutput, ToolError> {
+        if let Some((place, asked)) = talk.left_task() {
+            let seen = Seen { state: State::Asks(asked), said: None, wait: None };
+            let mut output = self.followed(place, seen, &mut talk).await?;
+            output.content.extend(talk.notes.into_iter().map(McpContent::Note));
+            return Ok(output);
+        }
         let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
-        let request = |answers, state| {
-            let mut params = CallToolRequestParams::new(theirs.to_owned()).with_arguments(arguments.clone());
-            (params.input_responses, params.request_state) = (answers, state);
-            ClientRequest::CallToolRequest(CallToolRequest::new(params))
-        };
+        // The older protocol's word on which calls must be tasks is not among what the SDK reads of a tool, so that the
+        // server says it: a call of the wrong kind is a method that it does not know, and has done nothing.
+        let is_old = talk.is_old().await?;
+        let mut is_task = is_old && self.config.defers;
+        let lasts = if self.config.defers { self.config.lifetime } else { Some(self.config.limits.call) };
         let schema = catalog.output(theirs);
-        let answer = talk.ask(request, catalog.is_repeatable(theirs)).await?;
+        let mut is_second = false;
+        let answer = loop {
+            let request = |answers, state| {
+                let params = CallToolRequestParams::new(theirs.to_owned());
+                let mut params = params.with_arguments(arguments.clone());
+                if is_task {
+                    return task::old_call(&params, lasts);
+                }
+                (params.input_responses, params.request_state) = (answers, state);
+                ClientRequest::CallToolRequest(CallToolRequest::new(params))
+            };
+            let answer = talk.ask(request, catalog.is_repeatable(theirs) && !is_task).await;
+            let is_refused = match &answer {
+                Ok(ServerResult::CallToolResult(result)) => task::is_refused(result),
+                Ok(_) => false,
+                Err(_) => talk.is_unknown,
+            };
+            if is_second || !is_old || !is_refused {
+                break answer?;
+            }
+            (is_task, is_second) = (!is_task, true);
+        };
+        if let Some((id, is_old, seen)) = Seen::begun(&self.config, &answer)
+            && is_old == is_task
+        {
+            let place = Place { alias: self.config.alias.clone(), tool: theirs.to_owned(), id, is_old };
+            let mut output = self.followed(place, seen, &mut talk).await?;
+            output.content.extend(talk.notes.into_iter().map(McpContent::Note));
+            return Ok(output);
+        }
         let reader = Reader::new(&self.config);
         let mut output = match answer {
             ServerResult::CallToolResult(result) => reader.call(result, schema.as_deref()),
             ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => McpOutput::default(),
-            ServerResult::CustomResult(result) => {
-                let shape = match &result.0 {
-                    Value::Object(members) => format!("an object of {} members", members.len()),
-                    Value::Array(items) => format!("a list of {}", items.len()),
-                    _ => "a plain value".to_owned(),
-                };
-                reader.call_leniently(result.0, schema.as_deref()).ok_or_else(|| {
-                    tracing::debug!(server = self.config.alias, tool = theirs, shape, "an unexpected result");
-                    let text = format!("the server {:?} answers with no result of a tool", self.config.alias);
-                    ToolError::new(text)
-                })?
-            }
+            ServerResult::CustomResult(result) => self.read_result(theirs, result.0)?,
             other => return Err(self.unexpected(&other)),
         };
         output.content.extend(talk.notes.into_iter().map(McpContent::Note));

@@ -244,6 +244,11 @@ impl Session {
         self.running.peer_info()
     }
 
+    /// True if it speaks a version before 2026-07-28.
+    pub(crate) fn is_old(&self) -> bool {
+        self.info().is_some_and(|info| info.protocol_version < ProtocolVersion::NO_INITIALIZE)
+    }
+
     /// The id that the server gave it, over HTTP.
     pub(crate) fn id(&self) -> Option<&str> {
         self.id.get().map(String::as_str)

@@ -20,3 +20,4 @@ mod serving;
 mod sessions;
 #[cfg(unix)]
 mod stdio;
+mod tasks;
