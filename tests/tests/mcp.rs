@@ -417,3 +417,28 @@ async fn the_reference_server_for_memory() {
     // Its result is said twice, as text and as structured content; the model reads it once.
     assert_eq!(found.tree.json().matches("The rent is 900.").count(), 1, "{}", found.tree.json());
 }
+
+#[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
+async fn the_server_for_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("leases.db");
+    // Its packages are others: it works with the SDK before version 2 alone, and is no module that can be run.
+    let python = Python::installed("sqlite", target()).unwrap();
+    let main = "import mcp_server_sqlite; mcp_server_sqlite.main()";
+    let command = McpCommand::new(python.program()).args(["-c", main, "--db-path"]).arg(&file);
+    let server = McpServer::command("sqlite", command).limits(patient()).with_resources();
+    let said =
+        async |tool: &str, query: &str| text(&call(&server, tool, json!({"query": query})).await.unwrap());
+    said("create_table", "CREATE TABLE leases (tenant TEXT, rent INTEGER)").await;
+    said("write_query", "INSERT INTO leases VALUES ('bakery', 900)").await;
+    let read = said("read_query", "SELECT tenant, rent FROM leases").await;
+    assert!(read.contains("bakery") && read.contains("900"), "{read}");
+    // A statement of the wrong kind is refused by the server, and its refusal is what the model reads.
+    let refused = said("read_query", "DELETE FROM leases").await;
+    assert!(refused.contains("SELECT"), "{refused}");
+    let insight = call(&server, "append_insight", json!({"insight": "The bakery pays 900."}));
+    insight.await.unwrap();
+    let memo = call(&server, "resources/read", json!({"uri": "memo://insights"})).await.unwrap();
+    assert!(memo.tree.json().contains("The bakery pays 900."), "{}", memo.tree.json());
+}

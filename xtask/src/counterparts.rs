@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use crate::shell::{Failure, report, root, target};
 
 /// The environments of Python, each with its packages in `tests/real/NAME.txt`.
-const PYTHON: [&str; 10] =
-    ["a2a", "clients", "litellm", "llama", "mcp", "openapi", "otel", "routes", "s3", "sdks"];
+const PYTHON: [&str; 11] =
+    ["a2a", "clients", "litellm", "llama", "mcp", "openapi", "otel", "routes", "s3", "sdks", "sqlite"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
 const NODE: [&str; 4] = ["clients", "mcp", "openapi", "web"];

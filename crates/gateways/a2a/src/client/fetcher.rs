@@ -5,22 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{BoxFuture, ErrorKind, FetchError, FetchErrorKind, Fetched, Fetcher};
-use attache_transport::{RequestParts, named_file, said_media_type};
+use attache_transport::{RequestParts, named_file, percent_decoded, said_media_type};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use tokio::time::Instant;
 
 use super::agent::A2aAgent;
 use super::failure::Failure;
+use super::file::{SCHEME, is_file_of};
 use super::send::{Way, body};
-use crate::origin::has_user;
 
 /// The time that a file may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Fetches the files that agents name by their addresses, where the model is to see them.
 ///
-/// An agent's own files, those at the origin of its address, are asked for with what the agent was given: its token goes
-/// nowhere else. All others are for the other fetcher, which has guards and no credentials.
+/// The files that an agent names itself at its own address or below, or at an origin that you trust like it, are asked
+/// for with what the agent was given: its token goes nowhere else, and nobody else has it sent, since such a document
+/// says whose it is (`a2a-file://ALIAS/ADDRESS`). All others are for the other fetcher, which has guards and no
+/// credentials.
 ///
 /// ```
 /// use attache_a2a::{A2aAgent, A2aFetcher};
@@ -63,11 +65,20 @@ impl A2aFetcher {
 impl Fetcher for A2aFetcher {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
         Box::pin(async move {
-            let own = self.agents.iter().find(|agent| !has_user(url) && Way::is_own(agent.config(), url));
-            match (own, &self.others) {
-                (Some(agent), _) => Self::read(agent, url).await,
+            let refused = |text| Err(FetchError::new(FetchErrorKind::Refused, text));
+            match (url.strip_prefix(SCHEME), &self.others) {
+                (Some(named), _) => {
+                    let (alias, file) = named.split_once('/').unwrap_or((named, ""));
+                    let text = |part: &str| String::from_utf8_lossy(&percent_decoded(part)).into_owned();
+                    let (alias, file) = (text(alias), text(file));
+                    let own = self.agents.iter().find(|agent| agent.alias() == alias);
+                    match own.filter(|agent| is_file_of(agent.config(), &file)) {
+                        Some(agent) => Self::read(agent, &file).await,
+                        None => refused("its agent is not known, or has no such file"),
+                    }
+                }
                 (None, Some(others)) => others.fetch(url).await,
-                (None, None) => Err(FetchError::new(FetchErrorKind::Refused, "its address is not fetched")),
+                (None, None) => refused("its address is not fetched"),
             }
         })
     }

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod asking;
 pub(crate) mod failure;
 pub(crate) mod fetcher;
+mod file;
 pub(crate) mod follow;
 pub(crate) mod gather;
 pub(crate) mod handle;

@@ -8,6 +8,7 @@ use attache_transport::Redactor;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::file::address;
 use super::gather::join_texts;
 use super::output::{A2aBlock, A2aContent, A2aOutput};
 use crate::config::{Config, cut};
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
             let text = format!("the file{which} is not shown: it is at an address that is none of the web");
             return Some(A2aContent::Note(text));
         }
-        let mut document = Document::external(url.clone());
+        let mut document = Document::external(address(self.config, &url));
         if let Some(said) = said.filter(|said| MediaType::parse(said).is_some()) {
             document = document.with_media_type(&self.clean(said));
         }

@@ -189,8 +189,23 @@ async fn a_dead_agent_costs_its_own_tool_alone() {
     assert_eq!(text, "2031");
 }
 
+/// The address at which a document of an answer is read.
+fn place(output: &attache_core::ToolOutput) -> String {
+    let attache_core::DocumentSource::External { url } = output.documents[0].source() else {
+        panic!("it is there")
+    };
+    url.to_string()
+}
+
+fn naming(url: &str) -> Response {
+    result(
+        &json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"url": url, "filename": "x.pdf"}]}}),
+    )
+}
+
+// A22: its token goes to its own place, and it goes there for its own word alone
 #[tokio::test]
-async fn files_of_the_agent_are_fetched_with_its_token_and_others_without() {
+async fn files_of_an_agent_are_fetched_with_its_token_where_it_names_them_itself() {
     use attache_a2a::A2aFetcher;
     use attache_core::Fetcher;
     let fake = Fake::v1(false, |asked, _| match asked.path.as_str() {
@@ -199,16 +214,51 @@ async fn files_of_the_agent_are_fetched_with_its_token_and_others_without() {
             .header("content-disposition", "attachment; filename=\"lease.pdf\"")
             .body("%PDF-1.7".into())
             .unwrap(),
-        _ => http::StatusCode::NOT_FOUND.into_response(),
+        "/files/elsewhere.pdf" => Response::builder()
+            .status(302)
+            .header("location", "http://127.0.0.1:1/x.pdf")
+            .body(axum::body::Body::empty())
+            .unwrap(),
+        path if path.contains("files") => http::StatusCode::NOT_FOUND.into_response(),
+        _ => naming(&format!("http://{}/files/x.pdf", asked.headers["host"].to_str().unwrap())),
     })
     .await;
-    let other = Fake::v1(false, |_, _| text()).await;
-    let agent = fake.agent().bearer("canary-token");
-    let fetcher = A2aFetcher::new([agent]).or(attache_transport::GuardedFetcher::new());
-    let fetched = fetcher.fetch(&format!("{}/files/x.pdf", fake.url)).await.unwrap();
+    let own = format!("{}/files/x.pdf", fake.url);
+    let seen = own.clone();
+    let evil = Fake::v1(false, move |_, _| naming(&seen)).await;
+    let agent = || fake.agent().bearer("canary-token");
+    let hostile = A2aAgent::at("evil", &evil.url).bearer("other-canary");
+    let fetcher = A2aFetcher::new([agent(), hostile.clone()]).or(attache_transport::GuardedFetcher::new());
+    let files = |fake: &Fake| -> Vec<_> {
+        fake.all().into_iter().filter(|asked| asked.path.contains("files")).collect()
+    };
+
+    let named = place(&ask(&agent()).await.unwrap());
+    let fetched = fetcher.fetch(&named).await.unwrap();
     assert_eq!((&*fetched.bytes, fetched.file_name.as_deref()), (&b"%PDF-1.7"[..], Some("lease.pdf")));
-    assert_eq!(fake.asked()[0].headers["authorization"], "Bearer canary-token");
-    assert!(fetcher.fetch(&format!("{}/x", other.url)).await.is_err());
-    assert!(fetcher.fetch(&format!("{}/missing", fake.url)).await.is_err());
-    assert!(other.all().is_empty());
+    assert_eq!(files(&fake)[0].headers["authorization"], "Bearer canary-token");
+
+    // Another agent, a tool or a user who names it has it read with nobody's token, and not at a private address.
+    let named = {
+        let arguments = Arguments::new(json!({"message": "The bakery?"}).to_string());
+        let asked = DynToolHandler::call(&hostile, "a2a_evil___ask", &arguments, ToolContext::new());
+        place(&asked.await.unwrap())
+    };
+    assert_eq!(named, own);
+    assert!(fetcher.fetch(&named).await.is_err());
+    // No alias opens what is not that agent's, and no redirect leads elsewhere with a token.
+    let encoded = |alias: &str, url: &str| {
+        format!("a2a-file://{alias}/{}", attache_transport::percent_encoded(url.as_bytes()))
+    };
+    for forged in [encoded("evil", &own), encoded("nobody", &own), encoded("leases", &evil.url)] {
+        assert!(fetcher.fetch(&forged).await.is_err(), "{forged}");
+    }
+    assert_eq!((files(&fake).len(), files(&evil).len()), (1, 0));
+    for file in ["files/missing.pdf", "files/elsewhere.pdf"] {
+        assert!(fetcher.fetch(&encoded("leases", &format!("{}/{file}", fake.url))).await.is_err());
+    }
+    // An agent whose place is below a path is not the one beside it.
+    let below = A2aAgent::at("leases", format!("{}/tenant", fake.url)).bearer("canary-token");
+    assert!(A2aFetcher::new([below]).fetch(&encoded("leases", &own)).await.is_err());
+    assert_eq!(files(&fake).iter().filter(|asked| asked.path == "/files/x.pdf").count(), 1);
 }

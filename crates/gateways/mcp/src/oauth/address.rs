@@ -37,15 +37,28 @@ pub(crate) fn is_local(url: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// The place of metadata of a protected resource at its host.
+const RESOURCE: &str = "/.well-known/oauth-protected-resource";
+
 /// The places where metadata of a protected resource may be (RFC 9728).
 pub(crate) fn of_resource(url: &str) -> Vec<String> {
-    const NAME: &str = "/.well-known/oauth-protected-resource";
     let Some((origin, path)) = parts(url) else { return Vec::new() };
-    let mut places = vec![format!("{origin}{NAME}{path}")];
+    let mut places = vec![format!("{origin}{RESOURCE}{path}")];
     if !path.is_empty() {
-        places.push(format!("{origin}{NAME}"));
+        places.push(format!("{origin}{RESOURCE}"));
     }
     places
+}
+
+/// True for a place of such metadata that belongs to the host, and to no server below a path of it.
+pub(crate) fn is_of_host(place: &str) -> bool {
+    let Some((_, path)) = parts(place) else { return false };
+    let rest = path.strip_prefix(RESOURCE);
+    let leads_out = |step: &str| {
+        let step = step.to_ascii_lowercase();
+        step.contains("%2e") || step.contains("%2f") || step.contains("%5c") || matches!(&*step, "." | "..")
+    };
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) && !path.split('/').any(leads_out)
 }
 
 /// The places where metadata of an authorization server may be (RFC 8414 and OpenID Connect Discovery).

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::address::{covers, of_issuer, of_resource, parts};
+use super::address::{covers, is_of_host, of_issuer, of_resource, parts};
 use super::challenge::Challenge;
 use super::error::McpLoginError;
 use super::wire::{Asked, Web};
@@ -61,6 +61,12 @@ pub(crate) async fn discover(
     };
     for place in places {
         if let Some(found) = metadata::<Resource>(web, &place).await? {
+            // A token for what is above the server is good for others there as well, so that the host must say that such
+            // are for it: a server below a path of it does not speak for the rest.
+            let is_own = super::address::resource(&found.resource) == Some(own.clone());
+            if !is_own && covers(&found.resource, url) && !is_of_host(&place) {
+                return Err(McpLoginError::Elsewhere);
+            }
             resource = Some(found);
             break;
         }

@@ -25,6 +25,8 @@ struct Rules {
     lasts: u32,
     /// In the place of its own address.
     resource: Option<String>,
+    /// The path at which it says of itself what it is.
+    metadata: Option<&'static str>,
     issuer: Option<String>,
     /// The rights that a call needs beside.
     more: bool,
@@ -49,7 +51,8 @@ fn answer(rules: &Shared, asked: &Asked) -> Answer {
     match asked.path.as_str() {
         "/mcp" => {
             let good = format!("Bearer access-canary-{}", rules.given);
-            let metadata = format!("{origin}/.well-known/oauth-protected-resource/mcp");
+            let metadata = rules.metadata.unwrap_or("/.well-known/oauth-protected-resource/mcp");
+            let metadata = format!("{origin}{metadata}");
             let refuse = |status, more: &str| {
                 let challenge = format!(r#"Bearer resource_metadata="{metadata}"{more}"#);
                 let headers = vec![("www-authenticate", challenge)];
@@ -68,11 +71,13 @@ fn answer(rules: &Shared, asked: &Asked) -> Answer {
                 other => greeting(other),
             }
         }
-        "/.well-known/oauth-protected-resource/mcp" => json(json!({
-            "resource": rules.resource.clone().unwrap_or(format!("{origin}/mcp")),
-            "authorization_servers": [origin],
-            "scopes_supported": ["read"],
-        })),
+        path if path == rules.metadata.unwrap_or("/.well-known/oauth-protected-resource/mcp") => {
+            json(json!({
+                "resource": rules.resource.clone().unwrap_or(format!("{origin}/mcp")),
+                "authorization_servers": [origin],
+                "scopes_supported": ["read"],
+            }))
+        }
         "/.well-known/oauth-authorization-server" => json(json!({
             "issuer": rules.issuer.clone().unwrap_or(origin.clone()),
             "authorization_endpoint": rules.page.map_or(format!("{origin}/authorize"), str::to_owned),
@@ -210,6 +215,34 @@ async fn a_login_to_something_else_than_the_server_is_refused() {
         assert!(matches!(refused, McpLoginError::Elsewhere | McpLoginError::Issuer), "{refused:?}");
         assert!(scripted.asked().iter().all(|asked| asked.path != "/register"));
     }
+}
+
+// A22, A84: a token for all of a host is good at its other servers, which the one that asks for it may be deceiving.
+#[tokio::test]
+async fn a_token_for_more_than_the_server_is_asked_for_where_the_host_says_so_alone() {
+    for (metadata, is_refused) in [
+        ("/mcp/metadata", true),
+        ("/mcp/.well-known/oauth-protected-resource", true),
+        ("/.well-known/oauth-protected-resource/../../mcp/metadata", true),
+        ("/.well-known/oauth-protected-resource", false),
+        ("/.well-known/oauth-protected-resource/mcp", false),
+    ] {
+        let (scripted, rules) = scripted(3_600).await;
+        let host = scripted.url().replace("/mcp", "/");
+        {
+            let mut rules = rules.lock().unwrap();
+            (rules.resource, rules.metadata) = (Some(host), Some(metadata));
+        }
+        match log_in(&server(&scripted, MemoryTokens::new())).await {
+            Err(refused) => assert!(is_refused && matches!(refused, McpLoginError::Elsewhere), "{metadata}"),
+            Ok(_) => assert!(!is_refused, "{metadata}"),
+        }
+        assert_eq!(scripted.asked().iter().any(|asked| asked.path == "/register"), !is_refused);
+    }
+    // One that names itself may say so wherever it likes.
+    let (scripted, rules) = scripted(3_600).await;
+    rules.lock().unwrap().metadata = Some("/mcp/metadata");
+    log_in(&server(&scripted, MemoryTokens::new())).await.unwrap();
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use super::sessions::older;
 const PDF: &str = "JVBERi0xLjQKJSB0aGUgbGVhc2UK";
 
 /// A task as the newer era has it.
-fn task(status: &str, more: Value) -> Value {
+fn task(status: &str, more: &Value) -> Value {
     let mut task = json!({
         "taskId": "t-1", "status": status, "createdAt": "2026-11-23T10:00:00Z",
         "lastUpdatedAt": "2026-11-23T10:00:00Z", "ttlMs": null, "pollIntervalMs": 100,
@@ -26,7 +26,7 @@ fn task(status: &str, more: Value) -> Value {
 }
 
 fn begun() -> Answer {
-    let mut begun = task("working", json!({}));
+    let mut begun = task("working", &json!({}));
     begun["resultType"] = json!("task");
     Answer::Result(begun)
 }
@@ -79,8 +79,8 @@ fn impatient(scripted: &Scripted) -> McpServer {
 #[tokio::test]
 async fn a_call_that_comes_back_as_a_task_is_followed_to_its_result() {
     let scripted = working(|look, _| match look {
-        0 => task("working", json!({"statusMessage": "reads"})),
-        _ => task("completed", lease()),
+        0 => task("working", &json!({"statusMessage": "reads"})),
+        _ => task("completed", &lease()),
     })
     .await;
     let output = call(&scripted.server(), "mcp_test___draw").await.unwrap();
@@ -98,10 +98,10 @@ async fn a_call_that_comes_back_as_a_task_is_followed_to_its_result() {
 async fn a_task_that_fails_or_is_cancelled_is_a_failed_call() {
     for (end, expected) in [
         (
-            task("failed", json!({"error": {"code": -32603, "message": "no paper, token-canary-1234"}})),
+            task("failed", &json!({"error": {"code": -32603, "message": "no paper, token-canary-1234"}})),
             "no paper",
         ),
-        (task("cancelled", json!({})), "cancelled"),
+        (task("cancelled", &json!({})), "cancelled"),
     ] {
         let scripted = working(move |_, _| end.clone()).await;
         let endpoint = McpEndpoint::new(scripted.url()).bearer("token-canary-1234");
@@ -115,7 +115,7 @@ async fn a_task_that_fails_or_is_cancelled_is_a_failed_call() {
     let failing = working(|_, _| {
         task(
             "completed",
-            json!({"result": {"isError": true, "content": [{"type": "text", "text": "no ink"}]}}),
+            &json!({"result": {"isError": true, "content": [{"type": "text", "text": "no ink"}]}}),
         )
     })
     .await;
@@ -125,12 +125,12 @@ async fn a_task_that_fails_or_is_cancelled_is_a_failed_call() {
 
 #[tokio::test]
 async fn a_task_whose_time_is_up_or_whose_call_is_dropped_is_cancelled() {
-    let scripted = working(|_, _| task("working", json!({}))).await;
+    let scripted = working(|_, _| task("working", &json!({}))).await;
     let error = call(&impatient(&scripted), "mcp_test___draw").await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Timeout);
     assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
 
-    let scripted = working(|_, _| task("working", json!({}))).await;
+    let scripted = working(|_, _| task("working", &json!({}))).await;
     let server = scripted.server();
     let calling = tokio::spawn(async move { call(&server, "mcp_test___draw").await });
     was_asked(&scripted, "tasks/get").await;
@@ -144,8 +144,8 @@ async fn a_task_that_takes_long_becomes_a_deferred_call_that_survives_restarts()
     let is_done = Arc::new(AtomicBool::new(false));
     let done = Arc::clone(&is_done);
     let scripted = working(move |_, _| match done.load(Ordering::SeqCst) {
-        true => task("completed", lease()),
-        false => task("working", json!({"statusMessage": "reads"})),
+        true => task("completed", &lease()),
+        false => task("working", &json!({"statusMessage": "reads"})),
     })
     .await;
     let store = Arc::new(MemoryDocumentStore::new("memory"));
@@ -189,8 +189,8 @@ async fn asking() -> Scripted {
             heard.store(true, Ordering::SeqCst);
             Some(json!({"resultType": "complete"}))
         }
-        "tasks/get" if answered.load(Ordering::SeqCst) => Some(complete(task("completed", lease()))),
-        "tasks/get" => Some(complete(task("input_required", question()))),
+        "tasks/get" if answered.load(Ordering::SeqCst) => Some(complete(task("completed", &lease()))),
+        "tasks/get" => Some(complete(task("input_required", &question()))),
         _ => None,
     };
     Scripted::raw(move |asked| match (asked.asks(), looks(asked)) {

@@ -1,0 +1,27 @@
+//! The addresses of files that agents name.
+
+use attache_transport::percent_encoded;
+
+use crate::config::Config;
+use crate::origin::{has_user, is_below, origin};
+
+/// The scheme of files that an agent names itself: `a2a-file://ALIAS/ADDRESS`.
+pub(crate) const SCHEME: &str = "a2a-file://";
+
+/// True for a file that an agent may be asked for with what it was given: at its address or below, or at an origin that is
+/// trusted like it. Another place of the same host may be somebody else's.
+pub(crate) fn is_file_of(config: &Config, url: &str) -> bool {
+    let trusted = |known: &String| origin(known).is_some_and(|known| origin(url) == Some(known));
+    !has_user(url) && (is_below(&config.url, url) || config.origins.iter().any(trusted))
+}
+
+/// The address of a document for a file that an agent names.
+pub(crate) fn address(config: &Config, url: &str) -> String {
+    match is_file_of(config, url) {
+        true => {
+            let step = |text: &str| percent_encoded(text.as_bytes());
+            format!("{SCHEME}{}/{}", step(&config.alias), step(url))
+        }
+        false => url.to_owned(),
+    }
+}
