@@ -18,6 +18,7 @@ const NODE: [&str; 4] = ["clients", "mcp", "openapi", "web"];
 pub(crate) fn install() -> Result<(), Failure> {
     install_postgres()?;
     install_chromium()?;
+    install_nginx()?;
     for name in PYTHON {
         environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)?;
     }
@@ -45,6 +46,14 @@ fn install_chromium() -> Result<(), Failure> {
     }
     install_package("fonts-noto-core", "Noto")?;
     install_package("chromium", "Chromium")
+}
+
+/// The reverse proxy of the guide. Tests start servers of their own.
+fn install_nginx() -> Result<(), Failure> {
+    if Path::new("/usr/sbin/nginx").is_file() {
+        return Ok(());
+    }
+    install_package("nginx", "nginx")
 }
 
 /// Installs a package of Debian's.

@@ -1,6 +1,7 @@
 //! The things that all routes share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use attache_agent::{AgentRun, Session};
 use attache_core::{ToolCallId, fresh};
@@ -37,6 +38,8 @@ pub(crate) struct App {
     pub(crate) since: u64,
     /// The description of the routes, as JSON.
     pub(crate) description: Bytes,
+    /// True once somebody does what a server does beside its requests.
+    pub(crate) has_begun: AtomicBool,
 }
 
 /// The way in which a run is driven.

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::auth::{Principal, Scope, is_local};
 use crate::fault::Fault;
 use crate::request::during;
+use crate::routes::begin;
 
 /// The address that a request comes from, where the server itself took the connection.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
 
 /// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer.
 pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    begin(&app);
     let given = request.headers().get(&REQUEST_ID).filter(|id| is_id(id)).cloned();
     let id = given.or_else(|| HeaderValue::try_from(&*fresh::uuid()).ok());
     let id = id.unwrap_or(const { HeaderValue::from_static("none") });

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -56,8 +57,8 @@ pub(crate) async fn serve(
         .into_iter()
         .map(|hosted| tokio::spawn(async move { hosted.sessions.keep_clean().await }))
         .collect();
-    let taking_over = Arc::clone(&app);
-    let taking_over = tokio::spawn(async move { routes::take_over(&taking_over).await });
+    app.has_begun.store(true, Ordering::Relaxed);
+    let taking_over = tokio::spawn(routes::take_over(Arc::downgrade(&app)));
     let background: Vec<_> = cleaning.into_iter().chain([taking_over]).collect();
     let (closing, closed) = watch::channel(());
     let room = Arc::new(Semaphore::new(app.limits.connections));

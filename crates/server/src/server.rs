@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use attache_agent::Sessions;
@@ -200,7 +201,8 @@ impl Server {
     }
 
     /// The routes, for a program that has routes of its own. Runs go on in tasks of the runtime in which requests are
-    /// answered.
+    /// answered. From the first request on sessions that expired are deleted, and runs of processes that are gone are taken
+    /// over, until the routes are dropped.
     ///
     /// Without [`keys`](Self::keys), tokens of an issuer and [`authenticate`](Self::authenticate) every request is refused:
     /// behind another server's connections nobody knows where it comes from.
@@ -248,6 +250,7 @@ impl Server {
             shown: self.shown,
             limits: self.limits,
             since,
+            has_begun: AtomicBool::new(false),
             description: openapi::described(&self.base, &self.off),
         });
         (routes::router(&app, &self.base, self.has_web, &self.off, self.mounted), app)

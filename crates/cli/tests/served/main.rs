@@ -10,6 +10,8 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+mod proxy;
+
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

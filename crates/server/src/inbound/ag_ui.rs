@@ -1,6 +1,6 @@
 //! Requests of AG-UI.
 
-use attache_core::{ContentTree, UserPart};
+use attache_core::{ContentTree, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -144,14 +144,15 @@ impl Said {
         match role.as_str() {
             "system" | "developer" => reading.system(&text(content)?),
             "user" => {
-                let mut parts = parts(content, principal, documents).await?;
+                reading.user(parts(content, principal, documents).await?);
                 if !context.is_empty() {
                     let lines =
                         context.iter().map(|context| format!("{}: {}", context.description, context.value));
                     let lines: Vec<String> = lines.collect();
-                    parts.push(UserPart::text(format!("Context of the page:\n{}", lines.join("\n"))));
+                    // The next run brings its own.
+                    let told = UserPart::text(format!("Context of the page:\n{}", lines.join("\n")));
+                    reading.for_this_run(UserMessage::new([told]));
                 }
-                reading.user(parts);
             }
             "assistant" => {
                 let calls = tool_calls.into_iter().map(|called| {

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache_agent::RUN_ONLY;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, ResultStatus, Role, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, Metadata, ResultStatus, Role, ToolCall,
     ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 
@@ -81,6 +82,18 @@ impl Reading {
     pub(crate) fn user(&mut self, parts: Vec<Option<UserPart>>) {
         self.end_results();
         self.messages.push(Message::User(UserMessage::new(parts)).shared());
+    }
+
+    /// Something that holds for the run alone.
+    pub(crate) fn for_this_run(&mut self, message: UserMessage) {
+        self.end_results();
+        let message = message.with_metadata(Metadata::new().with(RUN_ONLY, true));
+        self.messages.push(Message::User(message).shared());
+    }
+
+    /// Leaves out what was read: whoever keeps the conversation knows it.
+    pub(crate) fn forget(&mut self) {
+        *self = Self { system: self.system.take(), ..Self::default() };
     }
 
     pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) {

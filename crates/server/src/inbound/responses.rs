@@ -87,6 +87,7 @@ struct Item {
     kind: Option<String>,
     role: Option<String>,
     content: Content,
+    id: Option<String>,
     call_id: Option<String>,
     name: Option<String>,
     arguments: Option<String>,
@@ -171,6 +172,15 @@ impl Body {
         conversation::bound(items.len(), "input")?;
         let mut reply = Reply::default();
         for item in items {
+            if let Some(response) = item.referred()? {
+                // All up to it is in the session of that response.
+                reading.forget();
+                reply = Reply::default();
+                if self.conversation.is_none() {
+                    self.previous_response_id = Some(response);
+                }
+                continue;
+            }
             item.read(&mut reading, &mut reply, principal, documents)
                 .await
                 .map_err(|fault| fault.at("input"))?;
@@ -203,6 +213,19 @@ impl Reply {
 }
 
 impl Item {
+    /// The response whose piece an item stands for, if it stands for one.
+    fn referred(&self) -> Result<Option<String>, Fault> {
+        if self.kind.as_deref() != Some("item_reference") {
+            return Ok(None);
+        }
+        let id = self.id.as_deref().unwrap_or_default();
+        let response = ["msg_", "rs_", "fc_"].iter().find_map(|word| id.strip_prefix(word)?.rsplit_once('_'));
+        match response {
+            Some((run, _)) if !run.is_empty() => Ok(Some(format!("resp_{run}"))),
+            _ => Err(Fault::not_found("item").at("input")),
+        }
+    }
+
     async fn read(
         self,
         reading: &mut Reading,
@@ -210,7 +233,7 @@ impl Item {
         principal: &str,
         documents: &Documents,
     ) -> Result<(), Fault> {
-        let Self { kind, role, content, call_id, name, arguments, output } = self;
+        let Self { kind, role, content, call_id, name, arguments, output, id: _ } = self;
         let call_id = call_id.ok_or_else(|| Fault::invalid("a call needs call_id"));
         match (kind.as_deref().unwrap_or("message"), role.as_deref()) {
             ("message", Some("assistant")) => {

@@ -1,8 +1,10 @@
 //! The tools that a client answers itself.
 
+use std::sync::Arc;
+
 use attache_agent::{Agent, Tools};
-use attache_core::ToolDefinition;
-use serde::Deserialize;
+use attache_core::{Message, ToolDefinition, UserMessage};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fault::Fault;
@@ -43,7 +45,7 @@ impl FlatTool {
 }
 
 /// A tool that the client answers.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct ClientTool {
     pub(crate) name: String,
     #[serde(default)]
@@ -64,12 +66,71 @@ impl FunctionTool {
     }
 }
 
+/// The tools of a request, as a run takes them.
+#[derive(Default)]
+pub(crate) struct Offered {
+    pub(crate) tools: Tools,
+    /// The same for the log of the run, if there are some.
+    kept: Option<Value>,
+}
+
+/// The metadata of a message with the tools that came with it: whoever goes on with the run offers them again.
+const KEPT: &str = "clientTools";
+
+impl Offered {
+    /// The tools that came with a run, by the messages that it began with.
+    pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m Arc<Message>>) -> Self {
+        let mut offered = Self::default();
+        for message in messages {
+            let Message::User(user) = &**message else { continue };
+            let Some(kept) = user.metadata.get(KEPT) else { continue };
+            let Ok(tools) = serde_json::from_value::<Vec<ClientTool>>(kept.clone()) else { continue };
+            for tool in tools {
+                offered.tools = offered.tools.with_external(tool.definition());
+            }
+        }
+        offered
+    }
+
+    /// Keeps them with what the user says.
+    pub(crate) fn keep_in(&self, message: UserMessage) -> UserMessage {
+        match &self.kept {
+            None => message,
+            Some(kept) => {
+                let metadata = message.metadata.clone().with(KEPT, kept.clone());
+                message.with_metadata(metadata)
+            }
+        }
+    }
+
+    /// Keeps them with the last thing that the user says among messages.
+    pub(crate) fn keep_among(&self, messages: &mut [Arc<Message>]) {
+        if self.kept.is_none() {
+            return;
+        }
+        for message in messages.iter_mut().rev() {
+            if let Message::User(user) = &**message {
+                *message = Message::User(self.keep_in(user.clone())).shared();
+                return;
+            }
+        }
+    }
+}
+
+impl ClientTool {
+    fn definition(&self) -> ToolDefinition {
+        let description = self.description.clone().unwrap_or_default();
+        ToolDefinition::new(self.name.clone(), description, self.parameters.clone().unwrap_or(Value::Null))
+    }
+}
+
 /// The tools as a run takes them. None may have the name of one of the agent's.
-pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Tools, Fault> {
+pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Offered, Fault> {
     let mut all = Tools::new();
     if tools.is_empty() {
-        return Ok(all);
+        return Ok(Offered::default());
     }
+    let kept = serde_json::to_value(&tools).ok();
     if tools.len() > MOST {
         return Err(Fault::invalid(format!("there are more than {MOST} tools")).at("tools"));
     }
@@ -84,9 +145,7 @@ pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Tools
         if !names.insert(tool.name.clone()) {
             return Err(wrong("there are two of that name"));
         }
-        let description = tool.description.clone().unwrap_or_default();
-        let parameters = tool.parameters.clone().unwrap_or(Value::Null);
-        let definition = ToolDefinition::new(tool.name.clone(), description, parameters);
+        let definition = tool.definition();
         if let Some(problem) = definition.problem() {
             return Err(wrong(problem));
         }
@@ -95,5 +154,5 @@ pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Tools
         }
         all = all.with_external(definition);
     }
-    Ok(all)
+    Ok(Offered { tools: all, kept })
 }

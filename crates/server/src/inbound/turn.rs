@@ -7,7 +7,7 @@ use attache_core::{Capture, Message, Metadata, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::tools::ClientTool;
+use super::tools::{ClientTool, Offered};
 use crate::documents::Documents;
 use crate::fault::Fault;
 use crate::live::OnDisconnect;
@@ -41,8 +41,13 @@ pub(crate) struct Turn {
 impl Turn {
     /// The messages: what the user says, and facts about the user's page behind it, if there are some. They hold for the
     /// turn: the next one brings its own. Behind the question they cost no prompt cache more than themselves.
-    pub(crate) async fn input(&self, principal: &str, documents: &Documents) -> Result<RunInput, Fault> {
-        let message = Message::User(self.message(principal, documents).await?);
+    pub(crate) async fn input(
+        &self,
+        principal: &str,
+        documents: &Documents,
+        tools: &Offered,
+    ) -> Result<RunInput, Fault> {
+        let message = Message::User(tools.keep_in(self.message(principal, documents).await?));
         let context = self.context()?.map(Message::User);
         Ok(RunInput::new([message].into_iter().chain(context).map(Message::shared)))
     }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_agent::{
-    AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, Tools, deliver,
-};
+use attache_agent::{AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver};
 use attache_core::{Message, ModelSettings, ToolCallId, fresh};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
@@ -18,6 +16,7 @@ use crate::dialect::Tell;
 use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::inbound::conversation::Conversation;
+use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::parked::{Kept, Parked};
 use crate::sse;
@@ -89,12 +88,15 @@ impl Asking<'_> {
     pub(super) async fn start(
         &self,
         place: &Place,
-        conversation: Conversation,
+        mut conversation: Conversation,
         settings: Option<ModelSettings>,
-        tools: Tools,
+        tools: Offered,
     ) -> Result<Viewer, Fault> {
+        if matches!(place, Place::Session(_)) {
+            tools.keep_among(&mut conversation.new);
+        }
         let settings = settings.map(|settings| self.hosted.agent().settings().merged(&settings));
-        let mut options = RunOptions::new().with_tools(tools);
+        let mut options = RunOptions::new().with_tools(tools.tools);
         if let Some(settings) = settings {
             options = options.with_settings(settings);
         }

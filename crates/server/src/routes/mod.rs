@@ -24,7 +24,7 @@ mod tools;
 mod typed;
 mod ui;
 
-pub(crate) use resuming::take_over;
+pub(crate) use resuming::{begin, take_over};
 
 use std::sync::Arc;
 
@@ -108,7 +108,10 @@ pub(crate) fn router(
     let routes = match base {
         "" => routes,
         base => {
-            Router::new().nest(base, routes).fallback(|| async { Fault::not_found("route").into_response() })
+            let routes = Router::new().nest(base, routes);
+            // The router takes the path of the page for another one with a slash behind it.
+            let routes = if has_web { routes.route(&format!("{base}/"), web::page(base)) } else { routes };
+            routes.fallback(|| async { Fault::not_found("route").into_response() })
         }
     };
     let routes = match app.origins.as_slice() {

@@ -1,17 +1,21 @@
 //! Runs that begin or go on in the background, with nobody who looks on.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use attache_agent::{Run, RunInfo, Session, SessionError};
+use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, RunOptions, Session, SessionError};
 use attache_core::ToolCallId;
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use crate::app::{App, Way, session_of};
 use crate::auth::Principal;
 use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
 use crate::hosted::Hosted;
+use crate::inbound::tools::Offered;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
 
 /// The agent that a request is about.
@@ -59,7 +63,7 @@ pub(crate) async fn go_on(
         return Ok(());
     }
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, goes_on: true, ..Way::default() };
-    let resumed = session.resume();
+    let resumed = session.resume_with(RunOptions::new().with_tools(offered(session, run).await?.tools));
     let mut viewer = match app.start(principal, hosted, Some(session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
         Err(fault) if fault.code() == "under_way" => return Ok(()),
@@ -70,6 +74,18 @@ pub(crate) async fn go_on(
         Err(fault) if fault.code() == "session_busy" => Ok(()),
         begun => begun.map(drop),
     }
+}
+
+/// The tools that came with a run, which no agent has.
+async fn offered(session: &Session, run: &str) -> Result<Offered, Fault> {
+    let entries = session.journal_of(run).load().await?;
+    Ok(entries.iter().find_map(started).unwrap_or_default())
+}
+
+fn started(entry: &LogEntry) -> Option<Offered> {
+    let EntryKind::Started(started) = &entry.kind else { return None };
+    let own = started.messages.get(started.task..).unwrap_or_default();
+    Some(Offered::of_messages(own.iter()))
 }
 
 /// Ends a run, whoever drives it. False if it had ended, or somebody asked for that before.
@@ -115,17 +131,44 @@ pub(crate) async fn known(
     Ok(info.map(|info| (session, info)))
 }
 
-/// Goes on with runs whose process is gone, for as long as it is polled.
-pub(crate) async fn take_over(app: &App) {
+/// Goes on with runs whose process is gone, for as long as it is polled and the server is there.
+pub(crate) async fn take_over(app: Weak<App>) {
     loop {
         let mut pause = LONGEST;
-        for hosted in app.agents.all() {
-            pause = pause.min((hosted.sessions.lease() / 6).max(SHORTEST));
-            while take_some_over(app, &hosted).await {}
+        {
+            let Some(app) = app.upgrade() else { return };
+            for hosted in app.agents.all() {
+                pause = pause.min((hosted.sessions.lease() / 6).max(SHORTEST));
+                while take_some_over(&app, &hosted).await {}
+            }
         }
         tokio::time::sleep(pause).await;
     }
 }
+
+/// Begins what a server does beside its requests, unless somebody did: a program that mounts the routes has no other place
+/// for it. It ends once nothing of the server is left.
+pub(crate) fn begin(app: &Arc<App>) {
+    if app.has_begun.load(Ordering::Relaxed) || app.has_begun.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    tokio::spawn(take_over(Arc::downgrade(app)));
+    for hosted in app.agents.all() {
+        let app = Arc::downgrade(app);
+        tokio::spawn(async move {
+            let mut cleaning = pin!(hosted.sessions.keep_clean());
+            while app.strong_count() > 0 {
+                // Nothing tells that the server is gone.
+                if timeout(LOOK, cleaning.as_mut()).await.is_ok() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+/// The pause between two looks whether the server is still there.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The most runs that are taken over at a time.
 const AT_ONCE: usize = 8;

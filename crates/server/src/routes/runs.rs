@@ -39,11 +39,11 @@ pub(crate) async fn start(
         return Err(Fault::invalid("the session is another one than that of the route").at("sessionId"));
     }
     let hosted = &app.hosted(turn.model.as_deref())?;
-    let input = turn.input(principal.name(), &app.documents).await?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
+    let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
     let id = run_in(&session);
-    let options = RunOptions::new().with_tools(tools);
+    let options = RunOptions::new().with_tools(tools.tools);
     let run = session.run(input.with_run_id(&id).with_options(options));
     let on_disconnect = turn.on_disconnect.map_or(OnDisconnect::Detach, Into::into);
     let way = Way { on_disconnect: Some(on_disconnect), ..Way::default() };

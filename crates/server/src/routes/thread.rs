@@ -1,7 +1,7 @@
 //! A turn of a thread: a conversation under the client's own id, which is that of a session. A page sends all of the
 //! conversation each time, its answers to calls, and what people decided.
 
-use attache_agent::{Decision, Outcome, RunOptions, Tools, decide};
+use attache_agent::{Decision, Outcome, RunOptions, decide};
 use attache_core::{ContentTree, ToolCallId};
 use serde_json::Value;
 
@@ -11,6 +11,7 @@ use crate::auth::Scope;
 use crate::fault::Fault;
 use crate::inbound::ag_ui::Resume;
 use crate::inbound::conversation::{Conversation, Reading};
+use crate::inbound::tools::Offered;
 use crate::live::Viewer;
 use crate::record::Of;
 use crate::request;
@@ -27,7 +28,7 @@ pub(super) async fn turn(
     id: &str,
     mut conversation: Conversation,
     said: Said,
-    tools: Tools,
+    tools: Offered,
 ) -> Result<Viewer, Fault> {
     if id.trim().is_empty() {
         return Err(Fault::invalid("the id of the conversation is empty"));
@@ -64,7 +65,9 @@ pub(super) async fn turn(
             };
             asking.app.record.decided(of, &decided);
         }
-        return asking.resume(&session, last.run_id, conversation, RunOptions::new().with_tools(tools)).await;
+        return asking
+            .resume(&session, last.run_id, conversation, RunOptions::new().with_tools(tools.tools))
+            .await;
     }
     if conversation.new.is_empty() {
         return Err(Fault::invalid("the last message must be the user's, or answer a call").at("messages"));

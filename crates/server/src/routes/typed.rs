@@ -31,11 +31,11 @@ pub(crate) async fn stream(
     let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
     let mut turn: Turn = body::json(&bytes)?;
     let hosted = &app.hosted(turn.model.as_deref())?;
-    let input = turn.input(principal.name(), &app.documents).await?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
+    let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
     let id = run_in(&session);
-    let options = RunOptions::new().with_tools(tools);
+    let options = RunOptions::new().with_tools(tools.tools);
     let run = session.run(input.with_run_id(&id).with_options(options));
     let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };
     let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
@@ -21,17 +21,21 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// The routes of the chat, for a server whose routes stand under `base`.
-pub(crate) fn routes<S: Clone + Send + Sync + 'static>(base: &str) -> Router<S> {
+/// The page of the chat, for a server whose routes stand under `base`.
+pub(crate) fn page<S: Clone + Send + Sync + 'static>(base: &str) -> MethodRouter<S> {
     let page = PAGE.replace("{base}", &escaped(base));
     let tag = tag(page.as_bytes());
     let page = Bytes::from(page);
-    let page = get(move |headers: HeaderMap| async move {
+    get(move |headers: HeaderMap| async move {
         let response = file(&headers, &tag, "text/html; charset=utf-8", page, None);
         with(response, header::CONTENT_SECURITY_POLICY, POLICY)
-    });
+    })
+}
+
+/// The routes of the chat.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>(base: &str) -> Router<S> {
     let tags: Arc<[HeaderValue]> = FILES.iter().map(|file| self::tag(file.bytes)).collect();
-    let router = Router::new().route("/", page);
+    let router = Router::new().route("/", page(base));
     let router = FILES.iter().enumerate().filter(|(_, file)| !file.name.contains('/')).fold(
         router,
         |router, (at, found)| {

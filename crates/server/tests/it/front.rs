@@ -164,7 +164,12 @@ async fn a_principal_has_so_many_runs_at_once() {
 // A70
 #[tokio::test]
 async fn all_routes_move_under_a_base_path() {
-    let client = Client::new(server(Agent::builder(Stage::new([]))).base_path("/agents/"));
+    let client = Client::new(server(Agent::builder(Stage::new([]))).base_path("/agents/").web(true));
+    for path in ["/agents", "/agents/"] {
+        let page = client.get(path).await;
+        assert_eq!(page.status(), StatusCode::OK, "{path}");
+        assert!(text(page).await.contains("/agents/attache-chat.js"), "{path}");
+    }
     for path in ["/v1/health", "/v1/models", "/v1/tools", "/v1/sessions"] {
         assert_eq!(client.get(&format!("/agents{path}")).await.status(), StatusCode::OK, "{path}");
         assert_eq!(client.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");

@@ -195,3 +195,22 @@ async fn failures_and_hidden_details() {
     }
     insta::assert_snapshot!("pages_failures", lines.join("\n"));
 }
+
+// A36: facts about a page hold for their turn: those of ten turns before do not pile up.
+#[tokio::test]
+async fn the_context_of_ag_ui_is_that_of_the_turn_alone() {
+    let stage = Stage::new([Turn::text("One."), Turn::text("Two.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let body = |run: &str, said: &str, page: &str| {
+        json!({"threadId": "t", "runId": run, "messages": [{"id": run, "role": "user", "content": said}],
+            "tools": [], "context": [{"description": "page", "value": page}]})
+    };
+    told(&client, "/v1/ag-ui", body("1", "First?", "one.html")).await;
+    told(&client, "/v1/ag-ui", body("2", "Second?", "two.html")).await;
+    let requests = stage.requests();
+    let seen = format!("{:?}", requests[1].messages);
+    assert!(seen.contains("First?") && seen.contains("One.") && seen.contains("page: two.html"), "{seen}");
+    assert!(!seen.contains("one.html"), "{seen}");
+    let listed = client.got("/v1/sessions/t").await["messages"].to_string();
+    assert!(listed.contains("Second?") && !listed.contains("two.html"), "{listed}");
+}

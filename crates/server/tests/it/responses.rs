@@ -188,7 +188,7 @@ async fn errors_have_the_shape_that_clients_know() {
         json!({"model": "nobody"}),
         json!({"model": ""}),
         json!({"input": []}),
-        json!({"input": [{"type": "item_reference", "id": "x"}]}),
+        json!({"input": [{"type": "web_search_call", "id": "x"}]}),
         json!({"input": [{"role": "king", "content": "x"}]}),
         json!({"input": [{"type": "function_call_output", "output": "x"}]}),
         json!({"tools": [{"type": "web_search"}]}),
@@ -205,4 +205,32 @@ async fn errors_have_the_shape_that_clients_know() {
     let off = server(Agent::builder(Stage::new([]))).dialect(Dialect::Responses, false);
     let response = Client::new(off).post("/v1/responses", asked(json!({}))).await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
+}
+
+// A client that keeps only the ids of items, as the AI SDK does, goes on in the session that has them.
+#[tokio::test]
+async fn a_reference_to_an_item_goes_on_behind_its_response() {
+    let stage = Stage::new([Turn::text("One."), Turn::text("Two."), Turn::text("Three.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let user = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
+    let first =
+        value(client.post("/v1/responses", json!({"model": "papers", "input": [user("First?")]})).await)
+            .await;
+    let item = &first["output"][0]["id"];
+    let input = json!([user("First?"), {"type": "item_reference", "id": item}, user("Second?")]);
+    let second = client.post("/v1/responses", json!({"model": "papers", "input": input})).await;
+    assert_eq!(second.status(), StatusCode::OK);
+    let second = value(second).await;
+    assert_eq!(second["previous_response_id"], first["id"]);
+    let seen = format!("{:?}", stage.requests()[1].messages);
+    assert_eq!((seen.matches("First?").count(), seen.matches("One.").count()), (1, 1), "{seen}");
+    assert!(seen.contains("Second?"), "{seen}");
+    for id in ["msg_", "msg_x", "fc_none.0123_0", "other_1_2", ""] {
+        let input = json!([{"type": "item_reference", "id": id}, user("Third?")]);
+        let response = client.post("/v1/responses", json!({"model": "papers", "input": input})).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{id}");
+    }
+    let input = json!([{"type": "item_reference", "id": item}, user("Mine?")]);
+    let theirs = client.named("bob").post("/v1/responses", json!({"model": "papers", "input": input})).await;
+    assert_eq!(theirs.status(), StatusCode::NOT_FOUND);
 }

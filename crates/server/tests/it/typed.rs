@@ -191,3 +191,39 @@ async fn a_task_is_aborted_by_its_owner_and_again_without_effect() {
     let unknown = client.ask(Method::DELETE, "/v1/chat/stream/nothing", None).await;
     assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
 }
+
+// A56, C38: whoever goes on with a run offers the tools of the page again, which no agent has.
+#[tokio::test]
+async fn a_run_that_goes_on_has_the_tools_of_its_page() {
+    let stage =
+        Stage::new([Turn::call("pay", json!({})), Turn::call("page", json!({})), Turn::text("Done.")]);
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(attache_core::Approval::Always);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(pay)));
+    let tools = json!([{"name": "page", "description": "Opens", "parameters": {"type": "object"}}]);
+    let body = json!({"message": "Pay", "frontendTools": tools});
+    let run =
+        value(client.post("/v1/sessions/s/runs", body).await).await["runId"].as_str().unwrap().to_owned();
+    client.ended(&run).await;
+    let open = client.got("/v1/approvals").await;
+    let id = open["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+    client.post(&format!("/v1/approvals/{id}"), json!({"decision": "approve"})).await;
+    let waits = async {
+        loop {
+            let told = client.got(&format!("/v1/runs/{run}")).await;
+            let blocks = told["snapshot"]["blocks"].as_array().cloned().unwrap_or_default();
+            if let Some(call) =
+                blocks.iter().find(|block| block["name"] == "page" && block["state"] == "frontend")
+            {
+                return call["callId"].as_str().unwrap().to_owned();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let call =
+        tokio::time::timeout(std::time::Duration::from_secs(20), waits).await.expect("nobody asks the page");
+    let answer = json!({"sessionId": "s", "callId": call, "result": "opened"});
+    assert_eq!(client.post("/v1/chat/tool-result", answer).await.status(), http::StatusCode::OK);
+    let told = client.ended(&run).await.to_string();
+    assert!(told.contains("Done.") && !told.contains("options_differ"), "{told}");
+    assert_eq!(stage.requests()[1].tools.len(), stage.requests()[0].tools.len());
+}

@@ -1,5 +1,6 @@
 //! Those who look at a run: several, slow ones, ones that come again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::Agent;
@@ -190,4 +191,37 @@ async fn a_failure_is_the_last_event() {
     assert_eq!((&end["type"], &end["error"]["code"]), (&json!("failed"), &json!("invalid_request")));
     let told = value(client.get(&format!("/v1/runs/{run}")).await).await;
     assert_eq!(told["snapshot"]["end"]["type"], "failed");
+}
+
+// C38: a program that mounts the routes takes runs over, too.
+#[tokio::test]
+async fn embedded_routes_go_on_with_the_run_of_a_process_that_is_gone() {
+    use attache_agent::{RunInput, SessionStore, Sessions};
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn SessionStore> =
+        Arc::new(attache_stores::SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    let sessions = |turns: Vec<Turn>| {
+        let look = attache_agent::tool_fn("look", "", || Ok("seen"));
+        let agent = Agent::builder(Stage::new(turns)).tool(look).build().unwrap();
+        Sessions::new(agent, Arc::clone(&store)).with_lease(Duration::from_millis(600))
+    };
+    let gone = sessions(vec![Turn::call("look", json!({})), Turn::text("Never said.").then_hang()]);
+    let gone = gone.with_name("papers");
+    let session = gone.open("ann", Some("s")).await.unwrap();
+    let mut run = session.run(RunInput::from("Look").with_run_id("s.0123456789ab"));
+    while !matches!(run.next().await.unwrap().kind, attache_agent::EventKind::ToolFinished { .. }) {}
+    // Its process is gone without a word.
+    std::mem::forget(run);
+    let client = Client::new(trusting(Server::new("papers", sessions(vec![Turn::text("Done.")]))));
+    client.get("/v1/health").await;
+    let told = tokio::time::timeout(Duration::from_secs(30), async {
+        loop {
+            let told = client.got("/v1/runs/s.0123456789ab").await.to_string();
+            if told.contains("Done.") {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    assert!(told.await.is_ok(), "nobody went on");
 }
