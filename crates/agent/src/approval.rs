@@ -60,6 +60,8 @@ pub struct Proposal<'a> {
     pub principal: Option<&'a str>,
     /// The person or program that approved the call, if somebody did already.
     pub approved_by: Option<&'a str>,
+    /// True if the caller of the run answers the call, as clients of a server do: nothing of the agent works on it.
+    pub by_caller: bool,
 }
 
 /// The verdict on a call.
@@ -134,7 +136,8 @@ pub(crate) async fn judged(
             &written
         }
     };
-    let proposal = Proposal { tool: &ready.spec, call, arguments, run_id, principal, approved_by };
+    let by_caller = matches!(ready.work, Work::External);
+    let proposal = Proposal { tool: &ready.spec, call, arguments, run_id, principal, approved_by, by_caller };
     let judging = AssertUnwindSafe(async { policy.judge(&proposal).await }).catch_unwind();
     match timeout(JUDGING, judging).await {
         Ok(Ok(Verdict::Run)) if asks => Verdict::Ask(Ask::default()),

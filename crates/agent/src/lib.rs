@@ -17,6 +17,7 @@ mod deliver;
 mod details;
 mod driver;
 mod event;
+mod export;
 mod guard;
 mod handoff;
 mod hooks;

@@ -250,8 +250,7 @@ pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: b
     agent.approval_policy(move |proposal: &Proposal<'_>| {
         let tool = proposal.tool;
         // The client of a server answers such a call, and asks its own user.
-        let is_of_client = tool.metadata.origin == "the caller";
-        let effect = if is_of_client { Effect::Read } else { tool.metadata.effect };
+        let effect = if proposal.by_caller { Effect::Read } else { tool.metadata.effect };
         match approvals.verdict(tool.definition.name(), effect) {
             Verdict::Deny(why) => Verdict::Deny(why),
             _ if asks_first => Verdict::Ask(Ask::because("--ask-first asks before each call")),

@@ -170,6 +170,10 @@ scenarios.a_decision_is_taken_once = async (context) => {
     assert.equal(await answers(page).count(), 1);
     assert.equal((await answers(page).locator('.markdown').allInnerTexts()).join('').trim(), 'It is settled.');
     assert.equal(await page.getByRole('alertdialog').count(), 0);
+    // Whichever of them was slower is told who has decided; and so is whoever looks later.
+    await page.getByText('Pay: Approved by local').waitFor();
+    await page.reload();
+    await page.getByText('Pay: Approved by local').waitFor();
   }
   const { messages } = await api(`/v1/sessions/${await session(first)}`);
   assert.equal(messages.filter((message) => message.role === 'tool').flatMap((message) => message.results).length, 1);
@@ -462,6 +466,8 @@ scenarios.pictures_are_made = async (context) => {
       await page.locator('attache-approval .primary').click();
       await settled(page);
       await page.locator('input[type=file]').setInputFiles([{ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') }]);
+      // What is still under way is not sent.
+      await page.locator('.chip').getByText('21 bytes').waitFor();
       await ask(page, 'word by word, slowly', { ends: false });
       await box(page).fill('And then?');
       await box(page).press('Enter');
@@ -548,9 +554,18 @@ scenarios.files_are_attached_within_limits = async (context) => {
     area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true, cancelable: true }));
   });
   await page.locator('.chip img').waitFor();
+  const invoice = readFileSync(new URL('../../../docs/examples/inbox/invoice-2026-0417.pdf', import.meta.url));
+  await input.setInputFiles({ name: 'invoice.pdf', mimeType: 'application/pdf', buffer: invoice });
+  await page.locator('.chip').getByText('7.4 kB').waitFor();
   await ask(page, 'have these');
   const files = page.locator('.question .file');
-  assert.equal(await files.count(), 3);
+  assert.equal(await files.count(), 4);
+  // An image, and the first page of a PDF, are seen before they are opened.
+  await page.waitForFunction(() => {
+    const pictures = [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.question .file attache-thumb img')];
+    return pictures.length === 2 && pictures.every((picture) => picture.naturalWidth > 0);
+  });
+  await page.screenshot({ path: join(process.env.PICTURES, 'files.png') });
   await files.getByText('table.csv').click();
   await page.locator('.pane td', { hasText: '2' }).waitFor();
   await files.getByText('dot.png').click();

@@ -337,6 +337,16 @@ impl SessionStore for MemorySessions {
         ready(Ok(self.infos(principal, |_| true, usize::MAX)))
     }
 
+    fn info<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionInfo>, StoreError>> {
+        let kept = self.lock();
+        let one = kept.sessions.get(session).filter(|one| one.principal == principal);
+        ready(Ok(one.map(|one| one.info(session))))
+    }
+
     fn search<'a>(
         &'a self,
         principal: &'a str,

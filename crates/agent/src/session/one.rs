@@ -9,7 +9,7 @@ use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::journal::{SessionJournal, short, whole};
 use super::settings::Settings;
-use super::store::{Fork, RunInfo, SessionState, StopRequest};
+use super::store::{Fork, RunInfo, SessionInfo, SessionState, StopRequest};
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
@@ -130,6 +130,15 @@ impl Session {
     pub async fn runs(&self) -> Result<Vec<RunInfo>, SessionError> {
         self.touch().await?;
         Ok(self.settings.store.runs(&self.principal, &self.id).await?)
+    }
+
+    /// The session as it stands in the [list](crate::Sessions::list): its title, its times, and the run that is open.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn info(&self) -> Result<SessionInfo, SessionError> {
+        self.touch().await?;
+        self.settings.store.info(&self.principal, &self.id).await?.ok_or(SessionError::NotFound)
     }
 
     /// Gives the session another title, of which 80 characters are kept. Without one it gets the first words of its next

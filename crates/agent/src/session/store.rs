@@ -33,6 +33,21 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError`] if the store fails.
     fn list<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>>;
 
+    /// The session of that id as it stands in the [list](Self::list); `None` if the principal has none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn info<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionInfo>, StoreError>> {
+        Box::pin(async move {
+            let all = self.list(principal).await?;
+            Ok(all.into_iter().find(|info| info.id == *session))
+        })
+    }
+
     /// The sessions of a principal that hold all words of `query`, the one that was used last first, at most `limit`. See
     /// [`Sessions::search`](crate::Sessions::search).
     ///

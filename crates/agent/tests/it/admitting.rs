@@ -24,6 +24,7 @@ fn ask() -> ToolDefinition {
 }
 
 fn policy(proposal: &Proposal<'_>) -> Verdict {
+    assert_eq!(proposal.by_caller, proposal.call.name == "ask");
     match (proposal.call.name.as_str(), proposal.arguments.get("n").and_then(|n| n.as_i64())) {
         ("ask", Some(101..)) => Verdict::Deny("nobody asks as much".to_owned()),
         ("ask", Some(11..)) => Verdict::Ask(Ask::because("it is a large number")),

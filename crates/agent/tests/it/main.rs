@@ -21,6 +21,7 @@ mod common;
 mod counting;
 mod deferred;
 mod entering;
+mod exporting;
 mod gates;
 mod handoffs;
 mod handoffs_hold;

@@ -147,7 +147,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
             exit = exit.and(written(answer(&format!("{text}\n"))) == Exit::Done);
         }
         if let Some(file) = &ask.save {
-            let saved = save::conversation(file, outcome, &agent, wanted.documents.as_deref()).await;
+            let saved = save::conversation(file, outcome, &agent).await;
             exit = exit.and(saved.inspect_err(|problem| fail(problem)).is_ok());
         }
     }

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use attache_agent::{Agent, Outcome};
-use attache_core::{Conversation, DocumentId, DocumentStore, Message};
-use serde_json::Value;
+use attache_core::Message;
 
 /// The bytes of a file that say if it is ours.
 const HEAD: u64 = 200;
@@ -44,41 +43,16 @@ fn is_ours(head: &str) -> bool {
 }
 
 /// Writes the conversation of a run; see [`exported`].
-pub(super) async fn conversation(
-    file: &Path,
-    outcome: &Outcome,
-    agent: &Agent,
-    documents: Option<&dyn DocumentStore>,
-) -> Result<(), String> {
+pub(super) async fn conversation(file: &Path, outcome: &Outcome, agent: &Agent) -> Result<(), String> {
     let wrong = |problem: String| format!("{}: {problem}", file.display());
-    let json = exported(&outcome.messages, agent, documents).await.map_err(wrong)?;
+    let json = exported(&outcome.messages, agent).await.map_err(wrong)?;
     tokio::fs::write(file, json).await.map_err(|error| wrong(error.to_string()))
 }
 
-/// The exported form of messages, with the tools of the agent, and the bytes of the documents that a store keeps.
-pub(crate) async fn exported(
-    messages: &[Arc<Message>],
-    agent: &Agent,
-    documents: Option<&dyn DocumentStore>,
-) -> Result<String, String> {
-    // Messages of documents are made of results anew, for whichever model looks at them next.
-    let messages = messages.iter().filter(|message| !message.is_tool_call_documents()).cloned();
+/// The exported form of messages, with the tools of the agent and the documents that its store keeps.
+pub(crate) async fn exported(messages: &[Arc<Message>], agent: &Agent) -> Result<String, String> {
     let manager = agent.tool_manager().await.map_err(|error| error.to_string())?;
     let tools = manager.tools();
     let tools = tools.iter().map(|(_, tool)| tool.clone());
-    let json = Conversation::new(messages).with_tools(tools).to_json().map_err(|error| error.to_string())?;
-    let Some(documents) = documents else { return Ok(json) };
-    let mut conversation: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
-    let Some(entries) = conversation.get_mut("documents").and_then(Value::as_array_mut) else {
-        return Ok(json);
-    };
-    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-        let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
-        let Some(id) = id.filter(|_| entry.contains_key("missing")) else { continue };
-        // One that the store lost stays missing, and the export says so.
-        let Ok(bytes) = documents.get(&id).await else { continue };
-        entry.shift_remove("missing");
-        entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
-    }
-    serde_json::to_string_pretty(&conversation).map_err(|error| error.to_string())
+    agent.export(messages, tools).await.map_err(|error| error.to_string())
 }

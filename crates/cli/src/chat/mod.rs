@@ -342,8 +342,7 @@ impl Chat<'_> {
             }
             Command::Save(file) => {
                 writable(Path::new(&file)).map_err(SetupError::new)?;
-                let documents = self.kept.documents();
-                let text = exported(&self.history().await?, &self.agent, Some(&*documents)).await;
+                let text = exported(&self.history().await?, &self.agent).await;
                 let text = text.map_err(SetupError::new)?;
                 let saved = tokio::fs::write(Path::new(&file), text).await;
                 saved.map_err(|error| SetupError::new(format!("{file}: {error}")))?;

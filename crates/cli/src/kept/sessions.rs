@@ -39,7 +39,7 @@ async fn done(
     color: When,
 ) -> Result<Exit, SetupError> {
     let kept = Kept::open(config).await?;
-    let agent = Agent::builder(registry.model(OFFLINE)?).build();
+    let agent = Agent::builder(registry.model(OFFLINE)?).store(kept.documents()).build();
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
     let sessions = kept.sessions(agent.clone());
     Ok(match arguments.command {
@@ -61,8 +61,7 @@ async fn done(
             }
             let session = looked_at(&sessions, &found(&sessions, &id).await?).await?;
             let messages = session.history().await.map_err(|error| failed(&error))?;
-            let text =
-                exported(&messages, &agent, Some(&*kept.documents())).await.map_err(SetupError::new)?;
+            let text = exported(&messages, &agent).await.map_err(SetupError::new)?;
             match file {
                 None => written(answer(&format!("{text}\n"))),
                 Some(file) => match tokio::fs::write(&file, text).await {

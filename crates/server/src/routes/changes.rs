@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use attache_agent::{Run, RunInfo, Session};
-use attache_core::{Conversation, DocumentId, DocumentStore, MessageId};
+use attache_core::MessageId;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::answer::json;
 use super::resuming::Model;
@@ -45,8 +44,7 @@ pub(crate) async fn rename(
     let session = sessions.get(principal.name(), &id).await?;
     session.rename(&rename.title).await?;
     let mut body = Vec::new();
-    let title = sessions.list(principal.name()).await?.into_iter().find(|info| info.id == *session.id());
-    let title = title.map(|info| info.title).unwrap_or_default();
+    let title = session.info().await?.title;
     Object::begin(&mut body).with("id", session.id().as_str()).with("title", &title).end();
     Ok(json(body))
 }
@@ -133,27 +131,11 @@ pub(crate) async fn export(
     let hosted = app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &id).await?;
     let history = session.history().await?;
-    // Messages of documents are made of results anew, for whichever model looks at them next.
-    let messages = history.iter().filter(|message| !message.is_tool_call_documents()).cloned();
-    let conversation = Conversation::new(messages).to_json().map_err(|error| Fault::internal(&error))?;
-    let text = filled(&conversation, &*hosted.agent().store()).await.unwrap_or(conversation);
+    let exported = hosted.agent().export(&history, []).await;
+    let text = exported.map_err(|error| Fault::internal(&error))?;
     let kind = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"conversation.json\"")),
     ];
     Ok((kind, text).into_response())
-}
-
-/// The conversation with the bytes of the documents that the store keeps. One that it lost stays missing.
-async fn filled(conversation: &str, store: &dyn DocumentStore) -> Option<String> {
-    let mut conversation: Value = serde_json::from_str(conversation).ok()?;
-    let entries = conversation.get_mut("documents")?.as_array_mut()?;
-    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-        let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
-        let Some(id) = id.filter(|_| entry.contains_key("missing")) else { continue };
-        let Ok(bytes) = store.get(&id).await else { continue };
-        entry.shift_remove("missing");
-        entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
-    }
-    serde_json::to_string_pretty(&conversation).ok()
 }

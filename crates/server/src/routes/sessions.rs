@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::SessionInfo;
+use attache_agent::{Asked, Decided, Entry, EntryKind, Run, SessionInfo};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -84,26 +84,53 @@ pub(crate) async fn one(
     let sessions = &app.hosted(model.model.as_deref())?.sessions;
     let session = sessions.get(principal.name(), &id).await?;
     let runs = session.runs().await?;
-    let info = sessions.list(principal.name()).await?.into_iter().find(|info| info.id == *session.id());
-    let last = session.last().await?;
+    let info = session.info().await?;
+    let entries = match runs.last() {
+        Some(run) => session.behind(&run.id, 0).await?,
+        None => Vec::new(),
+    };
+    let replayed = (!entries.is_empty()).then(|| Run::replay(&entries)).transpose();
+    let last = replayed.map_err(|error| Fault::internal(&error))?.map(|run| run.outcome());
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("id", session.id().as_str())
-        .maybe("title", info.as_ref().map(|info| &info.title))
-        .maybe("created", info.as_ref().map(|info| &info.created))
-        .maybe("accessed", info.as_ref().map(|info| &info.accessed))
-        .with("openRun", &info.as_ref().and_then(|info| info.open_run.as_ref()))
+        .with("title", &info.title)
+        .with("created", &info.created)
+        .with("accessed", &info.accessed)
+        .with("openRun", &info.open_run)
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })
         .by("messages", |out| message::all(messages, app.shown, out))
         .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event::approval)
+        .each("decisions", decisions(&entries), |(asked, decided), out| {
+            Object::begin(out)
+                .with("approvalId", &decided.id)
+                .with("callId", &asked.call_id)
+                .with("decision", &decided.decision)
+                .with("by", &decided.by)
+                .end();
+        })
         .each("deferred", last.iter().flat_map(|last| &last.deferred), |request, out| {
             crate::dialect::event::deferred_members(Object::begin(out), request, app.shown).end();
         })
         .end();
     Ok(json(body))
+}
+
+/// The decisions about calls of a run, each with the question.
+fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided)> {
+    let asked = |id: &str| {
+        entries.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Asked(asked) if asked.id == id => Some(asked),
+            _ => None,
+        })
+    };
+    entries.iter().filter_map(move |entry| match &entry.kind {
+        EntryKind::Decided(decided) if decided.decision.is_some() => Some((asked(&decided.id)?, decided)),
+        _ => None,
+    })
 }
 
 pub(crate) async fn delete(

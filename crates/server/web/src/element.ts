@@ -473,7 +473,7 @@ export class AttacheChat extends LitElement {
             ${chat.isLoading ? html`<p class="muted centred"><span class="spinner"></span> ${this.say('loading')}</p>` : nothing}
             ${repeat(chat.messages, (message: Message) => message.id, (message, at) => html`<attache-message
               .chat=${chat} .message=${message} .isLast=${at === chat.messages.length - 1} .language=${this.spoken}
-              .asking=${message === chat.last ? [...chat.asking.keys()].join() : ''}
+              .asking=${message === chat.last ? chat.calls.asked.join() : ''}
               .versions=${message.role === 'user' ? this.versions(message) : undefined}
               class=${message === lastQuestion ? 'last-question' : ''}></attache-message>`)}
             ${chat.problem ? html`<div class="notice bad" role="alert">${icon('fail')}<p>${chat.problem}</p></div>` : nothing}

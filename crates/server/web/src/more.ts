@@ -2,5 +2,6 @@
 import './parts/approval.ts';
 import './parts/dialogs.ts';
 import './parts/pane.ts';
+import './parts/thumb.ts';
 
 export { offers } from './state/browser.ts';

@@ -28,6 +28,8 @@ test('places are counted in bytes of UTF-8', () => {
 test('a source stands behind what it supports, and in the place of a mark', () => {
   const text = 'Die Miete beträgt 900 €. [1] Mehr nicht.';
   assert.equal(shown(marked(text, [citing(text, 'Die Miete beträgt 900 €')], [1], [])), 'Die Miete beträgt 900 €<1>. [1] Mehr nicht.');
+  const quoted = 'Sie sagt „Die Miete ist 900“, und mehr.';
+  assert.equal(shown(marked(quoted, [citing(quoted, 'Die Miete ist 900')], [1], [])), 'Sie sagt „Die Miete ist 900“<1>, und mehr.');
   assert.equal(shown(marked(text, [citing(text, ' [1]', 'marker')], [2], [])), 'Die Miete beträgt 900 €.<2> Mehr nicht.');
 });
 

@@ -62,7 +62,11 @@ pub(crate) async fn a_session_is_its_principals_alone(place: Place) {
     assert!(sessions.list("bob").await.unwrap().is_empty());
     assert_eq!((sessions.count("bob").await.unwrap(), sessions.count("ann").await.unwrap()), (0, 1));
     assert_eq!(ann.history().await.unwrap().len(), 2);
+    let (info, listed) = (ann.info().await.unwrap(), sessions.list("ann").await.unwrap());
+    assert_eq!((listed, info.title.as_str(), info.runs), (vec![info.clone()], "secret", 1));
     assert!(matches!(sessions.open("ann", Some("a\nb")).await, Err(SessionError::InvalidId)));
+    sessions.clear("ann", "s").await.unwrap();
+    assert!(not_found(ann.info().await.map(drop)));
 }
 
 // A40

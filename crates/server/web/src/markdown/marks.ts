@@ -51,7 +51,9 @@ export function marked(
     const from = inAnswer.kind === 'marker' ? start : end;
     const isTaken = edits.some((edit) => edit.until > edit.at && from < edit.until && end > edit.at);
     const sign = `${SIGNS.open}${number}${SIGNS.close}`;
-    edits.push({ at: isTaken ? end : from, until: end, order: 1, sign });
+    // Words in quotation marks are cited behind these.
+    const closing = inAnswer.kind === 'claim' ? (/^[”“"»›’」』]+/.exec(clean.slice(end, end + 4))?.[0].length ?? 0) : 0;
+    edits.push({ at: (isTaken ? end : from) + closing, until: end + closing, order: 1, sign });
   });
   for (const { span } of unsupported) {
     const [start, end] = [places.get(span.start), places.get(span.end)];

@@ -53,7 +53,7 @@ export function callCard(chat: Chat, call: Call, sights: readonly Sight[] = []):
   const isOfPage = call.state === 'frontend' || chat.tools.get(call.name) !== undefined;
   const hasDetails = call.arguments !== undefined || call.result !== undefined || call.raw !== '';
   const isLost = call.state === 'frontend' && !chat.tools.get(call.name);
-  const isAsked = chat.asking.has(call.id);
+  const isAsked = chat.calls.asked.includes(call.id);
   return html`<details class="call" part="tool" ?open=${call.state === 'failed' || isAsked || isLost}>
     <summary>
       ${icon('right')}<span class="call-name" title=${call.name}>${title(call.name)}</span>
@@ -80,7 +80,7 @@ export function callCard(chat: Chat, call: Call, sights: readonly Sight[] = []):
       ${isLost || isAsked
         ? html`<div class="buttons">
             ${isAsked
-              ? html`<button type="button" class="primary" @click=${() => chat.asking.get(call.id)?.(true)}>${speech.say('approve')}</button>`
+              ? html`<button type="button" class="primary" @click=${() => chat.calls.allow(call.id)}>${speech.say('approve')}</button>`
               : nothing}
             <button type="button" @click=${() => chat.skip(call)}>${speech.say('skip')}</button>
           </div>`

@@ -21,6 +21,9 @@ export const OUTCOMES: Record<string, Word> = {
   error: 'outcomeError',
 };
 
+/** Documents of which there is a small picture. */
+const PICTURED = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
+
 const UNTOLD = new Set(['native', 'synthetic', 'text']);
 
 /** A card that opens the document. */
@@ -30,6 +33,7 @@ export function card(document: Doc, chat: Chat, sights: readonly Sight[] = []): 
   const open = (event: Event) => openDocument(event.currentTarget as EventTarget, { document });
   return html`<button type="button" class="file" part="document" @click=${open}>
     ${icon(fileIcon(document.mediaType))}
+    ${PICTURED.test(document.mediaType) ? html`<attache-thumb .chat=${chat} .document=${document}></attache-thumb>` : nothing}
     <span class="file-name">${nameOf(document, chat)}</span>
     ${document.size === undefined ? nothing : html`<span class="muted small">${chat.speech.size(document.size)}</span>`}
     ${word ? html`<span class="badge">${chat.speech.say(word)}</span>` : nothing}

@@ -8,6 +8,7 @@ import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
 import { type Page, type Standing, findPassage, rows, standing } from './passage.ts';
+import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
 const MOST_ROWS = 500;
@@ -169,9 +170,7 @@ class Pane extends Part {
   }
 
   private get path(): string {
-    const id = encodeURIComponent(this.opening?.document.id ?? '');
-    const { session } = this.chat;
-    return session ? `/v1/sessions/${encodeURIComponent(session)}/documents/${id}` : `/v1/documents/${id}`;
+    return this.opening ? pathOf(this.opening.document, this.chat) : '';
   }
 
   private async load({ document }: Opening): Promise<void> {

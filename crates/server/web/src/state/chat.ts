@@ -5,9 +5,12 @@ import { list, object, text } from '../api/read.ts';
 import { Speech } from '../words/words.ts';
 import { type Origins, current, versions, without } from './branches.ts';
 import { type Config, UNKNOWN, readConfig } from './config.ts';
+import { factsOf } from './facts.ts';
 import { follow, pause } from './follow.ts';
 import { Kept } from './kept.ts';
 import { type Answer, type Approval, type Call, type Doc, type Message, type Question, newAnswer } from './model.ts';
+import { PageCalls } from './page-calls.ts';
+import { reopened } from './reopened.ts';
 import { SessionList } from './sessions.ts';
 import { PageTools } from './tools.ts';
 import { apply, verdict } from './transcript.ts';
@@ -43,6 +46,12 @@ const fresh = (): string => `local-${(count += 1)}`;
 export class Chat {
   readonly speech = new Speech();
   readonly tools = new PageTools();
+  /** Calls that the page answers. */
+  readonly calls = new PageCalls(this.tools, {
+    changed: () => this.changed(),
+    begun: ({ id, name, arguments: given }) => this.tell({ type: 'tool-call', name, callId: id, arguments: given }),
+    deliver: (...given) => this.deliver(...given),
+  });
   readonly uploads: Uploads;
   readonly sessions: SessionList;
   readonly kept = new Kept('attache.');
@@ -216,35 +225,18 @@ export class Chat {
   private async reload(): Promise<void> {
     const id = this.session;
     const look = (this.look += 1);
-    const told = object(await this.client.ask('GET', `/v1/sessions/${encodeURIComponent(id)}`));
+    const told = await this.client.ask('GET', `/v1/sessions/${encodeURIComponent(id)}`);
     if (id !== this.session || look !== this.look) {
       return;
     }
     this.leave();
-    const messages = read.messages(told.messages);
-    const runs = list(told.runs).map(object);
-    const newest = runs.at(-1);
-    const open = text(told.openRun) || (newest && !newest.ended ? text(newest.id) : '');
-    const last = messages.at(-1);
-    let tail: Answer['parts'] = [];
-    if (open) {
-      const answer = last?.role === 'assistant' ? last : newAnswer(fresh(), open);
-      const waiting = { runId: open, reason: 'pending', approvals: told.approvals, deferred: told.deferred };
-      const isWaiting = list(told.approvals).length > 0 || list(told.deferred).length > 0;
-      const begun = { ...answer, runId: open, state: 'running' as const };
-      // The run tells again what it said last, which may be among the messages already.
-      const said = isWaiting ? answer.parts.length : answer.parts.findLastIndex((part) => part.kind === 'call') + 1;
-      tail = answer.parts.slice(said);
-      const now = isWaiting ? read.ended({ ...answer, runId: open }, waiting) : { ...begun, parts: answer.parts.slice(0, said) };
-      this.messages = last?.role === 'assistant' ? [...messages.slice(0, -1), now] : [...messages, now];
-    } else {
-      this.messages = messages;
-    }
+    const { messages, runs, open, tail } = reopened(told, fresh());
+    this.messages = messages;
     this.changed();
     if (open) {
       void this.watch(open, tail);
     }
-    void this.enrich(runs.map((each) => text(each.id)), open !== '');
+    void this.enrich(runs, open !== '');
   }
 
   /** Figures, tokens and costs of answers, which messages do not tell. */
@@ -350,7 +342,7 @@ export class Chat {
           message: text,
           documents: documents.map((document) => document.id),
           frontendTools: this.tools.list(),
-          context: this.facts(),
+          context: factsOf(this.context),
         }),
       );
       const runId = read.text(told.runId);
@@ -384,18 +376,6 @@ export class Chat {
       }));
       this.tell({ type: 'error', message, code: failure.code });
     }
-  }
-
-  private facts(): unknown {
-    const facts: Record<string, unknown> = {};
-    for (const [key, value] of this.context) {
-      try {
-        facts[key] = typeof value === 'function' ? (value as () => unknown)() : value;
-      } catch {
-        // A fact that cannot be told is none.
-      }
-    }
-    return this.context.size > 0 ? facts : undefined;
   }
 
   /** Looks at no run any more. */
@@ -456,7 +436,7 @@ export class Chat {
     const answer = this.last;
     for (const part of answer?.parts ?? []) {
       if (part.kind === 'call' && part.state === 'frontend') {
-        void this.answerCall(part, signal);
+        void this.calls.answer(part, signal, this.session);
       } else if (part.kind === 'call' && part.state === 'approval' && !this.isKnown(before, part)) {
         this.announced = this.speech.say('approvalNeeded', { name: part.name });
       }
@@ -523,46 +503,9 @@ export class Chat {
 
   // Calls
 
-  private readonly answering = new Set<string>();
-  /** Calls of the page that wait for the user's leave. */
-  readonly asking = new Map<string, (may: boolean) => void>();
-
-  /** Answers a call for the page, if the page offers the tool. */
-  private async answerCall(call: Call, signal: AbortSignal): Promise<void> {
-    const tool = this.tools.get(call.name);
-    if (this.answering.has(call.id) || !tool) {
-      return;
-    }
-    this.answering.add(call.id);
-    if (tool.approval) {
-      const may = await new Promise<boolean | undefined>((resolve) => {
-        this.asking.set(call.id, resolve);
-        signal.addEventListener('abort', () => resolve(undefined), { once: true });
-        this.changed();
-      });
-      this.asking.delete(call.id);
-      if (may === undefined) {
-        // Nobody has said no: whoever looks at the run again asks again.
-        this.answering.delete(call.id);
-        return;
-      }
-      if (!may) {
-        await this.skip(call);
-        return;
-      }
-    }
-    const { id: callId, name } = call;
-    const { session } = this;
-    this.tell({ type: 'tool-call', name, callId, arguments: call.arguments });
-    const made = await this.tools.call(callId, name, call.arguments ?? {}, signal);
-    if (made) {
-      await this.deliver(callId, made.result, made.isError, session);
-    }
-  }
-
   /** Says that nobody answers a call for the page. */
   skip(call: Call): Promise<void> {
-    this.asking.get(call.id)?.(false);
+    this.calls.refuse(call.id);
     return this.deliver(call.id, this.speech.say('skipped'), true);
   }
 
@@ -611,7 +554,7 @@ export class Chat {
         this.fail(error);
         return;
       }
-      // Somebody else has decided.
+      // Somebody else has decided: the session says who.
       await this.reload().catch((error: unknown) => this.fail(error));
       return;
     }

@@ -5,6 +5,8 @@ export interface Doc {
   mediaType: string;
   fileName?: string;
   size?: number;
+  /** True if it was uploaded by this page: it is there before the session has it. */
+  isUpload?: boolean;
 }
 
 /** A piece of a text in bytes of UTF-8, its end excluded. */

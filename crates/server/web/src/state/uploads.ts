@@ -61,7 +61,7 @@ export class Uploads {
     try {
       const path = `/v1/documents?name=${encodeURIComponent(file.name)}`;
       const told = await this.client.upload(path, file, (progress) => this.change(id, { progress }), signal);
-      this.change(id, { document: readDocument(told), progress: 1 });
+      this.change(id, { document: { ...readDocument(told), isUpload: true }, progress: 1 });
     } catch {
       if (!signal.aborted) {
         this.change(id, { problem: 'uploadFailed' });

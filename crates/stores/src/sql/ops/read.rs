@@ -26,6 +26,19 @@ pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result
     rows.iter().map(info).collect()
 }
 
+pub(super) async fn one(
+    connection: &mut Connection,
+    principal: &str,
+    session: &str,
+) -> Result<Option<SessionInfo>, SqlError> {
+    let row = query(concat!(infos!(), "WHERE s.id = $1 AND s.principal = $2"))
+        .bind(session)
+        .bind(principal)
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(info).transpose()
+}
+
 /// A session in a list.
 pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
     Ok(SessionInfo {

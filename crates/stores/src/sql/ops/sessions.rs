@@ -42,6 +42,18 @@ impl SessionStore for Store {
         })
     }
 
+    fn info<'a>(
+        &'a self,
+        principal: &'a str,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionInfo>, StoreError>> {
+        Box::pin(async move {
+            let found =
+                in_time(async { read::one(&mut *self.reading().await?, principal, session.as_str()).await });
+            found.await.map_err(SqlError::store)
+        })
+    }
+
     fn search<'a>(
         &'a self,
         principal: &'a str,

@@ -1,0 +1,50 @@
+//! Conversations as files.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, Journal, MemoryDocumentStore, MemoryJournal, Run, tool_fn};
+use attache_core::{Conversation, Document, DocumentStore};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::{Value, json};
+
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
+
+#[tokio::test]
+async fn an_export_has_the_documents_of_the_store_by_name_and_says_which_are_lost() {
+    let lease = || {
+        Ok(vec![
+            Document::from_bytes("The rent is 900.", "text/plain").with_file_name("lease.txt"),
+            Document::from_bytes(PICTURE, "image/png").with_file_name("door.png"),
+        ])
+    };
+    let store = Arc::new(MemoryDocumentStore::default());
+    let model = || ScriptedModel::new([Turn::call("lease", json!({})), Turn::text("900.")]).unverified();
+    let agent = Agent::builder(model()).tool(tool_fn("lease", "The lease", lease)).store(store.clone());
+    let agent = agent.build().unwrap();
+    let journal = Arc::new(MemoryJournal::default());
+    agent.run_in(journal.clone(), "What is the rent?").outcome().await.unwrap();
+    // Read from its log, a conversation has references alone.
+    let read = Run::replay(&journal.load().await.unwrap()).unwrap().outcome().messages;
+    let tools = agent.tool_manager().await.unwrap().tools();
+    let tools = || tools.iter().map(|(_, tool)| tool.clone());
+    let whole = agent.export(&read, tools()).await.unwrap();
+    let conversation = Conversation::from_json(&whole).unwrap();
+    let documents: Vec<&Document> =
+        conversation.messages.iter().flat_map(|message| message.documents()).collect();
+    let told = |document: &&Document| (document.file_name().unwrap().to_owned(), document.bytes().unwrap());
+    let told: Vec<_> = documents.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [("lease.txt".to_owned(), "The rent is 900.".into()), ("door.png".to_owned(), PICTURE.into())]
+    );
+    assert_eq!(conversation.tools[0].name(), "lease");
+    // The message in which the model was shown the documents is made of the results.
+    assert_eq!(conversation.messages.len(), 4);
+    let lost = documents[1].id().clone();
+    store.delete(&lost).await.unwrap();
+    let rest: Value = serde_json::from_str(&agent.export(&read, []).await.unwrap()).unwrap();
+    let entries = rest["documents"].as_array().unwrap();
+    let is_missing: Vec<bool> = entries.iter().map(|entry| entry["missing"] == true).collect();
+    assert_eq!(is_missing, [false, true]);
+    assert_eq!(entries[1]["fileName"], "door.png");
+}

@@ -1,0 +1,66 @@
+// Calls of the model that the page around the chat answers.
+import type { Call } from './model.ts';
+import type { PageTools } from './tools.ts';
+
+export interface Host {
+  changed(): void;
+  /** A call goes to the page. */
+  begun(call: Call): void;
+  deliver(callId: string, result: unknown, isError: boolean, session: string): Promise<void>;
+}
+
+export class PageCalls {
+  private readonly answering = new Set<string>();
+  private readonly asking = new Map<string, (may: boolean) => void>();
+
+  constructor(
+    private readonly tools: Pick<PageTools, 'get' | 'call'>,
+    private readonly host: Host,
+  ) {}
+
+  /** The calls that wait for the user's leave. */
+  get asked(): string[] {
+    return [...this.asking.keys()];
+  }
+
+  /** The user allows a call that waits for leave. */
+  allow(id: string): void {
+    this.asking.get(id)?.(true);
+  }
+
+  refuse(id: string): void {
+    this.asking.get(id)?.(false);
+  }
+
+  /** Answers a call, if the page offers the tool: once, however often the call is heard of. */
+  async answer(call: Call, signal: AbortSignal, session: string): Promise<void> {
+    const { id, name } = call;
+    const tool = this.tools.get(name);
+    if (this.answering.has(id) || !tool) {
+      return;
+    }
+    this.answering.add(id);
+    if (tool.approval) {
+      const may = await new Promise<boolean | undefined>((resolve) => {
+        this.asking.set(id, resolve);
+        signal.addEventListener('abort', () => resolve(undefined), { once: true });
+        this.host.changed();
+      });
+      this.asking.delete(id);
+      if (may === undefined) {
+        // Nobody has said no: whoever looks at the run again asks again.
+        this.answering.delete(id);
+        return;
+      }
+      if (!may) {
+        // Whoever refused it has told the model.
+        return;
+      }
+    }
+    this.host.begun(call);
+    const made = await this.tools.call(id, name, call.arguments ?? {}, signal);
+    if (made) {
+      await this.host.deliver(id, made.result, made.isError, session);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { factsOf } from '../src/state/facts.ts';
+import type { Call } from '../src/state/model.ts';
+import { PageCalls } from '../src/state/page-calls.ts';
+
+const call = (id: string, name = 'title'): Call =>
+  ({ kind: 'call', step: 0, id, name, state: 'frontend', raw: '', arguments: { n: 1 }, documents: [], inside: [] });
+
+/** Calls of a page with one tool, and what became of them. */
+function page(approval: boolean) {
+  const done: string[] = [];
+  const tool = { tool: { name: 'title', description: '' }, approval } as never;
+  const tools = {
+    get: (name: string) => (name === 'title' ? tool : undefined),
+    call: async (id: string) => ({ result: `of ${id}`, isError: false }),
+  };
+  const calls = new PageCalls(tools as never, {
+    changed: () => undefined,
+    begun: ({ id }) => done.push(`begun ${id}`),
+    deliver: async (id, result, isError, session) => void done.push(`${session}: ${id} ${String(result)} ${isError}`),
+  });
+  return { calls, done };
+}
+
+test('a call is answered once, in the session in which it was asked', async () => {
+  const { calls, done } = page(false);
+  const { signal } = new AbortController();
+  await Promise.all([calls.answer(call('a'), signal, 's'), calls.answer(call('a'), signal, 't')]);
+  await calls.answer(call('b', 'unknown'), signal, 's');
+  assert.deepEqual(done, ['begun a', 's: a of a false']);
+});
+
+test('a tool that needs leave waits for it, and a refused one is not called', async () => {
+  const { calls, done } = page(true);
+  const { signal } = new AbortController();
+  const [allowed, refused] = [calls.answer(call('a'), signal, 's'), calls.answer(call('b'), signal, 's')];
+  assert.deepEqual(calls.asked, ['a', 'b']);
+  calls.allow('a');
+  calls.refuse('b');
+  await Promise.all([allowed, refused]);
+  assert.deepEqual(done, ['begun a', 's: a of a false']);
+  assert.deepEqual(calls.asked, []);
+});
+
+test('a call that nobody looks at any more is asked about again', async () => {
+  const { calls, done } = page(true);
+  const first = new AbortController();
+  const asked = calls.answer(call('a'), first.signal, 's');
+  first.abort();
+  await asked;
+  const again = calls.answer(call('a'), new AbortController().signal, 's');
+  calls.allow('a');
+  await again;
+  assert.deepEqual(done, ['begun a', 's: a of a false']);
+});
+
+test('facts are asked for each time, and one that fails is none', () => {
+  let asked = 0;
+  const context = new Map<string, unknown>([
+    ['page', () => (asked += 1)],
+    ['user', 'ann'],
+    ['broken', () => { throw new Error('no'); }],
+  ]);
+  assert.deepEqual(factsOf(context), { page: 1, user: 'ann' });
+  assert.deepEqual(factsOf(context), { page: 2, user: 'ann' });
+  assert.equal(factsOf(new Map()), undefined);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reopened } from '../src/state/reopened.ts';
+
+const user = { role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay it.' }] };
+const call = (callId: string) => ({ type: 'call', callId, name: 'pay', arguments: { amount: 1 } });
+const text = (words: string) => ({ type: 'text', text: words });
+const says = (...parts: unknown[]) => ({ role: 'assistant', id: 'a', parts });
+const paid = (callId: string) => ({ role: 'tool', results: [{ callId, name: 'pay', content: 'paid', disposition: 'executed' }] });
+const shown = (value: unknown) => {
+  const { messages, ...rest } = reopened(value, 'new');
+  const last = messages.at(-1);
+  const parts = last?.role === 'assistant' ? last.parts.map((part) => (part.kind === 'call' ? `${part.id} ${part.state}` : part.kind === 'text' ? part.text : part.kind)) : [];
+  return { count: messages.length, state: last?.role === 'assistant' ? last.state : undefined, parts, ...rest, tail: rest.tail.length };
+};
+
+test('a conversation that has ended is shown as it is', () => {
+  const told = { messages: [user, says(text('Done.'))], runs: [{ id: 'r', ended: 5 }] };
+  assert.deepEqual(shown(told), { count: 2, state: 'done', parts: ['Done.'], runs: ['r'], open: '', tail: 0 });
+  assert.deepEqual(shown({}), { count: 0, state: undefined, parts: [], runs: [], open: '', tail: 0 });
+});
+
+test('what an open run tells again is not shown twice', () => {
+  const told = { messages: [user, says(call('c')), paid('c'), says(text('It is'))], runs: [{ id: 'r' }] };
+  assert.deepEqual(shown(told), { count: 2, state: 'running', parts: ['c done'], runs: ['r'], open: 'r', tail: 1 });
+});
+
+test('a run of which no message is there yet has an answer that is empty', () => {
+  assert.deepEqual(shown({ messages: [user], runs: [{ id: 'r' }] }), { count: 2, state: 'running', parts: [], runs: ['r'], open: 'r', tail: 0 });
+});
+
+test('a run that waits shows the call that somebody decides about', () => {
+  const approvals = [{ approvalId: 'p', callId: 'c', name: 'pay', arguments: { amount: 1 } }];
+  const told = { messages: [user, says(text('I ask. '), call('c'))], runs: [{ id: 'r' }], openRun: 'r', approvals };
+  assert.deepEqual(shown(told), { count: 2, state: 'waiting', parts: ['I ask. ', 'c approval'], runs: ['r'], open: 'r', tail: 0 });
+});
+
+test('whoever decided about a call of the newest answer is told', () => {
+  const decisions = [{ approvalId: 'p', callId: 'c', decision: { deny: 'too much' }, by: 'ann' }];
+  const told = { messages: [user, says(call('c')), paid('c'), says(text('No.'))], runs: [{ id: 'r', ended: 5 }], decisions };
+  const last = reopened(told, 'new').messages.at(-1);
+  const found = last?.role === 'assistant' ? last.parts.find((part) => part.kind === 'call') : undefined;
+  assert.deepEqual(found?.kind === 'call' && found.decided, { decision: 'deny', text: 'too much', by: 'ann' });
+});
