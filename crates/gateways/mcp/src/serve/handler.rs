@@ -26,6 +26,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout;
 
 use super::answer::failure;
 use super::asking::Client;
@@ -178,11 +179,18 @@ impl Handler {
         }
         for template in &self.shared.templates {
             let Some(values) = template.values_of(uri) else { continue };
-            match AssertUnwindSafe(template.read(values)).catch_unwind().await {
-                Ok(Ok(Some(document))) => return Ok(Some(document)),
-                Ok(Ok(None)) => {}
-                Ok(Err(error)) => return Err(ErrorData::internal_error(error.for_model().to_owned(), None)),
+            let reading = AssertUnwindSafe(template.read(values)).catch_unwind();
+            match timeout(self.shared.state.limits.function, reading).await {
+                Ok(Ok(Ok(Some(document)))) => return Ok(Some(document)),
+                Ok(Ok(Ok(None))) => {}
+                Ok(Ok(Err(error))) => {
+                    return Err(ErrorData::internal_error(error.for_model().to_owned(), None));
+                }
                 Err(_) => {
+                    tracing::warn!(form = template.form(), "a document took too long");
+                    return Err(ErrorData::internal_error("the document could not be read in time", None));
+                }
+                Ok(Err(_)) => {
                     tracing::error!(form = template.form(), "a document could not be read");
                     return Err(ErrorData::internal_error("the document could not be read", None));
                 }
@@ -381,10 +389,17 @@ impl ServerHandler for Handler {
         let whose = self.whose(&context);
         let CallState { shelf, limits, .. } = &self.shared.state;
         let made = prompt.get(request, Blocks::new(shelf, &whose, limits));
-        AssertUnwindSafe(made).catch_unwind().await.unwrap_or_else(|_| {
-            tracing::error!(prompt = prompt.name(), "a prompt could not be made");
-            Err(ErrorData::internal_error("the prompt could not be made", None))
-        })
+        match timeout(limits.function, AssertUnwindSafe(made).catch_unwind()).await {
+            Ok(Ok(made)) => made,
+            Ok(Err(_)) => {
+                tracing::error!(prompt = prompt.name(), "a prompt could not be made");
+                Err(ErrorData::internal_error("the prompt could not be made", None))
+            }
+            Err(_) => {
+                tracing::warn!(prompt = prompt.name(), "a prompt took too long");
+                Err(ErrorData::internal_error("the prompt could not be made in time", None))
+            }
+        }
     }
 
     async fn complete(
@@ -408,9 +423,11 @@ impl ServerHandler for Handler {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !self.may_change(&request.uri) {
+        // A document of a result never changes, and is there for its own client alone.
+        let is_kept = || self.shared.state.shelf.read(&self.whose(&context), &request.uri).is_some();
+        if !self.may_change(&request.uri) && !is_kept() {
             let data = serde_json::json!({"uri": request.uri});
             return Err(ErrorData::resource_not_found("there is no such resource", Some(data)));
         }

@@ -20,6 +20,8 @@ pub struct McpServeLimits {
     pub connections: usize,
     /// The time that a person has to answer a question; 10 minutes.
     pub answer: Duration,
+    /// The time that the function of a template or a prompt has; 60 s, as tools have where nothing else is said.
+    pub function: Duration,
     /// The most bytes of a document that stands in a result; 4 MiB. Larger ones are linked to.
     pub inline_bytes: usize,
     /// The most bytes of all documents that stand in one result; 16 MiB.
@@ -48,6 +50,7 @@ impl Default for McpServeLimits {
             sessions: 1_000,
             connections: 256,
             answer: Duration::from_secs(600),
+            function: Duration::from_secs(60),
             inline_bytes: 4 << 20,
             inline_total: 16 << 20,
             kept_bytes: 64 << 20,
@@ -90,6 +93,13 @@ impl McpServeLimits {
     #[must_use]
     pub fn with_answer(mut self, limit: Duration) -> Self {
         self.answer = limit;
+        self
+    }
+
+    /// Sets the time that the function of a template or a prompt has.
+    #[must_use]
+    pub fn with_function(mut self, limit: Duration) -> Self {
+        self.function = limit;
         self
     }
 

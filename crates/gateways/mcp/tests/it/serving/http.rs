@@ -1,7 +1,7 @@
 //! The server over HTTP: whose requests it answers.
 
 use attache_agent::{Agent, Tools, tool_fn};
-use attache_core::ToolContext;
+use attache_core::{Document, ToolContext, ToolError};
 use attache_mcp::{McpHttp, McpServeLimits, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -104,6 +104,42 @@ async fn each_session_has_a_conversation_of_its_own() {
         assert!(said.contains("Yes."), "{said}");
         assert_eq!(model.requests().pop().unwrap().messages.len(), messages);
     }
+}
+
+// Another client of the same server learns nothing of it, not even that it is there.
+#[tokio::test]
+async fn a_document_of_one_client_is_neither_read_nor_watched_by_another() {
+    let scan = tool_fn("scan", "Scans", || {
+        Ok::<_, ToolError>(Document::new(vec![7_u8; 10_000]).with_file_name("scan.bin"))
+    });
+    let limits = McpServeLimits::new().with_inline_bytes(100, 100);
+    let http = bearers(McpService::tools(Tools::new().with(scan)).unwrap().with_limits(limits));
+    let mut clients = Vec::new();
+    for token in ["Bearer token of ann", "Bearer token of bob"] {
+        let (_, begun, _) = post(&http, &[("authorization", token)], &initialize()).await;
+        clients.push((token, begun["mcp-session-id"].to_str().unwrap().to_owned()));
+    }
+    let ask = async |client: usize, method: &str, params: Value| {
+        let (token, session) = &clients[client];
+        post(&http, &[("authorization", token), ("mcp-session-id", session)], &request(2, method, params))
+            .await
+            .2
+    };
+    let said = ask(0, "tools/call", json!({"name": "scan", "arguments": {}})).await;
+    let uri = said.split("\"uri\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    for method in ["resources/read", "resources/subscribe"] {
+        let own = ask(0, method, json!({"uri": uri})).await;
+        assert!(own.contains("\"result\"") && !own.contains("\"error\""), "{method}: {own}");
+        let theirs = ask(1, method, json!({"uri": uri})).await;
+        let missing = ask(1, method, json!({"uri": "attache://documents/1/nothing"})).await;
+        assert!(theirs.contains("-32002") && missing.contains("-32002"), "{method}: {theirs}");
+        let error = |said: &str, uri: &str| {
+            let line = said.lines().find(|line| line.contains("\"error\"")).unwrap();
+            line.replace(uri, "")
+        };
+        assert_eq!(error(&theirs, &uri), error(&missing, "attache://documents/1/nothing"));
+    }
+    assert!(!ask(1, "resources/list", json!({})).await.contains(&uri));
 }
 
 #[tokio::test]

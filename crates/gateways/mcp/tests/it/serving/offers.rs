@@ -1,7 +1,9 @@
 //! Resources, templates and prompts that a server of ours offers.
 
+use std::time::Duration;
+
 use attache_core::{Document, ToolError, UserMessage, UserPart};
-use attache_mcp::{McpPrompt, McpResources, McpService, McpTemplate};
+use attache_mcp::{McpPrompt, McpResources, McpServeLimits, McpService, McpTemplate};
 use serde_json::{Value, json};
 
 use super::Client;
@@ -47,6 +49,22 @@ async fn documents_at_addresses_of_a_form_are_read_when_a_client_asks() {
         let said = read(&mut client, uri).await["error"]["message"].to_string();
         assert!(said.contains(told) && !said.contains("a bug"), "{uri}: {said}");
     }
+}
+
+// Invariant 9
+#[tokio::test]
+async fn a_function_that_does_not_end_is_given_up() {
+    let never = McpTemplate::new("never://{name}", "Never", |_| std::future::pending()).unwrap();
+    let prompt = McpPrompt::new("never", "Never", |_| std::future::pending());
+    let limits = McpServeLimits::new().with_function(Duration::from_millis(50));
+    let service = reports(&McpResources::new()).with_template(never).with_prompt(prompt).with_limits(limits);
+    let mut client = Client::new(service, json!({})).await;
+    let said = read(&mut client, "never://x").await;
+    assert!(said["error"]["message"].as_str().unwrap().contains("in time"), "{said}");
+    let said = client.ask("prompts/get", json!({"name": "never"})).await;
+    assert!(said["error"]["message"].as_str().unwrap().contains("in time"), "{said}");
+    // The session goes on.
+    assert_eq!(read(&mut client, "invoices://2025/7").await["result"]["contents"][0]["text"], "7 of 2025");
 }
 
 #[tokio::test]
