@@ -3,7 +3,7 @@
 use attache_agent::{Entry, JournalError};
 use sqlx::{Row as _, query};
 
-use super::append::{note_documents, take_delivered, write};
+use super::append::{note_documents, run_of, take_delivered, write};
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -48,42 +48,31 @@ pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Holds the session for an append, and finds the run, the number of its entries, and whether something was delivered to it.
-const HOLD_APPEND: &str = "UPDATE attache_session SET appends = $3, accessed = $4, leased_until = $5, \
-    kept_until = coalesce($6, kept_until) WHERE id = $1 AND fence = $2 AND appends < $3 \
-    RETURNING (SELECT run FROM attache_run WHERE session = $1 AND id = $7), \
-    (SELECT entries FROM attache_run WHERE session = $1 AND id = $7), \
-    EXISTS (SELECT 1 FROM attache_delivered d JOIN attache_run r ON r.run = d.run \
-    WHERE r.session = $1 AND r.id = $7)";
-
-/// Appends entries to the log of a run that has begun. Each statement goes to the connection's thread and back, which
-/// costs more than the statement: there are as few as can be where nothing was delivered.
+/// Appends entries to the log of a run that has begun.
 pub(super) async fn append_entries(
     connection: &mut Connection,
     append: &Prepared,
 ) -> Result<Vec<(usize, Entry)>, SqlError> {
     let (session, now) = (append.session.as_str(), append.now);
-    let held = query(HOLD_APPEND)
-        .bind(session)
-        .bind(append.fence)
-        .bind(append.number)
-        .bind(now)
-        .bind(append.until)
-        .bind(append.kept_until)
-        .bind(append.run.as_str())
-        .fetch_optional(&mut *connection)
-        .await?
-        .ok_or(JournalError::Fenced)?;
+    let held = query(
+        "UPDATE attache_session SET appends = $3, accessed = $4, leased_until = $5, \
+         kept_until = coalesce($6, kept_until) WHERE id = $1 AND fence = $2 AND appends < $3",
+    )
+    .bind(session)
+    .bind(append.fence)
+    .bind(append.number)
+    .bind(now)
+    .bind(append.until)
+    .bind(append.kept_until)
+    .execute(&mut *connection)
+    .await?;
+    if held.rows_affected() == 0 {
+        return Err(JournalError::Fenced.into());
+    }
     note_documents(connection, session, append.documents.iter().map(String::as_str)).await?;
-    let run: i64 = held.try_get::<Option<i64>, _>(0)?.ok_or(JournalError::Empty)?;
-    let mut entries: i64 = held.try_get(1)?;
-    let has_delivered: bool = held.try_get(2)?;
+    let (run, mut entries) = run_of(connection, session, &append.run).await?.ok_or(JournalError::Empty)?;
     let mut stand = Vec::new();
     for (at, (key, body)) in append.keys.iter().zip(&append.bodies).enumerate() {
-        if !has_delivered && write_new(connection, run, entries, key, now, body).await? {
-            entries += 1;
-            continue;
-        }
         let known = query("SELECT body, at FROM attache_entry WHERE run = $1 AND key = $2")
             .bind(run)
             .bind(key.as_str())
@@ -108,27 +97,4 @@ pub(super) async fn append_entries(
         .execute(connection)
         .await?;
     Ok(stand)
-}
-
-/// Writes an entry at that place of a log, unless there is one under its key. True if it is written.
-async fn write_new(
-    connection: &mut Connection,
-    run: i64,
-    place: i64,
-    key: &str,
-    at: i64,
-    body: &str,
-) -> Result<bool, SqlError> {
-    let written = query(
-        "INSERT INTO attache_entry (run, place, key, at, body) VALUES ($1, $2, $3, $4, $5) \
-         ON CONFLICT (run, key) DO NOTHING",
-    )
-    .bind(run)
-    .bind(place)
-    .bind(key)
-    .bind(at)
-    .bind(body)
-    .execute(connection)
-    .await?;
-    Ok(written.rows_affected() > 0)
 }
