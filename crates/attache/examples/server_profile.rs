@@ -18,7 +18,11 @@ key = { required = false, variables = ["WORK_LLM_KEY"] }
 [models]
 default = "work/our-7b"
 
-[capabilities.vllm.models."our-7b*"]
+# A section of the server's own name is about its models; `like` takes what is known of another server's.
+[capabilities.work]
+like = "vllm"
+
+[capabilities.work.models."our-7b*"]
 user.media = ["text", "image/png"]      # text alone, where nothing is said
 context_window = 32000
 "#;

@@ -318,7 +318,10 @@ fn notes(rows: &[Row<'_>], reports: &[RoutingReport]) -> Vec<String> {
     }
     for ((name, _), report) in rows.iter().zip(reports) {
         if report.count(Outcome::Error) > 0 {
-            notes.push(format!("{name} would not be asked: it cannot take what an author attached."));
+            notes.push(format!(
+                "{name} would not be asked: it cannot take what an author attached. `attache ask` shows it the text, as \
+                 a program does that allows it (`with_convert_author_documents`)."
+            ));
         }
     }
     if let Some(report) = reports.first().filter(|report| !report.unresolved.is_empty()) {

@@ -5,7 +5,7 @@ mod refresh;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use attache_core::{FileRules, ModelCapabilities, PlaceCapabilities};
+use attache_core::{FileRules, MediaType, ModelCapabilities, PlaceCapabilities};
 use attache_models::{Registry, RegistryError};
 use serde_json::json;
 
@@ -163,8 +163,9 @@ fn place(place: &PlaceCapabilities) -> String {
     if !limits.is_empty() {
         text.push_str(&format!(" (at most {})", limits.join(", ")));
     }
-    if !place.references.is_empty() {
-        text.push_str(&format!(" (can be uploaded: {})", place.references.join(" ")));
+    let uploaded: Vec<&str> = uploaded(place).collect();
+    if !uploaded.is_empty() {
+        text.push_str(&format!(" (can be uploaded: {})", uploaded.join(" ")));
     }
     if place.needs_text == Some(true) {
         text.push_str(" (with a text beside documents)");
@@ -177,6 +178,15 @@ fn place(place: &PlaceCapabilities) -> String {
         text.push_str(&format!(" (by URL only: {})", place.url_only.join(" ")));
     }
     text
+}
+
+/// The types that can be uploaded, of those that are taken.
+fn uploaded(place: &PlaceCapabilities) -> impl Iterator<Item = &str> {
+    let covers = |wide: &str, narrow: &str| MediaType::parse(narrow).is_some_and(|media| media.matches(wide));
+    let is_taken = move |pattern: &&str| {
+        place.media.iter().any(|media| media == pattern || covers(media, pattern) || covers(pattern, media))
+    };
+    place.references.iter().map(String::as_str).filter(is_taken)
 }
 
 fn files(rules: &FileRules) -> String {

@@ -29,6 +29,14 @@ impl Config {
                 }
             }
         }
+        let families: Vec<&str> = registry.providers().map(|(_, family)| family).collect();
+        for nobodys in registry.families_of_nobody() {
+            let said = self.files.iter().find(|read| read.sections.capabilities.contains_key(nobodys));
+            let Some(read) = said else { continue };
+            let message = "counts for no model: no provider has this family";
+            let hint = meant(nobodys, families.iter().copied());
+            problems.push(read.problem(&format!("capabilities.{nobodys}"), message, hint));
+        }
         if problems.is_empty() { Ok(registry) } else { Err(Problems::of(problems)) }
     }
 }

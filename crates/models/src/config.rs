@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::MatrixError;
+use attache_core::{Matrix, MatrixError};
 use serde::Deserialize;
 use toml::Table;
 
@@ -49,15 +49,28 @@ impl Registry {
     ///   `uploads = "2 MiB"`, says from which on; a table says both that and for how long files are kept,
     ///   `uploads = { above = "2 MiB", hours = 2 }`.
     /// * `[providers.NAME]`: a compatible server as a profile, with the members of `attache_openai::Profile`; `like`
-    ///   names a profile to start from. A bundled one of the same name is changed member by member.
+    ///   names a profile to start from. A bundled one of the same name is changed member by member. Its rows are those of
+    ///   `family`; of a new one without, those of `[capabilities.NAME]` if there is such a section, else those of `like`.
     /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
-    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::Matrix).
+    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::Matrix). A section that
+    ///   [no provider has](Self::families_of_nobody) is kept, and told as a warning of `tracing`: providers may be added later.
+    ///
+    /// These are four sections of an `attache.toml`. `attache_config::Config` reads all of one.
     ///
     /// # Errors
     /// [`ConfigError`] says what is wrong and where.
     pub fn with_config(self, text: &str) -> Result<Self, ConfigError> {
-        let Config { uploads, providers, models, capabilities } =
+        let Config { uploads, mut providers, models, capabilities } =
             toml::from_str(text).map_err(|error| ConfigError::Syntax(error.message().to_owned()))?;
+        for (name, profile) in &mut providers {
+            // The section that has the server's own name is about the server.
+            if let Some(profile) = profile.as_table_mut()
+                && capabilities.contains_key(name)
+                && !self.has_profile(name)
+            {
+                profile.entry("family").or_insert_with(|| name.clone().into());
+            }
+        }
         let mut registry = self;
         if let Some(uploads) = uploads {
             registry = registry.with_uploads(crate::uploads::read(&uploads).map_err(ConfigError::Uploads)?);
@@ -71,7 +84,34 @@ impl Registry {
         }
         let registry =
             models.into_iter().fold(registry, |registry, (name, model)| registry.with_name(name, model));
-        registry.with_profiles(&providers)
+        let registry = registry.with_profiles(&providers)?;
+        for family in registry.families_of_nobody().filter(|family| capabilities.contains_key(*family)) {
+            tracing::warn!(family, "the capabilities of this family count for no model: no provider has it");
+        }
+        Ok(registry)
+    }
+
+    /// The families of the matrix that are not bundled, that no provider has, and that no other family is like: their rows
+    /// count for no model.
+    pub fn families_of_nobody(&self) -> impl Iterator<Item = &str> {
+        let bundled = Matrix::bundled();
+        let is_bundled = |family: &str| bundled.families().any(|known| known == family);
+        let is_had = |family: &str| self.providers().any(|(_, of)| of == family);
+        let matrix = self.matrix();
+        let is_liked =
+            |family: &str| matrix.families().any(|other| matrix.likes(other).any(|like| like == family));
+        let families = matrix.families();
+        families.filter(move |family| !is_bundled(family) && !is_had(family) && !is_liked(family))
+    }
+
+    #[cfg(feature = "openai")]
+    fn has_profile(&self, name: &str) -> bool {
+        self.profiles.get(name).is_some()
+    }
+
+    #[cfg(not(feature = "openai"))]
+    fn has_profile(&self, _: &str) -> bool {
+        false
     }
 
     #[cfg(feature = "openai")]

@@ -5,7 +5,6 @@ use std::fmt;
 use attache_core::ProviderError;
 
 /// Why a name leads to no model.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct RegistryError {
     /// The name as given.
@@ -31,6 +30,14 @@ pub enum Unresolved {
     NoWire,
     /// Something must be set up first, such as a key.
     Setup(ProviderError),
+}
+
+/// Without the names of all providers: programs print it where `main` fails.
+impl fmt::Debug for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut told = f.debug_struct("RegistryError");
+        told.field("name", &self.name).field("reason", &self.reason).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Display for RegistryError {

@@ -55,8 +55,17 @@ impl Double {
         }
     }
 
-    pub(crate) fn with_capabilities_of(mut self, family: &str, model: &str) -> Self {
-        self.capabilities = Arc::new(Matrix::bundled().resolve(family, model));
+    pub(crate) fn with_capabilities_of(self, family: &str, model: &str) -> Self {
+        let matrix = Matrix::bundled();
+        assert!(
+            matrix.families().any(|known| known == family),
+            "the bundled matrix has no family {family:?}"
+        );
+        self.with_capabilities(matrix.resolve(family, model))
+    }
+
+    pub(crate) fn with_capabilities(mut self, capabilities: ModelCapabilities) -> Self {
+        self.capabilities = Arc::new(capabilities);
         self
     }
 
@@ -210,9 +219,19 @@ macro_rules! methods {
     () => {
         /// Gives it the capabilities that the bundled matrix has for a model, such as `anthropic` and
         /// `claude-sonnet-4-5`. By default it takes text only.
+        ///
+        /// # Panics
+        /// If the matrix has no such family: a test about a model that does not exist proves nothing.
         #[must_use]
         pub fn with_capabilities_of(mut self, family: &str, model: &str) -> Self {
             self.double = self.double.with_capabilities_of(family, model);
+            self
+        }
+
+        /// Gives it these capabilities, such as those of a model of a registry of yours.
+        #[must_use]
+        pub fn with_capabilities(mut self, capabilities: attache_core::ModelCapabilities) -> Self {
+            self.double = self.double.with_capabilities(capabilities);
             self
         }
 

@@ -265,6 +265,24 @@ context_windw = 3
     assert_eq!(told.lines().count(), 4, "{told}");
 }
 
+// A78
+#[test]
+fn capabilities_that_count_for_no_model_are_told() {
+    let text = "\
+[capabilities.wrok]
+context_window = 32000
+
+[providers.work]
+like = 'openai-chat'
+base_url = 'https://llm.example/v1'
+family = 'work'
+";
+    let told = config(text).unwrap().registry(Registry::bundled()).unwrap_err().to_string();
+    assert!(told.contains("attache.toml:1: capabilities.wrok counts for no model"), "{told}");
+    assert!(told.contains("did you mean `work`?"), "{told}");
+    assert!(config(&text.replace("wrok", "work")).unwrap().registry(Registry::bundled()).is_ok());
+}
+
 #[test]
 fn a_limit_of_cost_needs_prices() {
     assert!(mistakes("[limits]\ncost = 0.5\n")[0].contains("nothing says what models cost"));

@@ -60,6 +60,12 @@ impl Draft {
             Some(place) => place.settled(&capabilities.user.media),
             None => capabilities.user.clone(),
         };
+        // A row that is like another may say that its window is smaller, and a reply is a part of the window.
+        if let (Some(reply), Some(window)) =
+            (&mut capabilities.max_output_tokens, capabilities.context_window)
+        {
+            *reply = window.min(*reply);
+        }
         row.clone_into(&mut capabilities.row);
         capabilities
     }

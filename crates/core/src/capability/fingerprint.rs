@@ -264,7 +264,7 @@ mod tests {
             "many_images": 3, "many_images_pixels": 4, "max_upload_bytes": 5, "upload_from": 6, "page_tokens": 7,
             "pixels_per_token": 8, "urls": true});
         let Value::Object(cells) = json!({"user": place, "tool_result": place, "failed_result": place,
-            "beside_result": place, "files": files, "context_window": 1, "max_output_tokens": 2, "tools": true,
+            "beside_result": place, "files": files, "context_window": 100, "max_output_tokens": 2, "tools": true,
             "parallel_tools": true, "forced_tools": true, "reasoning": ["off"], "efforts": ["low"],
             "sampling": true, "reasoning_excludes": ["tools"], "reasons_unasked": true,
             "sampling_without_reasoning": true, "temperature_with_top_p": true, "penalties": true, "stop": true,

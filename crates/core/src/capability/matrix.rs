@@ -158,6 +158,11 @@ impl Matrix {
         self.layers.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter()
     }
 
+    /// The families that a family is like, in a row of likes or in several layers.
+    pub fn likes<'m>(&'m self, family: &'m str) -> impl Iterator<Item = &'m str> {
+        self.layers.iter().filter_map(move |layer| layer.part(family)).filter_map(|part| part.own.like())
+    }
+
     /// The patterns of a family, in order, without its default row.
     pub fn patterns(&self, family: &str) -> Vec<&str> {
         let parts = self.parts(family);

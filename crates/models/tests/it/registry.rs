@@ -202,3 +202,42 @@ fn an_unknown_model_is_asked_alike_over_all_apis() {
     }
     assert!(seen > 25, "only {seen}");
 }
+
+const SERVER: &str = "[providers.work]\nlike = 'openai-chat'\nbase_url = 'http://localhost/v1'\n";
+
+#[test]
+fn a_server_has_the_capabilities_of_its_own_name() {
+    let window = "context_window = 32000\nuser.media = ['text']";
+    let takes = |rows: &str| {
+        let registry = registry().with_config(&format!("{SERVER}{rows}")).unwrap();
+        registry.capabilities("work/our-7b").unwrap()
+    };
+    let own = takes(&format!("[capabilities.work]\n{window}"));
+    assert_eq!((own.family.as_str(), own.context_window), ("work", Some(32_000)));
+    assert_eq!(takes(&format!("[capabilities.work.models.'our-*']\n{window}")).context_window, Some(32_000));
+    // The server that it is like has another family, which counts where there is no section of the server's own.
+    let like = takes(&format!("[capabilities.openai-chat.models.'our-*']\n{window}"));
+    assert_eq!((like.family.as_str(), like.context_window), ("openai-chat", Some(32_000)));
+    // A bundled server keeps its family.
+    let azure = registry()
+        .with_config("[providers.azure]\nbase_url = 'http://localhost/v1'\n[capabilities.azure]")
+        .unwrap();
+    assert_eq!(
+        azure.capabilities("azure/x").unwrap().family,
+        registry().capabilities("azure/x").unwrap().family
+    );
+}
+
+#[test]
+fn capabilities_that_count_for_no_model_are_known() {
+    let of_nobody = |rows: &str| {
+        let registry = registry().with_config(&format!("{SERVER}family = 'mine'\n{rows}")).unwrap();
+        registry.families_of_nobody().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of_nobody("[capabilities.work]\ncontext_window = 1"), ["work"]);
+    assert!(of_nobody("[capabilities.mine]\ncontext_window = 1").is_empty());
+    assert!(
+        of_nobody("[capabilities.base]\ncontext_window = 1\n[capabilities.mine]\nlike = 'base'").is_empty()
+    );
+    assert!(of_nobody("[capabilities.anthropic.models.x]\nlike = 'claude-opus-4-6*'").is_empty());
+}

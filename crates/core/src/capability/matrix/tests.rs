@@ -285,6 +285,16 @@ fn overlays() {
 }
 
 #[test]
+fn a_reply_is_a_part_of_the_window() {
+    let matrix = Matrix::parse(
+        "[f.models.'a*']\ncontext_window = 128000\nmax_output_tokens = 32768\n\
+         [f.models.'b*']\nlike = 'a*'\ncontext_window = 32000",
+    );
+    let row = matrix.unwrap().resolve("f", "b1");
+    assert_eq!((row.context_window, row.max_output_tokens), (Some(32_000), Some(32_000)));
+}
+
+#[test]
 fn a_row_may_be_like_another() {
     let matrix = Matrix::parse(
         "[f]\ncontext_window = 1\n[f.models.'a*']\nmax_output_tokens = 2\nwire.x.y = 'z'\n\
