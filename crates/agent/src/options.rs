@@ -17,6 +17,7 @@ pub struct RunOptions {
     pub(crate) settings: Option<Box<ModelSettings>>,
     pub(crate) tools: Tools,
     pub(crate) principal: Option<String>,
+    pub(crate) streaming: Option<bool>,
     pub(crate) extensions: Extensions,
 }
 
@@ -56,14 +57,25 @@ impl RunOptions {
         self
     }
 
+    /// Asks for replies piece by piece or, where nobody looks on while they are made, whole: that costs less.
+    pub fn with_streaming(mut self, streaming: bool) -> Self {
+        self.streaming = Some(streaming);
+        self
+    }
+
     /// Adds a value for tools to find by its type; it wins over the agent's of the same type.
     pub fn with_context<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(value);
         self
     }
 
-    /// True if the run has a model, settings, tools or a principal of its own.
+    /// True if the run has anything but values for tools of its own.
     pub(crate) fn vary(&self) -> bool {
+        self.is_other() || self.streaming.is_some()
+    }
+
+    /// True if the run has a model, settings, tools or a principal of its own.
+    fn is_other(&self) -> bool {
         self.offers_anew() || self.principal.is_some()
     }
 
@@ -72,10 +84,11 @@ impl RunOptions {
         self.model.is_some() || self.settings.is_some() || !self.tools.is_empty()
     }
 
-    /// A number for all of it but values for tools, by which the run finds its log again and notices other options.
+    /// A number for all that the run is told, by which it finds its log again and notices other options: for all but values
+    /// for tools and the way in which replies come.
     pub(crate) fn number(&self) -> Option<u64> {
-        let Self { model, settings, tools, principal, extensions: _ } = self;
-        self.vary().then(|| {
+        let Self { model, settings, tools, principal, streaming: _, extensions: _ } = self;
+        self.is_other().then(|| {
             let mut hash = StableHash::new();
             hash = hash.text(model.as_ref().map_or("", |model| model.id()));
             hash = hash.text(principal.as_deref().unwrap_or_default());
@@ -106,6 +119,6 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), options.len());
-        assert_eq!(RunOptions::new().with_context(5_u8).number(), None);
+        assert_eq!(RunOptions::new().with_context(5_u8).with_streaming(false).number(), None);
     }
 }

@@ -156,6 +156,7 @@ impl Setup {
         if let Some(settings) = &options.settings {
             setup.settings = (**settings).clone();
         }
+        setup.streaming = options.streaming.unwrap_or(setup.streaming);
         setup.tools = setup.tools.merged(options.tools.clone());
         if options.principal.is_some() {
             setup.principal.clone_from(&options.principal);

@@ -31,7 +31,8 @@ pub(crate) async fn run(
     let on_disconnect = asked.on_disconnect()?.map(Into::into);
     let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
     let resumed = Said::Resumed(asked.resume.take().unwrap_or_default());
-    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let asking =
+        Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
     let viewer = turn(&asking, &asked.thread_id, conversation, resumed, tools).await?;
     streamed(viewer, AgUi::new(asked.thread_id, asked.run_id, app.shown)).await
 }

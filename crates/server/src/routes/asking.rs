@@ -65,6 +65,8 @@ pub(super) struct Asking<'a> {
     pub(super) on_disconnect: Option<OnDisconnect>,
     /// True if the client answers calls.
     pub(super) has_tools: bool,
+    /// True if the client takes the answer whole.
+    pub(super) is_whole: bool,
 }
 
 impl Asking<'_> {
@@ -103,7 +105,11 @@ impl Asking<'_> {
         match place {
             Place::Session(session) => self.in_session(session, conversation, options).await,
             Place::Request(id) => {
-                let options = options.with_principal(self.principal.name());
+                let mut options = options.with_principal(self.principal.name());
+                if self.is_whole {
+                    // Nobody looks on.
+                    options = options.with_streaming(false);
+                }
                 self.alone(id, conversation, options).await
             }
         }

@@ -47,7 +47,14 @@ pub(crate) async fn completions(
     let tools = tools::tools(hosted.agent(), tools).await?;
     let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
     let on_disconnect = extra.on_disconnect.map(Into::into);
-    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let asking = Asking {
+        app: &app,
+        principal: &principal,
+        hosted,
+        on_disconnect,
+        has_tools,
+        is_whole: !asked.stream,
+    };
     let place = match &extra.session {
         Some(id) => Place::Session(asking.session(id).await?),
         None => Place::Request(fresh_id("chatcmpl-")),

@@ -38,7 +38,14 @@ pub(crate) async fn create(
     let tools = tools::tools(hosted.agent(), tools).await?;
     let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
     let on_disconnect = asked.on_disconnect().map(Into::into);
-    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let asking = Asking {
+        app: &app,
+        principal: &principal,
+        hosted,
+        on_disconnect,
+        has_tools,
+        is_whole: !asked.stream,
+    };
     let id = fresh_id("msg_");
     let place = match named_session(&headers)? {
         Some(id) => Place::Session(asking.session(&id).await?),

@@ -76,7 +76,14 @@ pub(crate) async fn create(
     let tools = tools::tools(hosted.agent(), tools).await?;
     let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
     let on_disconnect = asked.on_disconnect().map(Into::into);
-    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let asking = Asking {
+        app: &app,
+        principal: &principal,
+        hosted,
+        on_disconnect,
+        has_tools,
+        is_whole: !asked.stream && !asked.background,
+    };
     let named = named_session(&headers)?.or(asked.conversation().map(str::to_owned));
     if named.is_some() && asked.previous_response_id.is_some() {
         let message = "a response goes on with a conversation or with another response";

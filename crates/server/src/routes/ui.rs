@@ -39,7 +39,8 @@ pub(crate) async fn chat(
     let conversation = asked.take_conversation()?;
     let on_disconnect = asked.on_disconnect.map(Into::into);
     let has_tools = !own.is_empty();
-    let asking = Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools };
+    let asking =
+        Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
     let viewer = turn(&asking, &asked.id, conversation, decisions, offered).await?;
     let told = told(&app, viewer.live(), own, known);
     Ok(named(streamed(viewer, told).await?))

@@ -48,6 +48,21 @@ async fn an_answer_whole_and_streamed() {
     assert!(!plain.contains("usage") && plain.ends_with("data: [DONE]\n\n"), "{plain}");
 }
 
+// A87
+#[tokio::test]
+async fn an_answer_that_is_taken_whole_is_asked_for_whole() {
+    let stage = Stage::new(["whole", "streamed", "in a session"].map(Turn::text));
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    for (stream, more) in
+        [(false, json!({})), (true, json!({})), (false, json!({"attache": {"session": "one"}}))]
+    {
+        text(client.chat(asked(stream, more)).await).await;
+    }
+    let streams: Vec<bool> = stage.requests().iter().map(|request| request.streaming).collect();
+    // Others may look at a run of a session while it goes on.
+    assert_eq!(streams, [false, true, true]);
+}
+
 // A64
 #[tokio::test]
 async fn a_client_runs_its_own_tools_and_goes_on() {
