@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use attache_core::{Message, Role};
 
+use crate::memory::cut::Standing;
 use crate::memory::look::{Look, Memory};
 use crate::memory::marks::Marks;
 use crate::memory::past::Past;
-use crate::memory::standing::Standing;
 
 /// Shows the model the newest messages or turns.
 ///

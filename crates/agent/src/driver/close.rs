@@ -111,7 +111,7 @@ impl Driver {
                 let verdict = self.verdict_on(&call, &entry).await?;
                 entry.key = key;
                 let entry = self.take_in(entry, verdict).await?;
-                events.extend(super::answer::finished_event(&entry));
+                events.extend(super::calls::finished_event(&entry));
             }
         }
         Ok(events)

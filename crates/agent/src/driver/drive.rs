@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::Task;
 use crate::driver::stop::Stop;
-use crate::driver::{answer, ask, open};
+use crate::driver::{ask, calls, open};
 use crate::event::{Event, EventKind};
 use crate::journal::{Origin, Recorder};
 use crate::log::Ended;
@@ -96,7 +96,7 @@ pub(crate) fn drive(
                 },
                 Action::AnswerCalls { calls } => {
                     // Most runs wait for their models most of the time, and need no room for a round then.
-                    let mut answering = Box::pin(answer::answer(&mut driver, &mut interrupt, calls));
+                    let mut answering = Box::pin(calls::answer(&mut driver, &mut interrupt, calls));
                     while let Some(item) = next(&mut answering.as_mut()).await {
                         match item {
                             Ok(event) => yield event,

@@ -137,7 +137,7 @@ impl Driver {
         if !entries.is_empty() {
             let mut recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
             tell(&mut recorded);
-            events.extend(recorded.iter().filter_map(super::answer::finished_event));
+            events.extend(recorded.iter().filter_map(super::calls::finished_event));
         }
         if tripped.is_some() {
             // Nothing starts any more.

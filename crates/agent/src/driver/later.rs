@@ -3,7 +3,7 @@
 use attache_core::{Deferred, ToolCallId, ToolResult};
 
 use crate::driver::Driver;
-use crate::driver::answer::finished_event;
+use crate::driver::calls::finished_event;
 use crate::driver::gate::undecided;
 use crate::driver::open::time;
 use crate::driver::record::record_result;

@@ -1,8 +1,8 @@
 //! Drives a run: one lazily polled stream that does what the fold asks for.
 
-mod answer;
 mod ask;
 mod budget;
+mod calls;
 mod citable;
 #[cfg(feature = "citations")]
 mod cite;

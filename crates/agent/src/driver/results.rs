@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc::Receiver;
 
 use crate::driver::Driver;
-use crate::driver::answer::finished_event;
+use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::not_stored;

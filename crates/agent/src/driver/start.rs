@@ -7,7 +7,7 @@ use std::sync::Arc;
 use attache_core::{Asking, Effect, ToolCall, ToolContext, ToolResult};
 
 use crate::driver::Driver;
-use crate::driver::answer::finished_event;
+use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
 use crate::driver::gate::Admission;
 use crate::driver::interrupt::Interrupt;

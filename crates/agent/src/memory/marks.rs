@@ -1,7 +1,7 @@
 //! The place of a memory in the conversation of one run.
 
+use crate::memory::cut::Standing;
 use crate::memory::ledger::Ledger;
-use crate::memory::standing::Standing;
 
 /// The place of a memory in the conversation of one run, so that a message is looked at once. All of it can
 /// be made again from the history.

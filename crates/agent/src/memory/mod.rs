@@ -2,12 +2,12 @@
 
 mod compaction;
 pub(crate) mod count;
+pub(crate) mod cut;
 mod ledger;
 pub(crate) mod look;
 pub(crate) mod mark;
 pub(crate) mod marks;
 pub(crate) mod past;
-pub(crate) mod standing;
 pub(crate) mod summary;
 mod token_window;
 mod tokens;

@@ -2,8 +2,8 @@
 
 pub(crate) mod all;
 pub(crate) mod decider;
+pub(crate) mod document;
 pub(crate) mod limits;
-pub(crate) mod one;
 pub(crate) mod place;
 pub(crate) mod rendered;
 pub(crate) mod repeats;

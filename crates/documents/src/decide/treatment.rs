@@ -1,4 +1,4 @@
-//! The decision about one document.
+//! The decision about one document, as data.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use attache_core::{
 use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 
-use crate::reading::{Odd, SCHEME, decoded, media_type_of};
+use crate::results::{Odd, SCHEME, decoded, media_type_of};
 use crate::server::McpServer;
 use crate::uri::file_name;
 

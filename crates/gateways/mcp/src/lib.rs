@@ -28,7 +28,7 @@ mod hub;
 mod listing;
 mod oauth;
 mod output;
-mod reading;
+mod results;
 mod sampling;
 mod secrets;
 #[cfg(feature = "server")]

@@ -26,7 +26,7 @@ use crate::http::McpEndpoint;
 use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
 use crate::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
 use crate::output::{McpContent, McpOutput};
-use crate::reading::{Odd, Reader};
+use crate::results::{Odd, Reader};
 use crate::secrets::clean;
 use crate::session::Link;
 use crate::stdio::McpCommand;

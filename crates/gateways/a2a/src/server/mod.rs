@@ -1,8 +1,8 @@
 //! Agents of ours for those of others: a router that speaks the protocol.
 
+mod card;
 mod error;
 mod notify;
-mod profile;
 mod serve;
 mod shape;
 mod tasks;
@@ -30,7 +30,7 @@ use self::shape::Shape;
 use self::tasks::Tasks;
 use crate::wire::{A2aVersion, Json, Node};
 
-pub use self::profile::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
+pub use self::card::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;

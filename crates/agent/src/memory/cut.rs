@@ -1,4 +1,4 @@
-//! The place of a window of messages or turns.
+//! The cut of a window in a history that only grows: no result stands without its call.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The treatment of each document where it stands, for itself.
+//! The decision about each document where it stands, for itself: native, as text, converted, or a note.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Has calls answered: runs their tools side by side, or waits for the caller.
+//! The calls of a step: their tools run side by side, or the caller is waited for.
 
 use std::pin::pin;
 
