@@ -33,8 +33,9 @@ impl Driver {
     /// Offers what the model asked for in its last round, and what families list since the last step.
     pub(super) async fn offer(&mut self) -> Result<Vec<EventKind>, Fault> {
         let mut events = Vec::new();
+        let listed = self.listed_anew(&mut events).await?;
         let mut wanted = self.asked_for();
-        wanted.extend(self.listed_anew(&mut events).await);
+        wanted.extend(listed);
         let mut new: Vec<OfferedTool> = Vec::with_capacity(wanted.len());
         for offered in wanted {
             let is_known = |other: &OfferedTool| other.tool.name() == offered.tool.name();
@@ -90,13 +91,15 @@ impl Driver {
         let names = results.into_iter().flatten().flat_map(names);
         let waiting = names.filter_map(|name| self.toolbox.entries.get(&name));
         let offered = waiting.filter(|entry| self.toolbox.waits(entry.spec.definition.name()));
-        offered.map(|entry| OfferedTool { family: None, tool: (&*entry.spec).into() }).collect()
+        offered
+            .map(|entry| OfferedTool { family: self.toolbox.anew(entry), tool: (&*entry.spec).into() })
+            .collect()
     }
 
     /// The tools that families have since they were listed, and those that are others than they were.
-    async fn listed_anew(&mut self, events: &mut Vec<EventKind>) -> Vec<OfferedTool> {
-        let Some(offers) = &mut self.offers else { return Vec::new() };
-        let mut new = Vec::new();
+    async fn listed_anew(&mut self, events: &mut Vec<EventKind>) -> Result<Vec<OfferedTool>, ToolsError> {
+        let Some(offers) = &mut self.offers else { return Ok(Vec::new()) };
+        let (mut new, mut waiting) = (Vec::new(), Vec::new());
         for (family, known) in self.setup.tools.families().zip(&mut offers.versions) {
             let version = family.version();
             if known.replace(version) == Some(version) {
@@ -124,8 +127,11 @@ impl Driver {
                     }
                     Some(entry) if !is_same(&entry.spec, spec, family.name()) => {
                         let name = spec.definition.name();
-                        let is_usable = Toolbox::is_usable(spec);
+                        let (is_usable, waits) = (Toolbox::is_usable(spec), self.toolbox.waits(name));
                         let (code, end) = match is_usable {
+                            true if waits => {
+                                ("tool_changed", "it is shown as it is now when it is asked for")
+                            }
                             true => {
                                 ("tool_changed", "it is offered anew, and leave to call the old one is void")
                             }
@@ -133,7 +139,9 @@ impl Driver {
                         };
                         let message = format!("the tool {name:?} of {} has changed; {end}", family.name());
                         events.push(EventKind::Warning { code, message });
-                        if is_usable {
+                        if is_usable && waits {
+                            waiting.push(spec.clone());
+                        } else if is_usable {
                             new.push(OfferedTool {
                                 family: Some(family.name().to_owned()),
                                 tool: spec.into(),
@@ -144,7 +152,10 @@ impl Driver {
                 }
             }
         }
-        new
+        if let Some(toolbox) = self.toolbox.with_waiting(waiting)? {
+            self.toolbox = toolbox.into();
+        }
+        Ok(new)
     }
 
     /// The reason why a tool of a family is not called that was offered: its server lists it no more, or as another one.

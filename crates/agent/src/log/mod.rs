@@ -17,5 +17,5 @@ pub use entry::{
 pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};
 pub use key::Key;
-pub(crate) use tools::{FamilyTools, OfferedTool};
+pub(crate) use tools::{FamilyTools, ListedTool, OfferedTool};
 pub use tools::{Offered, ToolRule};

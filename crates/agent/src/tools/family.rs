@@ -46,7 +46,7 @@ pub(crate) enum Door {
 }
 
 impl Door {
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Handler(handler) => handler.name(),
             Self::Catalog(catalog) => catalog.name(),

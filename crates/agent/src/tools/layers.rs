@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, Capture, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolOutput, ToolSet, ToolSpec,
+    ToolOutput, ToolSet, ToolSetError, ToolSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,16 @@ impl Layers {
     pub(crate) fn new(all: ToolSet, waiting: Vec<ToolSpec>) -> Arc<Self> {
         let index = Index::new(&waiting);
         Arc::new(Self { all, waiting, index })
+    }
+
+    /// The same with tools that are others than they were.
+    pub(crate) fn with(&self, changed: &[ToolSpec]) -> Result<Arc<Self>, ToolSetError> {
+        let now = |name: &str| changed.iter().find(|spec| spec.definition.name() == name);
+        let all = self.all.iter().map(|(_, definition)| {
+            now(definition.name()).map_or(definition, |spec| &spec.definition).clone()
+        });
+        let waiting = self.waiting.iter().map(|spec| now(spec.definition.name()).unwrap_or(spec).clone());
+        Ok(Self::new(ToolSet::named_as(&self.all, all)?, waiting.collect()))
     }
 
     /// The two tools with which the model asks for the others.

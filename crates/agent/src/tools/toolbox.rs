@@ -6,7 +6,7 @@ use std::sync::Arc;
 use attache_core::{SchemaRefusal, ToolDefinition, ToolSet, ToolSpec};
 use serde_json::Value;
 
-use crate::log::{FamilyTools, OfferedTool};
+use crate::log::{FamilyTools, ListedTool, OfferedTool};
 use crate::preflight::{Preflight, Screen};
 use crate::tools::catalog::origin;
 use crate::tools::family::Family;
@@ -58,6 +58,40 @@ impl Toolbox {
     /// True if a tool that is known was not offered yet.
     pub(crate) fn waits(&self, name: &str) -> bool {
         self.layers.is_some() && self.set.get(name).is_none()
+    }
+
+    /// The family of a tool that is another one than it listed when the run began.
+    pub(crate) fn anew(&self, entry: &ToolEntry) -> Option<String> {
+        let Executor::Family(door) = &entry.executor else { return None };
+        let listed = ListedTool::from(&*entry.spec);
+        let mut families = self.families.iter().filter(|family| family.family == door.name());
+        let is_known = families.any(|family| family.tools.contains(&listed));
+        (!is_known).then(|| door.name().to_owned())
+    }
+
+    /// The same with tools that wait, and are others than they were; `None` if there are none.
+    pub(crate) fn with_waiting(&self, changed: Vec<ToolSpec>) -> Result<Option<Self>, ToolsError> {
+        let Some(layers) = self.layers.as_ref().filter(|_| !changed.is_empty()) else { return Ok(None) };
+        let layers = layers.with(&changed)?;
+        let mut entries = (*self.entries).clone();
+        for spec in changed {
+            if let Some(entry) = entries.get_mut(spec.definition.name()) {
+                entry.spec = Arc::new(spec);
+            }
+        }
+        // Their words stay: what was sent is the prefix of what is sent.
+        for tool in layers.tools() {
+            if let Some(entry) = entries.get_mut(tool.spec().definition.name()) {
+                entry.executor = Executor::Tool(tool);
+            }
+        }
+        Ok(Some(Self {
+            set: Arc::clone(&self.set),
+            entries: Arc::new(entries),
+            preflight: self.preflight.clone(),
+            families: self.families.clone(),
+            layers: Some(layers),
+        }))
     }
 
     /// The same with tools that are offered behind the others, as the log has them. One that a family lists as another

@@ -409,6 +409,44 @@ async fn a_tool_that_its_server_changes_is_offered_anew_in_the_same_run_and_aske
     assert_eq!(described(&other.requests()[0]).as_deref(), Some("Pays twice"));
 }
 
+// The model has not seen it, and pays nothing for it before it asks.
+#[tokio::test]
+async fn a_tool_that_waits_and_changes_is_shown_as_it_is_now_when_it_is_asked_for() {
+    let (version, paid, journal) =
+        (Arc::new(AtomicU64::new(0)), Counter::default(), Arc::new(MemoryJournal::new()));
+    let build = |model: &ScriptedModel| {
+        let pull = Arc::clone(&version);
+        let pull = tool_fn("pull", "", move |_: NoArguments| {
+            pull.store(1, Ordering::SeqCst);
+            Ok(())
+        });
+        let pull = pull.with_spec(|spec| spec.with_always_visible(true));
+        let family = Changing(Arc::clone(&version), paid.clone(), &["Pays", "Pays twice"]);
+        let agent = Agent::builder(model.clone()).handler(family).tool(pull);
+        agent.disclosure(Disclosure::default().with_max_tools(1)).build().unwrap()
+    };
+    let detail = Turn::call("tool_detail", json!({"name": "pay"}));
+    let model = ScriptedModel::new([Turn::call("pull", "{}"), detail, Turn::call("pay", "{}")]);
+    let mut run = build(&model).run_in(journal.clone(), RunInput::from("x"));
+    let events = all(&mut run).await;
+    assert_eq!(warnings(&events), ["tool_changed"]);
+    let requests = model.requests();
+    let first = ["pull", "tool_detail", "tool_search"];
+    assert_eq!(offered(&requests[0]), first);
+    assert_eq!(offered(&requests[1]), first);
+    // Not even the words of those that show it are others, so that the prefix holds.
+    assert_eq!(requests[0].tools, requests[1].tools);
+    assert_eq!(offered(&requests[2]), [&first[..], &["pay"]].concat());
+    let asked = end(&events);
+    assert_eq!(asked.reason, EndReason::PendingApproval);
+    assert!(told(&asked.messages)[1].contains("Pays twice"), "{:?}", told(&asked.messages));
+    // Another process knows it from the log, and calls the one that was approved.
+    let other = ScriptedModel::new([Turn::text("done")]);
+    let resumed = build(&other).resume(journal).approve(&asked.approvals[0].id).outcome().await.unwrap();
+    assert_eq!((resumed.reason, paid.get()), (EndReason::Answer, 1));
+    assert_eq!(other.requests()[0].tools, requests[2].tools);
+}
+
 #[tokio::test]
 async fn a_tool_that_changed_while_nobody_ran_it_is_offered_anew_by_whoever_resumes_the_run() {
     let (version, paid, journal) =

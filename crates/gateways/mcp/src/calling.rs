@@ -53,6 +53,8 @@ pub(crate) struct Talk<'a> {
     questions: u32,
     /// True if the server said of the last request that it knows no such method.
     pub(crate) is_unknown: bool,
+    /// True if people answer a question later, and another process goes on with the call then.
+    pub(crate) is_put_off: bool,
     /// Notes for the model.
     pub(crate) notes: Vec<String>,
 }
@@ -98,7 +100,17 @@ impl<'a> Talk<'a> {
         let asks = context.filter(|_| config.asks());
         let whose = |context: &ToolContext| (context.principal.clone(), context.run_id.clone());
         let under_way = asks.map(|context| link.hub.enter(whose(context)));
-        Self { config, link, end, context, under_way, questions: 0, is_unknown: false, notes: Vec::new() }
+        Self {
+            config,
+            link,
+            end,
+            context,
+            under_way,
+            questions: 0,
+            is_unknown: false,
+            is_put_off: false,
+            notes: Vec::new(),
+        }
     }
 
     /// Sends a request and waits for its answer; what the server asks back is answered meanwhile. One that may be repeated
@@ -177,8 +189,12 @@ impl<'a> Talk<'a> {
     /// Looks at a task.
     pub(crate) async fn look(&mut self, place: &Place) -> Result<Seen, ToolError> {
         let answer = self.about(|| task::look(&place.id)).await?;
-        let no_task = || ToolError::new(format!("the server {:?} answers with no task", self.config.alias));
-        Seen::looked(self.config, &answer).ok_or_else(no_task)
+        let alias = &self.config.alias;
+        match Seen::looked(self.config, &answer) {
+            Some((id, seen)) if id == place.id => Ok(seen),
+            Some(_) => Err(ToolError::new(format!("the server {alias:?} answers with another task"))),
+            None => Err(ToolError::new(format!("the server {alias:?} answers with no task"))),
+        }
     }
 
     /// The result of a task that is over.
@@ -206,8 +222,11 @@ impl<'a> Talk<'a> {
             match seen.state {
                 State::Working => {}
                 State::Asks(_) if place.is_old => {
-                    // Its questions come over the connection of this request.
-                    return Ok(Followed::Done(self.result(place, seen).await?));
+                    // Its questions come over the connection of this request, which lasts until the result is there.
+                    return match self.result(place, seen).await {
+                        Err(error) if error.kind() == ToolErrorKind::Timeout => Ok(Followed::Working),
+                        result => result.map(Followed::Done),
+                    };
                 }
                 State::Asks(wishes) => {
                     let stop = Stop {
@@ -234,7 +253,28 @@ impl<'a> Talk<'a> {
                 return Ok(Followed::Working);
             }
             sleep_until(end.min(Instant::now() + wait)).await;
-            seen = self.look(place).await?;
+            seen = self.look_through(place, end, &mut pace).await?;
+        }
+    }
+
+    /// Looks at a task whose server may be away for a moment: what it has worked on is not given up for that.
+    async fn look_through(
+        &mut self,
+        place: &Place,
+        end: Instant,
+        pace: &mut Pace,
+    ) -> Result<Seen, ToolError> {
+        loop {
+            match self.look(place).await {
+                Err(error) if matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout) => {
+                    if Instant::now() >= end {
+                        // Whoever waits for a deferred call looks again.
+                        return if self.config.defers { Ok(Seen::working()) } else { Err(error) };
+                    }
+                    sleep_until(end.min(Instant::now() + pace.next(None))).await;
+                }
+                seen => return seen,
+            }
         }
     }
 
@@ -410,7 +450,7 @@ impl<'a> Talk<'a> {
 
     /// Asks people; `None` if they decline, or nobody is there.
     async fn people(&mut self, question: Deferred, prompt: &str) -> Result<Option<Value>, ToolError> {
-        let since = Instant::now();
+        let (since, is_kept) = (Instant::now(), question.handle.is_some());
         let answer = match self.context {
             Some(context) => context.ask(question).await,
             None => Err(Unanswered::Nobody),
@@ -420,6 +460,7 @@ impl<'a> Talk<'a> {
         match answer {
             Ok(answer) => Ok(Some(answer)),
             Err(Unanswered::Later) => {
+                self.is_put_off = is_kept;
                 Err(ToolError::new(Unanswered::Later.to_string()).with_kind(ToolErrorKind::Unavailable))
             }
             Err(Unanswered::Declined { .. }) => {

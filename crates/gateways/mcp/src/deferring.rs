@@ -31,6 +31,12 @@ impl McpServer {
             _ => {
                 let output = match talk.result(&place, seen).await {
                     Ok(result) => self.read_result(&place.tool, result)?,
+                    // The result may be there at the next look.
+                    Err(error)
+                        if matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout) =>
+                    {
+                        return Err(error);
+                    }
                     Err(error) => McpOutput {
                         content: vec![McpContent::text(error.for_model())],
                         is_error: true,
@@ -110,8 +116,7 @@ impl McpServer {
             }
             Ok(Followed::Working) => Err(self.config.late("did not finish in time; its task is cancelled")),
             Err(error) => {
-                // Somebody answers later, and another process goes on with the task then.
-                if error.kind() == ToolErrorKind::Unavailable {
+                if talk.is_put_off {
                     guard.let_go();
                 }
                 Err(error)

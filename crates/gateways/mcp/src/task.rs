@@ -141,6 +141,11 @@ struct Told {
 }
 
 impl Seen {
+    /// A task of which nothing new is known.
+    pub(crate) fn working() -> Self {
+        Self { state: State::Working, said: None, wait: None }
+    }
+
     /// Reads a task, of either era.
     fn read(config: &Config, value: Value) -> Option<(String, Self)> {
         let told = Told::deserialize(value).ok()?;
@@ -172,14 +177,14 @@ impl Seen {
         Self::read(config, value).map(|(id, seen)| (id, is_old, seen))
     }
 
-    /// The task that an answer to a look at it tells of.
-    pub(crate) fn looked(config: &Config, answer: &ServerResult) -> Option<Self> {
+    /// The task that an answer to a look at it tells of, with its id.
+    pub(crate) fn looked(config: &Config, answer: &ServerResult) -> Option<(String, Self)> {
         let value = match answer {
             ServerResult::GetTaskResult(result) => serde_json::to_value(&result.task).ok()?,
             ServerResult::CustomResult(result) => result.0.clone(),
             _ => return None,
         };
-        Self::read(config, value).map(|(_, seen)| seen)
+        Self::read(config, value)
     }
 }
 

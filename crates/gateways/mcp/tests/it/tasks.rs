@@ -47,11 +47,16 @@ fn question() -> Value {
 
 /// A server whose calls are tasks, which `look` tells of by the number of looks.
 async fn working(look: impl Fn(usize, &Asked) -> Value + Send + Sync + 'static) -> Scripted {
+    shaky(move |number, asked| Answer::Result(complete(look(number, asked)))).await
+}
+
+/// The same, of which looks can fail.
+async fn shaky(look: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Scripted {
     let looks = AtomicUsize::new(0);
     Scripted::raw(move |asked| match asked.asks() {
         "tools/list" => Answer::Result(complete(json!({"tools": [tool("draw")]}))),
         "tools/call" => begun(),
-        "tasks/get" => Answer::Result(complete(look(looks.fetch_add(1, Ordering::SeqCst), asked))),
+        "tasks/get" => look(looks.fetch_add(1, Ordering::SeqCst), asked),
         "tasks/update" | "tasks/cancel" => Answer::Result(json!({"resultType": "complete"})),
         other => greeting(other),
     })
@@ -135,6 +140,61 @@ async fn a_task_whose_time_is_up_or_whose_call_is_dropped_is_cancelled() {
     let calling = tokio::spawn(async move { call(&server, "mcp_test___draw").await });
     was_asked(&scripted, "tasks/get").await;
     calling.abort();
+    assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
+}
+
+fn out_of_order() -> Answer {
+    Answer::whole(503, "text/plain", "a moment")
+}
+
+// It has done its work by then, perhaps of hours.
+#[tokio::test]
+async fn a_task_whose_server_is_away_for_a_moment_is_followed_on() {
+    let scripted = shaky(|look, _| match look {
+        0 | 1 => out_of_order(),
+        _ => Answer::Result(complete(task("completed", &lease()))),
+    })
+    .await;
+    let output = call(&scripted.server(), "mcp_test___draw").await.unwrap();
+    assert_eq!(output.documents[0].file_name(), Some("lease.pdf"));
+    assert_eq!((count(&scripted, "tools/call"), count(&scripted, "tasks/cancel")), (1, 0));
+}
+
+#[tokio::test]
+async fn a_task_whose_server_stays_away_is_cancelled_or_deferred() {
+    let scripted = shaky(|_, _| out_of_order()).await;
+    let error = call(&impatient(&scripted), "mcp_test___draw").await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Unavailable);
+    assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
+
+    let scripted = shaky(|_, _| out_of_order()).await;
+    let output = call(&impatient(&scripted).defers(true), "mcp_test___draw").await.unwrap();
+    assert_eq!(output.deferred.unwrap().handle.as_deref(), Some("mcp-task://test/draw/t-1"));
+    assert_eq!(count(&scripted, "tasks/cancel"), 0);
+}
+
+#[tokio::test]
+async fn the_state_of_another_task_is_none_of_this_one() {
+    let scripted =
+        working(|_, _| task("completed", &json!({"taskId": "t-2", "result": lease()["result"]}))).await;
+    let error = call(&scripted.server(), "mcp_test___draw").await.unwrap_err();
+    assert!(error.for_model().contains("another task"), "{error:?}");
+    assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
+    assert!(scripted.server().poll("mcp-task://test/draw/t-1").await.is_err());
+}
+
+// Each answer is a whole look, and its questions are new.
+#[tokio::test]
+async fn a_task_that_asks_without_end_is_cancelled_when_its_time_is_up() {
+    let scripted = working(|look, _| {
+        let asked =
+            (0..50).map(|number| (format!("q-{look}-{number}"), question()["inputRequests"]["who"].clone()));
+        task("input_required", &json!({"inputRequests": asked.collect::<serde_json::Map<_, _>>()}))
+    })
+    .await;
+    let server = impatient(&scripted).with_elicitation();
+    let error = call(&server, "mcp_test___draw").await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Timeout);
     assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
 }
 
@@ -283,6 +343,51 @@ async fn a_tool_of_the_older_era_whose_calls_must_be_tasks_is_called_so() {
         let McpUpdate::Done(output) = server.poll(handle).await.unwrap() else { panic!("it is over") };
         assert!(!output.is_error && output.documents().count() == 1);
     }
+}
+
+/// A server of version 2025-11-25 with a task in `status`, whose result it tells by `result`.
+async fn older_task(status: &'static str, result: impl Fn() -> Answer + Send + Sync + 'static) -> Scripted {
+    Scripted::raw(move |asked| {
+        let old = |status: &str| {
+            json!({"taskId": "t-1", "status": status, "createdAt": "2026-11-23T10:00:00Z",
+                "lastUpdatedAt": "2026-11-23T10:00:00Z", "ttl": 60_000, "pollInterval": 100})
+        };
+        let usual = older(asked, "s-1");
+        match asked.asks() {
+            _ if asked.header("mcp-session-id").is_none() => usual,
+            "tools/call" => Answer::Result(json!({"task": old("working")})),
+            "tasks/get" => Answer::Result(old(status)),
+            "tasks/result" => result(),
+            "tasks/cancel" => Answer::Result(old("cancelled")),
+            _ => usual,
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_fetched_now_is_no_end_of_a_deferred_call() {
+    let handle = "mcp-task://test/a/t-1?old";
+    let scripted = older_task("completed", out_of_order).await;
+    let server = McpServer::http("test", McpEndpoint::new(scripted.url()));
+    let error = server.poll(handle).await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Unavailable);
+    // The error of the task itself is one.
+    let scripted = older_task("failed", || Answer::Error(-32603, "no paper")).await;
+    let server = McpServer::http("test", McpEndpoint::new(scripted.url()));
+    let McpUpdate::Done(output) = server.poll(handle).await.unwrap() else { panic!("it is over") };
+    assert!(output.is_error);
+}
+
+// It asks over the connection of the request for the result, which stays open then.
+#[tokio::test]
+async fn an_older_task_that_takes_long_behind_its_question_is_deferred() {
+    let scripted = older_task("input_required", || Answer::Hang).await;
+    let server = McpServer::http("test", McpEndpoint::new(scripted.url()));
+    let server = server.limits(McpLimits::new().with_call(Duration::from_millis(600))).defers(true);
+    let output = call(&server, "mcp_test___a").await.unwrap();
+    assert_eq!(output.deferred.unwrap().handle.as_deref(), Some("mcp-task://test/a/t-1?old"));
+    assert_eq!(count(&scripted, "tasks/cancel"), 0);
 }
 
 #[tokio::test]
