@@ -29,7 +29,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`ConversationError`] if a message cannot be written.
+    /// [`ConversationError`] if a message cannot be written, or the store fails to read a document that it may still have.
     pub async fn export(
         &self,
         messages: &[Arc<Message>],
@@ -38,19 +38,25 @@ impl Agent {
         let kept = messages.iter().filter(|message| !message.is_tool_call_documents()).cloned();
         let json = Conversation::new(kept).with_tools(tools).to_json()?;
         let mut conversation = serde_json::from_str(&json).map_err(ConversationError::Unwritable)?;
-        fill(&mut conversation, &*self.store()).await;
+        fill(&mut conversation, &*self.store()).await?;
         serde_json::to_string_pretty(&conversation).map_err(ConversationError::Unwritable)
     }
 }
 
 /// Puts the bytes of documents where they are missing, as far as the store has them.
-async fn fill(conversation: &mut Value, store: &dyn DocumentStore) {
+async fn fill(conversation: &mut Value, store: &dyn DocumentStore) -> Result<(), ConversationError> {
     let entries = conversation.get_mut("documents").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
         let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
         let Some(id) = id.filter(|_| entry.contains_key("missing")) else { continue };
-        let Ok(bytes) = store.get(&id).await else { continue };
+        let bytes = match store.get(&id).await {
+            Ok(bytes) => bytes,
+            // It has the document, and whoever asks again gets it.
+            Err(source) if source.is_retryable() => return Err(ConversationError::Store { id, source }),
+            Err(_) => continue,
+        };
         entry.shift_remove("missing");
         entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
     }
+    Ok(())
 }

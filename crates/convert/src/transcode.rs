@@ -66,7 +66,14 @@ pub fn can_transcode(media_type: &str, form: &MediaLimits) -> bool {
 /// assert_eq!(fitted.note.as_deref(), Some("re-encoded from image/bmp"));
 /// # Ok::<(), attache_convert::ConvertError>(())
 /// ```
-#[cfg_attr(not(feature = "images"), allow(unused_variables, reason = "what PDFs need is less"))]
+#[cfg_attr(
+    not(feature = "images"),
+    allow(
+        unused_variables,
+        clippy::needless_pass_by_value,
+        reason = "PDFs need less, and nothing needs nothing"
+    )
+)]
 pub fn transcode(
     media_type: &str,
     bytes: Bytes,

@@ -11,6 +11,7 @@ use crate::document::{Document, DocumentSource};
 use crate::id::DocumentId;
 use crate::message::Message;
 use crate::persist::{MessageRecord, Resolve};
+use crate::store::StoreError;
 use crate::tool::ToolDefinition;
 
 /// The version of the persisted form that this crate writes.
@@ -32,7 +33,7 @@ pub struct Conversation {
     pub tools: Vec<ToolDefinition>,
 }
 
-/// Why text is no conversation that this version can read.
+/// Why text is no conversation that this version can read, or a conversation cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversationError {
@@ -56,6 +57,14 @@ pub enum ConversationError {
     /// A message cannot be written.
     #[error("the conversation cannot be written")]
     Unwritable(#[source] serde_json::Error),
+    /// A document cannot be read from its store at the moment.
+    #[error("the store does not yield the document {id:?}")]
+    Store {
+        /// The document.
+        id: DocumentId,
+        /// The failure of the store.
+        source: StoreError,
+    },
     /// An entry of the side table has neither data nor says that they are missing, or has both.
     #[error("the document {id:?} must have either data or the mark that they are missing")]
     NoData {

@@ -52,7 +52,7 @@ const settled = (page) => page.waitForFunction(() => {
   return last?.getAttribute('aria-busy') === 'false';
 });
 
-/** A word of the slow answer. */
+/** A word of the answer that comes word by word: slowly if it is to be under way for long, steadily if its end is waited for. */
 const word = (at) => `word${String(at).replace(/\d/g, (digit) => 'abcdefghij'[digit])}`;
 
 const session = (page) => page.locator('attache-chat').evaluate((chat) => chat.session);
@@ -71,12 +71,18 @@ scenarios.answers_stream_and_stay_in_sight = async (context) => {
   await page.setViewportSize({ width: 900, height: 420 });
   await ask(page, 'another long one');
   assert.ok(await atEnd());
-  await ask(page, 'word by word, slowly', { ends: false });
+  // A dot says that something came which the reader has not seen.
+  const latest = page.getByRole('button', { name: 'Jump to the latest' });
   await log(page).evaluate((log) => (log.scrollTop = 0));
-  await page.getByRole('button', { name: 'Jump to the latest' }).waitFor();
-  await page.waitForTimeout(300);
+  await latest.waitFor();
+  assert.equal(await latest.locator('.dot').count(), 0);
+  const slow = await ask(page, 'word by word, slowly', { ends: false });
+  await slow.getByText(word(1)).waitFor();
+  await log(page).evaluate((log) => (log.scrollTop = 0));
+  await latest.locator('.dot').waitFor();
+  await slow.getByText(word(12)).waitFor();
   assert.equal(await log(page).evaluate((log) => log.scrollTop), 0);
-  await page.getByRole('button', { name: 'Jump to the latest' }).click();
+  await latest.click();
   assert.ok(await atEnd());
 };
 
@@ -95,7 +101,7 @@ scenarios.an_answer_is_stopped = async (context) => {
 
 scenarios.a_reload_in_mid_stream_goes_on = async (context) => {
   const page = await open(context);
-  const answer = await ask(page, 'word by word, slowly', { ends: false });
+  const answer = await ask(page, 'word by word, steadily', { ends: false });
   await answer.getByText(word(8)).waitFor();
   await page.reload();
   await answers(page).getByText(word(12)).waitFor();
@@ -107,7 +113,7 @@ scenarios.a_reload_in_mid_stream_goes_on = async (context) => {
 
 scenarios.a_second_tab_sees_the_same = async (context) => {
   const first = await open(context);
-  await ask(first, 'word by word, slowly', { ends: false });
+  await ask(first, 'word by word, steadily', { ends: false });
   const second = await open(context, `/#/s/${await session(first)}`);
   await answers(second).getByText(word(9)).waitFor();
   await Promise.all([settled(first), settled(second)]);
@@ -377,7 +383,7 @@ scenarios.the_widget_opens_and_goes = async (context) => {
 
 scenarios.a_lost_connection_is_told = async (context) => {
   const page = await open(context, '/', { mayFail: true });
-  await ask(page, 'word by word, slowly', { ends: false });
+  await ask(page, 'word by word, steadily', { ends: false });
   await answers(page).getByText(word(4)).waitFor();
   await context.setOffline(true);
   await page.getByText(/You are offline/).waitFor();

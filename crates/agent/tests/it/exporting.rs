@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, Journal, MemoryDocumentStore, MemoryJournal, Run, tool_fn};
-use attache_core::{Conversation, Document, DocumentStore};
+use attache_core::{
+    BoxFuture, Conversation, ConversationError, Document, DocumentId, DocumentStore, Message, StoreError,
+    StoreErrorKind, UserMessage,
+};
 use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
@@ -47,4 +51,36 @@ async fn an_export_has_the_documents_of_the_store_by_name_and_says_which_are_los
     let is_missing: Vec<bool> = entries.iter().map(|entry| entry["missing"] == true).collect();
     assert_eq!(is_missing, [false, true]);
     assert_eq!(entries[1]["fileName"], "door.png");
+}
+
+/// A store that cannot be reached.
+struct Away;
+
+impl DocumentStore for Away {
+    fn id(&self) -> &str {
+        "away"
+    }
+
+    fn put<'a>(&'a self, _: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "it does not answer")) })
+    }
+
+    fn get<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "it does not answer")) })
+    }
+
+    fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn an_export_fails_while_its_documents_cannot_be_reached() {
+    let document = Document::from_bytes("The rent is 900.", "text/plain");
+    let id = document.id().clone();
+    let message = Message::User(UserMessage::new([document.without_bytes().into()]));
+    let agent = Agent::builder(ScriptedModel::new([])).store(Arc::new(Away)).build().unwrap();
+    let error = agent.export(&[Arc::new(message)], []).await.unwrap_err();
+    let ConversationError::Store { id: told, source } = error else { panic!("{error:?}") };
+    assert_eq!((told, source.kind()), (id, StoreErrorKind::Unavailable));
 }

@@ -40,7 +40,8 @@ pub(crate) fn areas<'a>(
     let frames: Vec<(i16, Vec<Run>)> = found.runs.into_frames().collect();
     // Prose is mostly shown in the order in which it is read, a table row by row.
     let shown = Letters::of(frames.iter().flat_map(|(angle, runs)| runs.iter().map(|run| (*angle, run))));
-    let mut places = shown.find(&folded(passage)).into_iter().collect::<Vec<_>>();
+    let whole = folded(passage);
+    let mut places = shown.find(&whole, clock)?.into_iter().collect::<Vec<_>>();
     let mut lined = Vec::new();
     let mut seen = None;
     if places.is_empty() {
@@ -49,11 +50,14 @@ pub(crate) fn areas<'a>(
             lined.extend(rows.into_iter().flat_map(|row| row.into_runs()).map(|run| (*angle, run)));
         }
         let lines = seen.insert(Letters::of(lined.iter().map(|(angle, run)| (*angle, run))));
-        places.extend(lines.find(&folded(passage)));
+        places.extend(lines.find(&whole, clock)?);
         if places.is_empty() {
             for piece in pieces(passage) {
-                clock.check()?;
-                places.extend(shown.find(&piece).or_else(|| lines.find(&piece)));
+                let found = match shown.find(&piece, clock)? {
+                    None => lines.find(&piece, clock)?,
+                    found => found,
+                };
+                places.extend(found);
             }
         }
     }
@@ -145,22 +149,25 @@ impl<'r> Letters<'r> {
     }
 
     /// The first place at which the letters stand, as whole words if they do.
-    fn find(&self, wanted: &str) -> Option<Vec<Spot<'r>>> {
+    fn find(&self, wanted: &str, clock: Clock) -> Result<Option<Vec<Spot<'r>>>, ConvertError> {
+        clock.check()?;
         if wanted.is_empty() {
-            return None;
+            return Ok(None);
         }
         let finder = Finder::new(wanted);
         let mut from = 0;
         let mut first = None;
         while let Some(at) = self.text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
-            let place = self.spots.get(from + at..from + at + wanted.len())?;
+            // Where one letter stands again and again, it is found at each place.
+            clock.check()?;
+            let Some(place) = self.spots.get(from + at..from + at + wanted.len()) else { break };
             if place.first().is_some_and(|spot| spot.begins) && place.last().is_some_and(|spot| spot.ends) {
-                return Some(place.to_vec());
+                return Ok(Some(place.to_vec()));
             }
             first = first.or(Some(place));
             from += at + 1;
         }
-        first.filter(|_| wanted.chars().nth(LONG - 1).is_some()).map(<[_]>::to_vec)
+        Ok(first.filter(|_| wanted.chars().nth(LONG - 1).is_some()).map(<[_]>::to_vec))
     }
 }
 
@@ -222,6 +229,8 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     fn run(text: &str, x: f64, y: f64) -> Run {
@@ -231,7 +240,8 @@ mod tests {
 
     fn found(runs: &[Run], passage: &str) -> Vec<(f64, f64, f64)> {
         let letters = Letters::of(runs.iter().map(|run| (0, run)));
-        let place = letters.find(&folded(passage)).unwrap_or_default();
+        let clock = Clock::start(Duration::from_secs(60));
+        let place = letters.find(&folded(passage), clock).unwrap().unwrap_or_default();
         marks(&place).iter().map(|mark| (mark.from, mark.to, mark.y)).collect()
     }
 
@@ -251,6 +261,20 @@ mod tests {
         assert_eq!(found(&runs, "900"), [(30.0, 45.0, 8.0)]);
         assert_eq!(found(&runs, "90"), []);
         assert_eq!(found(&runs, "…"), []);
+    }
+
+    #[test]
+    fn one_letter_again_and_again_takes_no_longer_than_it_may() {
+        let runs = [run(&"a".repeat(1 << 20), 0.0, 0.0)];
+        let letters = Letters::of(runs.iter().map(|run| (0, run)));
+        let begun = Instant::now();
+        let found = letters.find(&"a".repeat(1 << 19), Clock::start(Duration::from_millis(300)));
+        assert!(
+            matches!(found, Err(ConvertError::TimedOut { .. })),
+            "{:?}",
+            found.map(|found| found.is_some())
+        );
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Sessions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_agent::{Asked, Decided, Entry, EntryKind, Run, SessionInfo};
@@ -121,14 +122,15 @@ pub(crate) async fn one(
 
 /// The decisions about calls of a run, each with the question.
 fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided)> {
-    let asked = |id: &str| {
-        entries.iter().find_map(|entry| match &entry.kind {
-            EntryKind::Asked(asked) if asked.id == id => Some(asked),
-            _ => None,
-        })
-    };
+    let asked = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Asked(asked) => Some((&*asked.id, asked)),
+        _ => None,
+    });
+    let asked: HashMap<&str, &Asked> = asked.collect();
     entries.iter().filter_map(move |entry| match &entry.kind {
-        EntryKind::Decided(decided) if decided.decision.is_some() => Some((asked(&decided.id)?, decided)),
+        EntryKind::Decided(decided) if decided.decision.is_some() => {
+            Some((*asked.get(&*decided.id)?, decided))
+        }
         _ => None,
     })
 }

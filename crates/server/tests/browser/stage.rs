@@ -22,8 +22,10 @@ struct Paced {
 
 /// The pause of an answer that says how slow it is.
 fn pace(request: &ChatRequest) -> Duration {
-    let slow = asked(request).contains("slowly");
-    Duration::from_millis(if slow { 60 } else { 2 })
+    let question = asked(request);
+    let pauses = [("slowly", 60), ("steadily", 30)];
+    let pause = pauses.iter().find(|(word, _)| question.contains(word)).map_or(2, |(_, pause)| *pause);
+    Duration::from_millis(pause)
 }
 
 impl LlmProvider for Paced {
@@ -137,7 +139,7 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ if has("cart") => Turn::text("They are in your cart."),
         _ if has("إيجار") => Turn::text(ARABIC),
         _ if has("order") => Turn::text(&format!("I know of {}.", orders(request).join(" and "))),
-        _ if has("slowly") => {
+        _ if has("word by word") => {
             Turn::text(&(0..120).map(|at| format!("word{} ", letters(at))).collect::<String>())
         }
         _ if has("long") => Turn::text(LONG),

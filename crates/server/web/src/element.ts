@@ -333,10 +333,17 @@ export class AttacheChat extends LitElement {
     }
   }
 
+  /** The newest answer as it was when the reader left its end. */
+  private read: Answer['parts'] | undefined;
+
   private scrolled = (): void => {
     const { log } = this;
     if (log) {
-      this.isAway = log.scrollHeight - log.scrollTop - log.clientHeight > 48;
+      const isAway = log.scrollHeight - log.scrollTop - log.clientHeight > 48;
+      if (isAway && !this.isAway) {
+        this.read = this.chat.last?.parts;
+      }
+      this.isAway = isAway;
     }
   };
 
@@ -481,7 +488,7 @@ export class AttacheChat extends LitElement {
         </div>
         ${this.isAway
           ? html`<button type="button" class="latest" aria-label=${this.say('latest')} title=${this.say('latest')} @click=${() => ((this.isAway = false), this.scrollDown())}>
-              ${icon('down')}${chat.isRunning ? html`<span class="dot"></span>` : nothing}</button>`
+              ${icon('down')}${chat.last?.parts === this.read ? nothing : html`<span class="dot"></span>`}</button>`
           : nothing}
       </div>
       <div class="foot">

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { marked, positions } from '../src/markdown/marks.ts';
-import { findPassage, rows, standing } from '../src/parts/passage.ts';
+import { beginning, findPassage, rows, standing } from '../src/parts/passage.ts';
 import type { Citation } from '../src/state/model.ts';
 
 const bytes = (text: string): number => Buffer.byteLength(text);
@@ -96,4 +96,11 @@ test('words that do not stand where they are cited are told from those that do',
   assert.equal(kind(cited('the deposit', 3), texts), 'untold');
   assert.equal(kind(cited('the deposit', 1), texts, false), 'untold');
   assert.equal(kind(cited(undefined, 1), texts), undefined);
+});
+
+test('the beginning of a quote has whole characters', () => {
+  assert.equal(beginning('abc', 2), 'ab');
+  assert.equal(beginning('a🙂b', 2), 'a');
+  assert.equal(beginning('a🙂b', 3), 'a🙂');
+  assert.equal(encodeURIComponent(beginning('🙂🙂', 3)), encodeURIComponent('🙂'));
 });

@@ -7,7 +7,7 @@ import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
-import { type Page, type Standing, findPassage, rows, standing } from './passage.ts';
+import { type Page, type Standing, beginning, findPassage, rows, standing } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -143,7 +143,7 @@ class Pane extends Part {
     const pages = first === undefined ? [from] : Array.from({ length: Math.min((last ?? first) - first, 3) + 1 }, (_, at) => first + at);
     for (const page of pages) {
       try {
-        const path = `${this.path}/pages/${page}/passage?text=${encodeURIComponent(quote.slice(0, MOST_QUOTE))}`;
+        const path = `${this.path}/pages/${page}/passage?text=${encodeURIComponent(beginning(quote, MOST_QUOTE))}`;
         const told = object(await this.chat.client.ask('GET', path, undefined, this.asked?.signal));
         if (this.opening !== opening) {
           return;

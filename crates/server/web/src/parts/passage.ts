@@ -37,6 +37,11 @@ export function standing({ quote, pages }: Citation, texts: readonly Page[], isW
   );
 }
 
+/** The beginning of a text, which no half of a character ends: nobody can encode one. */
+export function beginning(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
+}
+
 const FOLDED: Record<string, string> = { '“': '"', '”': '"', '„': '"', '’': "'", '‘': "'", '–': '-', '—': '-', '‐': '-', '‑': '-' };
 
 /** The text without white space, in small letters, and for each character its place in the text as it was. */

@@ -1,5 +1,5 @@
 // A small picture of a document: the image that it is, or its first page.
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import type { Chat } from '../state/chat.ts';
 import type { Doc } from '../state/model.ts';
 import { Part, define } from './part.ts';
@@ -28,12 +28,26 @@ class Thumb extends Part {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.seen?.disconnect();
+    this.forget();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    const before = changed.get('document');
+    if (before && before.id !== this.document.id) {
+      this.forget();
+      // Whoever observes anew is told at once.
+      this.seen?.unobserve(this);
+      this.seen?.observe(this);
+    }
+  }
+
+  private forget(): void {
     URL.revokeObjectURL(this.url);
     this.url = '';
   }
 
   private async load(): Promise<void> {
-    this.seen?.disconnect();
+    this.seen?.unobserve(this);
     const { chat, document } = this;
     const isPdf = document.mediaType === 'application/pdf';
     if (isPdf ? chat.config.features.pageImages === false : (document.size ?? MOST) >= MOST) {
@@ -41,7 +55,7 @@ class Thumb extends Part {
     }
     try {
       const bytes = await chat.client.bytes(pathOf(document, chat) + (isPdf ? '/pages/1?width=160' : ''));
-      if (this.isConnected) {
+      if (this.isConnected && document === this.document) {
         this.url = URL.createObjectURL(bytes);
       }
     } catch {
