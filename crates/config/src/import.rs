@@ -29,7 +29,7 @@ pub(crate) fn imported(
     lookup: Lookup<'_>,
 ) -> (BTreeMap<String, McpServerSection>, Said) {
     let (mut servers, mut said) = (BTreeMap::new(), Said::default());
-    let value: Value = match serde_json::from_str(text) {
+    let value: Value = match serde_json::from_str(&without_comments(text)) {
         Ok(value) => value,
         Err(error) => {
             let line = Some(error.line());
@@ -61,7 +61,7 @@ pub(crate) fn imported(
                 filled.values.into_iter().for_each(|(value, written)| masks.borrow_mut().add(value, written));
                 Ok(filled.text)
             }
-            Err(unfilled) => Err((problem(unfilled.message, Some(unfilled.hint)), unfilled.is_missing)),
+            Err(unfilled) => Err(problem(unfilled.message, Some(unfilled.hint))),
         };
         let Some(entry) = entry.as_object() else {
             said.problems.push(problem("must be an object".to_owned(), None));
@@ -83,27 +83,85 @@ pub(crate) fn imported(
             Ok(section) => {
                 servers.insert(name.clone(), section);
             }
-            Err((problem, true)) => {
+            // Such as a variable that is not set, or one of those that only that client knows: `${input:key}`.
+            Err(problem) => {
                 said.unset.push(Unset { section: "mcp", name: name.clone(), problems: vec![problem] });
             }
-            Err((problem, false)) => said.problems.push(problem),
         }
     }
     (servers, said)
 }
 
-/// Fills the variables of a text in. A mistake comes with true where nothing but a variable or a file is missing.
-type Fill<'f> = dyn Fn(&str) -> Result<String, (Problem, bool)> + 'f;
+/// The text with spaces in the place of comments, and of commas behind which nothing comes: editors take them. Each line
+/// and column stays where it is.
+fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    let (mut in_string, mut comma, mut before) = (false, None, '{');
+    let blank = |c: char| if c == '\n' { c } else { ' ' };
+    while let Some(c) = characters.next() {
+        if in_string {
+            kept.push(c);
+            match c {
+                '\\' => kept.extend(characters.next()),
+                '"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match (c, characters.peek()) {
+            ('/', Some('/')) => {
+                kept.push(' ');
+                while let Some(c) = characters.next_if(|c| *c != '\n') {
+                    kept.push(blank(c));
+                }
+                continue;
+            }
+            ('/', Some('*')) => {
+                kept.push(' ');
+                kept.extend(characters.next().map(blank));
+                let mut last = ' ';
+                for c in characters.by_ref() {
+                    kept.push(blank(c));
+                    if (last, c) == ('*', '/') {
+                        break;
+                    }
+                    last = c;
+                }
+                continue;
+            }
+            (',', _) => comma = Some(kept.len()).filter(|_| !matches!(before, '{' | '[' | ',' | ':')),
+            ('}' | ']', _) => {
+                if let Some(at) = comma.take() {
+                    kept.replace_range(at..=at, " ");
+                }
+            }
+            (c, _) if c.is_whitespace() => {}
+            (c, _) => {
+                comma = None;
+                in_string = c == '"';
+            }
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+/// Fills the variables of a text in.
+type Fill<'f> = dyn Fn(&str) -> Result<String, Problem> + 'f;
 
 /// A server, with its mistakes as [`Fill`] tells them.
-fn section(entry: &Map<String, Value>, fill: &Fill<'_>) -> Result<McpServerSection, (Problem, bool)> {
+fn section(entry: &Map<String, Value>, fill: &Fill<'_>) -> Result<McpServerSection, Problem> {
     let text =
         |names: &[&str]| names.iter().find_map(|name| entry.get(*name)?.as_str()).map(fill).transpose();
-    let texts = |name: &str| -> Result<Vec<String>, (Problem, bool)> {
+    let texts = |name: &str| -> Result<Vec<String>, Problem> {
         let items = entry.get(name).and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).map(fill).collect()
     };
-    let pairs = |name: &str| -> Result<BTreeMap<String, String>, (Problem, bool)> {
+    let pairs = |name: &str| -> Result<BTreeMap<String, String>, Problem> {
         let members = entry.get(name).and_then(Value::as_object).into_iter().flatten();
         let texts = members.filter_map(|(name, value)| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -102,6 +102,34 @@ fn servers_of_other_clients_are_taken_over() {
     assert!(told.contains("editor.json:3: is no JSON"), "{told}");
 }
 
+// The file of an editor is not ours to change: what is for the editor alone costs its own server.
+#[test]
+fn files_of_editors_have_comments_and_variables_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let servers = "// Servers of \"us\"\n{\n\"inputs\": [{\"id\": \"key\",},],\n/* { */ \"servers\": {\n\
+        \"a\": {\"command\": \"a//b\\\" /*\", \"args\": [\"x\", /* é\n */ \"1,]\", ]},\n\
+        \"b\": {\"url\": \"https://b.example/mcp\", \"headers\": {\"X-Api-Key\": \"${input:key}\"}},\n\
+        \"c\": {\"command\": \"c\", \"args\": [\"${workspaceFolder}\"]}, // the end\n}}";
+    fs::write(folder.path().join("mcp.json"), servers).unwrap();
+    let path = folder.path().join("attache.toml");
+    fs::write(&path, "[mcp]\nimport = ['mcp.json']\n").unwrap();
+    let config = Config::usable([ConfigFile::read(&path).unwrap()], &variable).unwrap();
+    let shown: Vec<String> = config.server_names().map(|(_, _, shown)| shown).collect();
+    assert!(shown.len() == 1 && shown[0].ends_with("a//b\" /*"), "{shown:?}");
+    assert!(format!("{:?}", config.mcp_servers()).contains("args: 2,"), "{:?}", config.mcp_servers());
+    let told: Vec<String> = config.left_out().iter().map(ToString::to_string).collect();
+    assert!(told[0].contains("mcp.json:7: servers.b holds ${input:key}"), "{told:?}");
+    assert!(told[1].contains("mcp.json:8: servers.c needs the variable workspaceFolder"), "{told:?}");
+    // An unfinished comment is an unfinished file.
+    for broken in
+        ["{\"servers\": {} /* ", "{\"servers\": {,}}", "{\"servers\": {\"a", "/", "{\"servers\": {}} x"]
+    {
+        fs::write(folder.path().join("mcp.json"), broken).unwrap();
+        let told = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap_err().to_string();
+        assert!(told.contains("is no JSON"), "{broken}: {told}");
+    }
+}
+
 #[test]
 fn a2a_agents_are_tools_by_their_names() {
     let text = "[a2a.leases]\nurl = 'https://leases.example'\nbearer = '${TOKEN}'\nonly = ['find']\n\
