@@ -446,9 +446,8 @@ scenarios.pictures_are_made = async (context) => {
       await page.setViewportSize({ width, height: 800 });
       let count = 0;
       const picture = async (what) => {
-        await page.waitForTimeout(200);
         const path = join(process.env.PICTURES, `${colorScheme}-${width}-${(count += 1)}-${what}.png`);
-        const bytes = await page.screenshot({ path });
+        const bytes = await page.screenshot({ path, animations: 'disabled' });
         assert.ok(bytes.length > 5_000, what);
         const hasRoom = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
         assert.ok(hasRoom, `${what} is wider than the window`);
