@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::Tool;
 #[cfg(unix)]
-use attache_tools::{Argument, Command, CommandTool};
+use attache_tools::{Argument, Command, CommandTool, Sandbox};
 use attache_tools::{FetchTool, TimeTools, calculator};
 use attache_transport::GuardedFetcher;
 
@@ -61,10 +61,20 @@ impl Config {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(match commands.is_empty() {
-            true => None,
-            false => CommandTool::new(".", commands).ok().map(|tool| Arc::new(tool) as Arc<dyn Tool>),
-        })
+        if commands.is_empty() {
+            return Ok(None);
+        }
+        let Ok(tool) = CommandTool::new(".", commands) else { return Ok(None) };
+        let Some(read) = self.files.iter().find(|read| read.sections.tools.sandbox) else {
+            return Ok(Some(Arc::new(tool)));
+        };
+        match tool.with_sandbox(Sandbox::new()) {
+            Ok(tool) => Ok(Some(Arc::new(tool))),
+            Err(error) => {
+                let hint = "without it, commands may do all that you may".to_owned();
+                Err(vec![read.problem("tools.sandbox", &error.to_string(), Some(hint))])
+            }
+        }
     }
 
     #[cfg(not(unix))]

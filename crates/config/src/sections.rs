@@ -250,6 +250,9 @@ pub(crate) struct ToolsSection {
     /// Commands that it may run, such as `git log -n <number>`. `<text>`, `<number>` and `<file>` stand for what the
     /// model writes, `...` behind one of them for any number of them.
     pub(crate) command: Vec<String>,
+    /// True if the system keeps commands to reading the working folder and its own programs: they write nothing, and
+    /// have no network. Where the system cannot, it is a mistake.
+    pub(crate) sandbox: bool,
 }
 
 /// Calls of tools that somebody is asked about first. Tools under `deny` never run; those under `ask` are asked about

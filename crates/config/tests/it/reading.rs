@@ -183,6 +183,22 @@ fn tools_of_this_machine_are_off_unless_asked_for() {
     assert!(files.writes_files());
 }
 
+// A85: what the list allows may be more than the folder, and the system keeps it from that.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[tokio::test]
+async fn commands_in_the_sandbox_read_nothing_but_the_folder_and_programs() {
+    for (more, exit) in [("", 0), ("sandbox = true\n", 1)] {
+        let text = format!("[tools]\ncommand = ['cat /etc/passwd']\n{more}");
+        let tools = config(&text).unwrap().local_tools().unwrap();
+        let arguments = serde_json::json!({"program": "cat", "arguments": ["/etc/passwd"]});
+        let arguments = arguments.as_object().unwrap().clone();
+        let output = tools[0].run(arguments, attache_core::ToolContext::new()).await.unwrap();
+        let told: serde_json::Value = serde_json::from_str(output.tree.json()).unwrap();
+        assert_eq!(told["exitCode"], exit, "{told}");
+        assert_eq!(told.to_string().contains("root:"), exit == 0, "{told}");
+    }
+}
+
 #[test]
 fn sessions_are_in_a_file_or_in_postgresql_whose_password_is_in_no_message() {
     let place = |text: &str| config(&format!("[stores]\nsessions = '{text}'\n")).unwrap().sessions_place();
