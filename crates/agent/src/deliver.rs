@@ -1,8 +1,13 @@
 //! Delivers results from wherever somebody knows the journal and the call.
 
+use std::time::Duration;
+
 use attache_core::schema::Schema;
-use attache_core::{ContentTree, Message, ResultStatus, StoreError, ToolCallId, ToolResult, UserMessage};
+use attache_core::{
+    ContentTree, Message, ResultStatus, StoreError, StoreErrorKind, ToolCallId, ToolResult, UserMessage,
+};
 use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 use crate::journal::{Journal, JournalError, in_time, is_over, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
@@ -97,11 +102,15 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
 
 /// Says something to a run from wherever somebody knows its journal: the model reads it at its next call, after the results
 /// of calls under way, as after [`Control::inject`](crate::Control::inject). Nobody needs to drive the run meanwhile: one
-/// that waits or was interrupted reads it when it goes on.
+/// that waits or was interrupted reads it when it goes on. A message that was taken and that the run does not read any more,
+/// because it is cancelled or comes to a limit, stands in [`Outcome::unread`](crate::Outcome::unread).
+///
+/// A run that is about to end has it read or ends without it; this waits for either, for up to 10 seconds.
 ///
 /// # Errors
 /// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::InboxFull`] if nobody takes what is there,
-/// [`SubmitError::Journal`] if the journal fails or another run of the session goes on.
+/// [`SubmitError::Journal`] if the journal fails, if another run of the session goes on, or if nobody says in time whether a
+/// run that is about to end has read it.
 pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
     let kind = EntryKind::Inbox(vec![Message::User(message.into()).shared()]);
     let run = open_run(journal).await?;
@@ -117,13 +126,31 @@ pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Resu
     if !is_left {
         return Err(SubmitError::InboxFull { limit: INBOX_LIMIT });
     }
-    // It came too late where the run ended meanwhile, unless the run read it.
-    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
-    match entries.iter().any(|entry| entry.kind == kind) {
-        true => Ok(()),
-        false => still_open(&replayed(&entries)?),
+    let until = Instant::now() + ENDING;
+    loop {
+        let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+        if entries.iter().any(|entry| entry.kind == kind) {
+            return Ok(());
+        }
+        let run = replayed(&entries)?;
+        // It came too late where the run ended meanwhile.
+        still_open(&run)?;
+        // A run looks once more after its last reply is recorded: one that waits for a reply or for results will find it,
+        // and one that has its answer may have looked already.
+        if !matches!(run.next(), Action::End { .. }) {
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            let problem = "the run is about to end, and it is not known whether it reads the message";
+            return Err(SubmitError::Journal(StoreError::new(StoreErrorKind::Unavailable, problem).into()));
+        }
+        sleep(LOOK).await;
     }
 }
+
+/// The time for which a run may be about to end, and the pause between two looks whether it has.
+const ENDING: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
 
 async fn open_run(journal: &dyn Journal) -> Result<Run, SubmitError> {
     let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;

@@ -63,10 +63,6 @@ impl Fault {
         Self::new(StatusCode::CONFLICT, INVALID, code, message)
     }
 
-    pub(crate) fn gone(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::GONE, INVALID, "gone", message)
-    }
-
     pub(crate) fn too_large(most: usize) -> Self {
         let message = format!("the body has more than {most} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID, "too_large", message)

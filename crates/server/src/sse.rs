@@ -23,7 +23,16 @@ pub(crate) fn response(sight: impl Into<Sight>, dialect: impl Tell, written: Vec
         let bytes = telling.next().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), telling))
     });
-    let mut response = Body::from_stream(body).into_response();
+    with_head(Body::from_stream(body))
+}
+
+/// A stream of which all is written already.
+pub(crate) fn written(events: Vec<u8>) -> Response {
+    with_head(Body::from(events))
+}
+
+fn with_head(body: Body) -> Response {
+    let mut response = body.into_response();
     let headers = response.headers_mut();
     let fields = [
         (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),

@@ -45,6 +45,11 @@ impl Driver {
 
     pub(super) async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
         ended.unread = self.control.unheard();
+        let said = self.said_unread().await?;
+        // Its own stand there, too, where nobody knows whether they were recorded.
+        let is_new = |message: &Arc<attache_core::Message>| !ended.unread.contains(message);
+        let said: Vec<_> = said.into_iter().filter(is_new).collect();
+        ended.unread.extend(said);
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
         }

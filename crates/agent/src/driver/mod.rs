@@ -193,6 +193,22 @@ impl Driver {
         Ok(taken)
     }
 
+    /// The messages that others left in the journal, and that the run does not read any more.
+    async fn said_unread(&self) -> Result<Vec<Arc<attache_core::Message>>, Fault> {
+        let mut unread = Vec::new();
+        let place = self.recorder.place();
+        // One that has its answer has just looked, and nothing is lost where somebody came behind it; see `say`.
+        if place.is_volatile() || matches!(self.run.next(), Action::End { open: true, .. }) {
+            return Ok(unread);
+        }
+        for number in self.run.inboxes().. {
+            let left = place.wait(&Key::inbox(number), Some(attache_core::fresh::now())).await?;
+            let Some(Entry { kind: EntryKind::Inbox(messages), .. }) = left else { break };
+            unread.extend(messages);
+        }
+        Ok(unread)
+    }
+
     /// True if a call of unknown outcome may come to its end elsewhere.
     fn looks_for_receipts(&self) -> bool {
         !self.run.unknown().is_empty() && !self.recorder.place().is_volatile()

@@ -48,6 +48,7 @@ mod resume;
 mod resuming;
 mod rules;
 mod running;
+mod saying;
 mod sessions;
 mod steering;
 mod streaming;

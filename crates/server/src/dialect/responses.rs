@@ -249,6 +249,13 @@ impl Response {
         self.event(kind, out, |response, object| object.by("response", |out| response.write(out)));
     }
 
+    /// The last event, which has all. It is told in any case: the numbers that the client has seen may be those of another
+    /// drive of the run, which said it in more pieces.
+    fn last_event(&mut self, kind: &str, out: &mut Vec<u8>) {
+        self.sequence = self.sequence.max(self.after.map_or(0, |after| after.saturating_add(1)));
+        self.whole_event(kind, out);
+    }
+
     /// Writes an event of the last item.
     fn item_event(
         &mut self,
@@ -398,7 +405,7 @@ impl Response {
                     End::Length | End::Filter => "response.incomplete",
                     _ => "response.completed",
                 };
-                self.whole_event(kind, out);
+                self.last_event(kind, out);
             }
             Piece::Failed(fault) => {
                 self.close(out);
@@ -408,7 +415,7 @@ impl Response {
                 };
                 self.failure = Some(fault);
                 // There is no event of its own for what was cancelled.
-                self.whole_event("response.failed", out);
+                self.last_event("response.failed", out);
             }
             _ => {}
         }

@@ -150,6 +150,11 @@ impl Live {
         }
     }
 
+    /// True if the run began in another drive, which this one's view alone tells of.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
     /// True if somebody may look at it: one that goes on was begun already, and is driven here once its lease is taken.
     pub(super) fn is_visible(&self) -> bool {
         let state = self.lock();

@@ -45,6 +45,12 @@ impl Viewer {
         viewer
     }
 
+    /// A viewer of the run from its beginning, also where it began in another drive.
+    pub(crate) fn of_all(live: Arc<Live>) -> Self {
+        let seen = (!live.goes_on()).then_some(0);
+        Self::behind(live, seen)
+    }
+
     /// Looks no longer, as if it never had.
     pub(crate) fn forget(mut self) {
         self.is_quiet = true;

@@ -29,7 +29,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::live::{Seen, Viewer};
+use crate::live::{Follower, Seen, Viewer};
 use crate::sse;
 
 const PREFIX: &str = "resp_";
@@ -171,7 +171,7 @@ async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(S
 
 /// The number of answers that a run gave so far, each of which asked the client.
 async fn pauses(session: &Session, run: &str) -> Result<u32, Fault> {
-    let (messages, external) = told_by(session, run).await?;
+    let Log { messages, external, .. } = told_by(session, run).await?;
     let count = messages
         .iter()
         .filter(|message| match &***message {
@@ -184,30 +184,52 @@ async fn pauses(session: &Session, run: &str) -> Result<u32, Fault> {
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-type Told = (Vec<Arc<attache_core::Message>>, Vec<attache_core::ToolCallId>);
+/// The things that a run said, by its log.
+struct Log {
+    /// Its messages behind what the user said.
+    messages: Vec<Arc<attache_core::Message>>,
+    /// The calls that the client answered or is to answer.
+    external: Vec<attache_core::ToolCallId>,
+    /// True if it has something to do, and waits for nobody.
+    is_under_way: bool,
+}
 
-/// The messages of a run behind what the user said, and the calls that the client answered or is to answer.
-async fn told_by(session: &Session, run: &str) -> Result<Told, Fault> {
-    use attache_agent::{Disposition, EntryKind, Run};
+async fn told_by(session: &Session, run: &str) -> Result<Log, Fault> {
+    use attache_agent::{Action, Disposition, EntryKind, Run};
     let entries = session.journal_of(run).load().await?;
     let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
     let outcome = replayed.outcome();
-    let mut external: Vec<_> = outcome.pending.iter().map(|call| call.id.clone()).collect();
-    external.extend(entries.iter().filter_map(|entry| match &entry.kind {
-        EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => {
-            Some(told.call_id.clone())
+    let asks = |id: &attache_core::ToolCallId| {
+        outcome.approvals.iter().any(|asked| asked.call.id == *id)
+            || outcome.deferred.iter().any(|request| request.call.id == *id)
+    };
+    let mut external: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => {
+                Some(told.call_id.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    let is_under_way = match replayed.next() {
+        Action::Ended => false,
+        Action::AnswerCalls { calls } => {
+            let is_answered_here = calls.iter().any(|pending| !pending.external && !asks(&pending.call.id));
+            external
+                .extend(calls.into_iter().filter(|pending| pending.external).map(|pending| pending.call.id));
+            is_answered_here
         }
-        _ => None,
-    }));
-    external.retain(|id| !outcome.approvals.iter().any(|asked| asked.call.id == *id));
-    external.retain(|id| !outcome.deferred.iter().any(|request| request.call.id == *id));
+        _ => true,
+    };
+    external.retain(|id| !asks(id));
     let is_user = |message: &Arc<attache_core::Message>| {
         message.role() == attache_core::Role::User && !message.is_tool_call_documents()
     };
     let mut messages = outcome.messages;
     let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
     messages.drain(..asked);
-    Ok((messages, external))
+    Ok(Log { messages, external, is_under_way })
 }
 
 /// The events of a response that were not seen yet.
@@ -236,21 +258,47 @@ pub(crate) async fn one(
         let told = Response::new(head_of(&id, &live.agent, seconds()), app.shown, Approvals::Words);
         if asked.stream {
             let told = told.after(asked.starting_after);
-            return Ok(sse::response(Viewer::behind(live, Some(0)), told, Vec::new()));
+            // The answers before are not this one's.
+            let viewer = if before == 0 { Viewer::of_all(live) } else { Viewer::behind(live, Some(0)) };
+            return Ok(sse::response(viewer, told, Vec::new()));
         }
         let (view, last) = live.view();
         let mut told = told;
         sse::tell(&mut told, &Seen::View(Box::new(view), last), &mut Vec::new());
         return Ok(json(told.body()));
     }
-    if asked.stream {
-        return Err(Fault::gone("the events of the response are gone; without stream the answer is there"));
-    }
     let hosted = &app.hosted(asked.model.as_deref())?;
-    kept(&app, &principal, hosted, &id, run, before).await
+    let kept = kept(&app, &principal, hosted, &id, run, before, asked.starting_after).await?;
+    if !asked.stream {
+        return Ok(json(kept.told.body()));
+    }
+    if kept.is_whole {
+        return Ok(sse::written(kept.events));
+    }
+    if before > 0 {
+        let message =
+            "the response is under way elsewhere, behind others of its run: ask for it without stream";
+        return Err(Fault::conflict("elsewhere", message));
+    }
+    // Another process drives it, or will. The log tells it from its beginning.
+    let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, Approvals::Words);
+    let log = hosted.agent().log_events();
+    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, Some(0));
+    Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
 
 /// A response by the log of its run.
+struct Kept {
+    session: Session,
+    /// When its run began, in seconds since 1970.
+    began: u64,
+    told: Response,
+    /// The events that tell it.
+    events: Vec<u8>,
+    /// False if its run is under way.
+    is_whole: bool,
+}
+
 async fn kept(
     app: &App,
     principal: &Principal,
@@ -258,16 +306,17 @@ async fn kept(
     id: &str,
     run: &str,
     before: u32,
-) -> Result<Reply, Fault> {
+    after: Option<u64>,
+) -> Result<Kept, Fault> {
     let (session, outcome) = stored(hosted, principal, run).await.map_err(|_| unknown())?;
-    let began =
-        session.runs().await?.into_iter().find(|info| info.id == run).map_or(0, |info| info.began / 1000);
-    let (messages, external) = told_by(&session, run).await?;
-    let mut told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
-    if !from_log(&mut told, &messages, &external, &outcome, before) {
-        return Err(unknown());
-    }
-    Ok(json(told.body()))
+    let info = session.runs().await?.into_iter().find(|info| info.id == run).ok_or_else(unknown)?;
+    let began = info.began / 1000;
+    let log = told_by(&session, run).await?;
+    let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
+    let (mut told, mut events) = (told.after(after), Vec::new());
+    let is_under_way = log.is_under_way && info.ended.is_none();
+    let is_whole = from_log(&mut told, &mut events, &log, &outcome, before, is_under_way)?;
+    Ok(Kept { session, began, told, events, is_whole })
 }
 
 /// The head of a response of which the request is gone.
@@ -283,17 +332,17 @@ fn head_of(id: &str, model: &str, created: u64) -> Head {
     }
 }
 
-/// Tells an answer from the log of its run. False if the run did not give that answer.
+/// Tells an answer from the log of its run. False if the run has not come to the end of that answer.
 fn from_log(
     told: &mut Response,
-    messages: &[Arc<attache_core::Message>],
-    external: &[attache_core::ToolCallId],
+    out: &mut Vec<u8>,
+    Log { messages, external, .. }: &Log,
     outcome: &attache_agent::Outcome,
     before: u32,
-) -> bool {
+    is_under_way: bool,
+) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
-    let mut unsent = Vec::new();
-    let mut tell = |piece: Piece<'_>| told.piece(piece, &mut unsent);
+    let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     for message in messages {
         let attache_core::Message::Assistant(message) = &**message else { continue };
@@ -326,12 +375,15 @@ fn from_log(
     }
     let last = at + u32::from(asks);
     if last < before {
-        return false;
+        return Err(unknown());
+    }
+    if is_under_way && before == last {
+        return Ok(false);
     }
     if before < last {
         // The tokens of one answer of several are not in the log.
         tell(Piece::End { end: End::Calls, usage: &attache_core::Usage::default(), outcome: None });
-        return true;
+        return Ok(true);
     }
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
@@ -359,7 +411,7 @@ fn from_log(
         }
         _ => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
     }
-    true
+    Ok(true)
 }
 
 /// Ends a response that is under way, whoever drives its run.
@@ -387,7 +439,8 @@ pub(crate) async fn cancel(
             _ => break,
         }
     }
-    kept(&app, &principal, hosted, &id, run, before).await
+    let kept = kept(&app, &principal, hosted, &id, run, before, None).await?;
+    Ok(json(kept.told.body()))
 }
 
 /// The time in which another process ends a run, and the pause between two looks whether it has.

@@ -58,7 +58,7 @@ pub(crate) async fn resume(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let told = told(&app, &live, HashSet::new(), HashSet::new());
-    Ok(named(sse::response(Viewer::behind(live, Some(0)), told, Vec::new())))
+    Ok(named(sse::response(Viewer::of_all(live), told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.

@@ -234,3 +234,75 @@ async fn a_reference_to_an_item_goes_on_behind_its_response() {
     let theirs = client.named("bob").post("/v1/responses", json!({"model": "papers", "input": input})).await;
     assert_eq!(theirs.status(), StatusCode::NOT_FOUND);
 }
+
+// A client of a stream that was cut comes back once no process has its events.
+#[tokio::test(start_paused = true)]
+async fn the_stream_of_a_response_of_long_ago_is_told_by_its_log() {
+    let client = Client::of([Turn::text("Berlin.")]);
+    let body = json!({"model": "papers", "input": "What is the capital?"});
+    let id = value(client.post("/v1/responses", body).await).await["id"].as_str().unwrap().to_owned();
+    tokio::time::sleep(std::time::Duration::from_secs(120)).await;
+    let path = format!("/v1/responses/{id}?stream=true");
+    let response = client.get(&path).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let all = data(&text(response).await);
+    let numbers: Vec<u64> = all.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (0..all.len() as u64).collect::<Vec<_>>());
+    assert_eq!(all[0]["type"], "response.created");
+    assert!(
+        all.iter().any(|event| event["type"] == "response.output_text.delta" && event["delta"] == "Berlin.")
+    );
+    // The number is one of a drive that said it in more pieces: the end has all.
+    for after in [3, 500] {
+        let rest = data(&text(client.get(&format!("{path}&starting_after={after}")).await).await);
+        assert!(rest.iter().all(|event| event["sequence_number"].as_u64().unwrap() > after), "{rest:?}");
+        let last = rest.last().unwrap();
+        assert_eq!(last["type"], "response.completed");
+        assert_eq!(last["response"]["output"][0]["content"][0]["text"], "Berlin.");
+    }
+    assert_eq!(client.get("/v1/responses/resp_s.nothing?stream=true").await.status(), StatusCode::NOT_FOUND);
+}
+
+// A response that another process works on is neither cancelled nor complete.
+#[tokio::test(start_paused = true)]
+async fn a_response_that_nobody_here_drives_is_in_progress_until_it_has_ended() {
+    use attache_agent::{RunInput, SessionStore, Sessions, tool_fn};
+    use std::sync::Arc;
+    let store: Arc<dyn SessionStore> = Arc::new(attache_agent::MemorySessions::new());
+    let sessions = |turns: Vec<Turn>| {
+        let look = tool_fn("look", "", || Ok("seen"));
+        let agent = Agent::builder(Stage::new(turns)).tool(look).build().unwrap();
+        Sessions::new(agent, Arc::clone(&store)).with_name("papers")
+    };
+    let elsewhere = sessions(vec![Turn::text("I look.").and_call("look", json!({})), Turn::text("Berlin.")]);
+    let session = elsewhere.open("ann", Some("s")).await.unwrap();
+    let mut run = session.run(RunInput::from("Go.").with_run_id("s.0123456789ab"));
+    let client =
+        Client::new(crate::common::trusting(attache_server::Server::new("papers", sessions(vec![]))));
+    let path = "/v1/responses/resp_s.0123456789ab";
+    let mut is_called = false;
+    while let Some(event) = run.next().await {
+        use attache_agent::EventKind;
+        if matches!(event.kind, EventKind::ToolCallsRequested { .. } | EventKind::ToolFinished { .. }) {
+            let told = client.got(path).await;
+            assert_eq!(told["status"], "in_progress", "{told}");
+            assert_eq!(
+                told["output"].as_array().unwrap().len(),
+                1,
+                "a call of the agent's is none of the client's: {told}"
+            );
+            is_called = true;
+        }
+        if matches!(event.kind, EventKind::ToolFinished { .. }) {
+            let stream = client.get(&format!("{path}?stream=true")).await;
+            assert_eq!(stream.status(), StatusCode::OK);
+            while run.next().await.is_some() {}
+            let told = data(&text(stream).await);
+            let last = told.last().unwrap();
+            assert_eq!(last["type"], "response.completed");
+            assert_eq!(last["response"]["output"][0]["content"][0]["text"], "I look.\n\nBerlin.");
+        }
+    }
+    assert!(is_called);
+    assert_eq!(client.got(path).await["status"], "completed");
+}

@@ -29,9 +29,11 @@ fn a_server_killed_in_the_middle_of_runs_loses_and_repeats_nothing() {
     let lanes: Vec<_> = (0..LANES)
         .map(|lane| std::thread::spawn(move || kill_lane(seed.wrapping_add(lane), kills.div_ceil(LANES))))
         .collect();
+    // Each lane ends its node itself: one that fails must not end the test before the others have.
+    let lanes: Vec<_> = lanes.into_iter().map(std::thread::JoinHandle::join).collect();
     let mut found = Found::default();
     for lane in lanes {
-        let of_lane = lane.join().unwrap();
+        let of_lane = lane.unwrap();
         found.runs += of_lane.runs;
         found.came_back += of_lane.came_back;
         found.effects += of_lane.effects;

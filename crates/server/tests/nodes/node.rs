@@ -74,6 +74,10 @@ fn look() -> impl Tool + 'static {
 }
 
 pub(crate) fn serve(order: &Order) {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(1);
+    });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let store: Arc<dyn SessionStore> = match order.store.starts_with("postgres:") {

@@ -18,7 +18,8 @@ impl Node {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "node", "--nocapture", "--test-threads=1"])
             .env(name, text)
-            .stdin(Stdio::null())
+            // It ends with the test, however that ends: nobody holds the other end of the pipe then.
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
