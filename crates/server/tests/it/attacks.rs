@@ -508,6 +508,8 @@ async fn nothing_that_somebody_sends_becomes_a_line_of_the_log() {
     let lines = Lines::default();
     let kept = lines.clone();
     let log = fmt().with_writer(move || kept.clone()).with_ansi(false).without_time();
+    // While there is just one, a line that another thread comes to first is taken for one that nobody wants to read.
+    let _second = tracing::Dispatch::new(fmt().with_writer(std::io::sink).finish());
     let _log = tracing::subscriber::set_default(log.with_max_level(tracing::Level::TRACE).finish());
     let forged = "x\nERROR forged: a line\u{1b}[31m";
     let pay = tool_fn("pay", "Pays", || Ok("paid"));
