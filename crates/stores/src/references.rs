@@ -2,8 +2,12 @@
 
 use std::collections::HashSet;
 
+#[cfg(feature = "file")]
 use attache_agent::Entry;
-use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
+#[cfg(feature = "file")]
+use attache_core::StoreErrorKind;
+use attache_core::{BoxFuture, DocumentId, StoreError};
+#[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
 
 /// A store of runs or sessions that can say which documents its logs mention.
@@ -20,6 +24,7 @@ pub trait References: Send + Sync {
 }
 
 /// Adds the documents that an entry mentions.
+#[cfg(feature = "file")]
 pub(crate) fn add_of_entry(entry: &Entry, ids: &mut HashSet<DocumentId>) -> Result<(), StoreError> {
     let value = serde_json::to_value(entry).map_err(|error| {
         StoreError::new(StoreErrorKind::Corrupt, "an entry cannot be written").with_source(error)
@@ -29,6 +34,7 @@ pub(crate) fn add_of_entry(entry: &Entry, ids: &mut HashSet<DocumentId>) -> Resu
 }
 
 /// Adds the documents that are mentioned anywhere in a JSON value, in whatever kind of entry.
+#[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 pub(crate) fn add_of_json(value: Value, ids: &mut HashSet<DocumentId>) {
     let mut values = vec![value];
     while let Some(value) = values.pop() {
