@@ -18,6 +18,8 @@ mod keys;
 mod mcp;
 mod model;
 mod models;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod outside;
 mod overlay;
@@ -80,7 +82,10 @@ fn main() -> ExitCode {
         return exit.into();
     }
     let exit = runtime.block_on(async {
-        match args.command {
+        #[cfg(feature = "otlp")]
+        let exporting =
+            args.command.runs().then(|| otlp::begin(|problem| output::line(&format!("! {problem}"))));
+        let exit = match args.command {
             Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color).await,
             #[cfg(feature = "chat")]
             Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color).await,
@@ -103,7 +108,12 @@ fn main() -> ExitCode {
             #[cfg(not(feature = "mcp"))]
             Command::Mcp(_) => Exit::Usage,
             Command::Completions(_) | Command::Man | Command::Config(_) => Exit::Done,
+        };
+        #[cfg(feature = "otlp")]
+        if let Some(exporting) = exporting {
+            exporting.end().await;
         }
+        exit
     });
     // A tool that blocks its thread, or a read of stdin, must not hold the process.
     runtime.shutdown_background();

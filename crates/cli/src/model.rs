@@ -69,11 +69,23 @@ pub(crate) fn chosen<'a>(registry: &Registry, named: Option<&'a str>) -> &'a str
 
 /// The registry with a client that tells what happens to requests, and records them where that is asked for.
 pub(crate) fn watched(registry: &Registry, watch: Watch, recorder: Option<&Recorder>) -> Registry {
-    let mut client = HttpClient::shared().with_hook(watch);
+    let mut client = told(HttpClient::shared()).with_hook(watch);
     if let Some(recorder) = recorder {
         client = recorder.over(&client);
     }
     registry.clone().with_http(HttpSettings::new().with_client(client))
+}
+
+/// The registry with a client whose attempts are exported, where they are.
+#[cfg(feature = "server")]
+pub(crate) fn served(registry: &Registry) -> Registry {
+    registry.clone().with_http(HttpSettings::new().with_client(told(HttpClient::shared())))
+}
+
+fn told(client: HttpClient) -> HttpClient {
+    #[cfg(feature = "otlp")]
+    let client = crate::otlp::hooked(client);
+    client
 }
 
 /// The registry with the API at another address, if one was given.

@@ -88,6 +88,19 @@ pub(crate) enum Command {
     Man,
 }
 
+#[cfg(feature = "otlp")]
+impl Command {
+    /// True if it runs an agent. A server is not meant: it has its own log.
+    pub(crate) fn runs(&self) -> bool {
+        match self {
+            Self::Ask(_) | Self::Mcp(_) => true,
+            #[cfg(feature = "chat")]
+            Self::Chat(_) | Self::Resume(_) => true,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Wire {

@@ -114,6 +114,10 @@ pub(crate) fn build(
     {
         agent = agent.tools(wanted.config.said.local_tools().unwrap_or_default());
     }
+    #[cfg(feature = "otlp")]
+    {
+        agent = crate::otlp::observed(agent);
+    }
     agent.build().map_err(|error| SetupError::new(error.to_string()))
 }
 

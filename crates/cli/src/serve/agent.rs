@@ -27,7 +27,7 @@ pub(super) async fn built(
     kept: &Kept,
 ) -> Result<Built, SetupError> {
     let name = model::chosen(registry, serve.model.name.as_deref());
-    let registry = model::at(registry, serve.model.base_url.as_deref());
+    let registry = model::at(&model::served(registry), serve.model.base_url.as_deref());
     let folders = folders(&serve.opened, config, true).await?;
     let outside = Outside::connected(config, true).await;
     for problem in &outside.failed {

@@ -44,8 +44,22 @@ async fn done(
     registry: &Registry,
     config: &Config,
 ) -> Result<(), (Exit, String)> {
-    let setup = |error: SetupError| (Exit::Setup, error.to_string());
     log::begin(serve.log_format, &serve.log).map_err(|problem| (Exit::Usage, problem))?;
+    #[cfg(feature = "otlp")]
+    let exporting = crate::otlp::begin(|problem| tracing::warn!("{problem}"));
+    let served = served(serve, args, registry, config).await;
+    #[cfg(feature = "otlp")]
+    exporting.end().await;
+    served
+}
+
+async fn served(
+    serve: &Serve,
+    args: &Args,
+    registry: &Registry,
+    config: &Config,
+) -> Result<(), (Exit, String)> {
+    let setup = |error: SetupError| (Exit::Setup, error.to_string());
     if let Some(notice) = config.notice() {
         tracing::warn!("{}", notice.trim_start_matches("! "));
     }

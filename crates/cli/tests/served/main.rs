@@ -10,6 +10,8 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+#[cfg(feature = "otlp")]
+mod otlp;
 mod proxy;
 
 use std::ffi::OsStr;
@@ -53,11 +55,18 @@ impl Served {
 
     /// Starts it, and waits until it says where it is.
     fn start_in(home: tempfile::TempDir, arguments: &[&str]) -> Self {
+        Self::start_with(home, arguments, &[])
+    }
+
+    /// The same with those variables.
+    fn start_with(home: tempfile::TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = attache(home.path());
+        command.envs(variables.iter().copied());
         command.args(["serve", "--port", "0", "--log-format", "json", "docs/examples/inbox"]).args(arguments);
         let mut child = command.env("OPENAI_API_KEY", "sk-test").stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut address = String::new();
+        let mut before = String::new();
         while address.is_empty() {
             let mut line = String::new();
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "the server ended");
@@ -65,8 +74,9 @@ impl Served {
             if told["message"] == "serving" {
                 address = format!("http://{}", told["address"].as_str().unwrap());
             }
+            before.push_str(&line);
         }
-        let log = Arc::new(Mutex::new(String::new()));
+        let log = Arc::new(Mutex::new(before));
         let kept = Arc::clone(&log);
         let reader = std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
