@@ -30,7 +30,9 @@ async fn shown(document: &Document, family: &str, name: &str) -> ScriptedModel {
     let returned = document.clone();
     let find = tool_fn("find", "Finds it.", move || Ok(returned.clone()));
     let turns = [Turn::call("find", json!({})), Turn::text("done")];
-    let model = ScriptedModel::new(turns).with_capabilities_of(family, name);
+    let model = ScriptedModel::new(turns);
+    // As it is, it takes text.
+    let model = if family == "scripted" { model } else { model.with_capabilities_of(family, name) };
     Agent::builder(model.clone()).tool(find).build().unwrap().run("Find it.").outcome().await.unwrap();
     model
 }
@@ -318,4 +320,10 @@ fn fixed_ids_end_with_the_last_guard_whatever_the_order() {
     assert!(id().starts_with("00000001-"));
     drop(third);
     assert!(!id().starts_with("0000000"));
+}
+
+#[test]
+#[should_panic(expected = "no family \"antropic\"")]
+fn a_model_of_a_family_that_is_not_there_is_a_mistake() {
+    let _none = ScriptedModel::new([]).with_capabilities_of("antropic", "claude-sonnet-4-5");
 }
