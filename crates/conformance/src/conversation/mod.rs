@@ -8,8 +8,6 @@ mod two_parts;
 pub use growing::{Growing, Made, Step, steps, window};
 pub use two_parts::two_parts;
 
-use std::sync::Arc;
-
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, ContentTree, Document, DocumentId,
     MediaType, Message, Place, ProviderCallId, ReplayData, Routed, StreamChunk, ToolCall, ToolCallId,
@@ -147,10 +145,4 @@ pub fn completion(chunks: impl IntoIterator<Item = StreamChunk>) -> Completion {
         Some(StreamChunk::Done(completion)) => *completion,
         other => panic!("the last chunk is {other:?}"),
     }
-}
-
-/// One message of calls, with a text before them.
-pub fn asks(text: &str, calls: &[&ToolCall]) -> Arc<Message> {
-    let calls = calls.iter().map(|call| (*call).clone().into());
-    assistant([AssistantPart::text(text)].into_iter().chain(calls)).shared()
 }
