@@ -40,7 +40,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..7)
 }
 
-/// How the steps of an agent become messages for a model.
+/// The making of messages for a model from the steps of an agent.
 #[expect(missing_debug_implementations, reason = "it holds functions")]
 #[derive(Clone, Copy)]
 pub struct Growing<'a> {
