@@ -46,8 +46,15 @@ impl Python {
 
     /// A command that runs `tests/real/FILE`.
     pub fn command(&self, file: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg(script(file)).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUTF8", "1");
+        let mut command = self.bare();
+        command.arg(script(file));
+        command
+    }
+
+    /// A command that runs Python, with nothing said yet.
+    pub fn bare(&self) -> Command {
+        let mut command = on_this_machine(&self.program);
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUTF8", "1");
         command
     }
 
@@ -60,6 +67,13 @@ impl Python {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// A command that talks to this machine, wherever a proxy of the environment leads.
+fn on_this_machine(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("NO_PROXY", "127.0.0.1,localhost").env("no_proxy", "127.0.0.1,localhost");
+    command
 }
 
 /// The path of `tests/real/FILE`.

@@ -167,7 +167,7 @@ async fn the_reference_server_over_stdio() {
 #[ignore = "runs against npm packages, which `cargo xtask test` installs"]
 async fn the_reference_server_over_http() {
     let node = node();
-    let mut command = Command::new(node.program());
+    let mut command = node.bare();
     command.arg("--require").arg(script("mcp/loopback.cjs"));
     command.arg(node.file("@modelcontextprotocol/server-everything/dist/index.js")).arg("streamableHttp");
     let listening = Listening::start(command).unwrap();

@@ -225,7 +225,7 @@ fn sorted<'a>(lists: &[&[&'a str]]) -> Vec<&'a str> {
 }
 
 fn suite(node: &Node) -> Command {
-    let mut command = Command::new(node.program());
+    let mut command = node.bare();
     command.arg(node.file("@modelcontextprotocol/conformance/dist/index.js"));
     command
 }
@@ -299,7 +299,8 @@ fn files_arrived(said: &[u8]) {
 fn the_client_of_the_typescript_sdk_gets_the_files_of_an_agent() {
     let (node, server) = (node(), serving("library"));
     let sdk = node.file("@modelcontextprotocol/client/dist/index.mjs");
-    let run = Command::new(node.program())
+    let run = node
+        .bare()
         .arg(script("mcp/client.mjs"))
         .arg(format!("file://{}", sdk.display()))
         .arg(server.url("/mcp"))
@@ -326,7 +327,8 @@ fn the_inspector_reads_a_server_of_ours_over_http_and_stdio() {
     let program = example("serving").display().to_string();
     let over_stdio = [program, "suite".to_owned(), "stdio".to_owned()];
     let ask = |target: &[String; 3], words: &[&str]| -> Value {
-        let run = Command::new(node.program())
+        let run = node
+            .bare()
             .arg(node.file("@modelcontextprotocol/inspector/clients/cli/build/index.js"))
             .args(target)
             .args(words)

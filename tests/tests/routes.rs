@@ -76,7 +76,7 @@ async fn no_request_that_anybody_makes_up_breaks_a_route() {
     limits.body = 1 << 20;
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let address = served(Server::new("papers", sessions).limits(limits)).await;
-    let mut command = Command::new(python().program());
+    let mut command = python().bare();
     // It leaves a folder where it runs.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.args(["-m", "schemathesis.cli", "run", &format!("{address}/openapi.json")]);

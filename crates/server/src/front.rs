@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::auth::{Principal, Scope, is_local};
 use crate::fault::Fault;
 use crate::request::during;
-use crate::routes::begin;
+use crate::resuming::begin;
 
 /// The address that a request comes from, where the server itself took the connection.
 #[derive(Clone, Copy, Debug)]

@@ -41,6 +41,7 @@ mod parked;
 mod preview;
 mod record;
 mod request;
+mod resuming;
 mod routes;
 mod serve;
 mod server;

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 use crate::app::App;
 use crate::fault::Fault;
 use crate::front::Peer;
-use crate::routes;
+use crate::resuming;
 
 /// A server cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub(crate) async fn serve(
         .map(|hosted| tokio::spawn(async move { hosted.sessions.keep_clean().await }))
         .collect();
     app.has_begun.store(true, Ordering::Relaxed);
-    let taking_over = tokio::spawn(routes::take_over(Arc::downgrade(&app)));
+    let taking_over = tokio::spawn(resuming::take_over(Arc::downgrade(&app)));
     let background: Vec<_> = cleaning.into_iter().chain([taking_over]).collect();
     let (closing, closed) = watch::channel(());
     let room = Arc::new(Semaphore::new(app.limits.connections));

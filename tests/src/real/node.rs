@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::script;
+use super::{on_this_machine, script};
 
 /// A folder of npm packages that a counterpart needs, with a Node.js of its own.
 #[derive(Clone, Debug)]
@@ -33,6 +34,11 @@ impl Node {
     /// The program that runs JavaScript.
     pub fn program(&self) -> PathBuf {
         self.file(if cfg!(windows) { "node/bin/node.exe" } else { "node/bin/node" })
+    }
+
+    /// A command that runs JavaScript, with nothing said yet.
+    pub fn bare(&self) -> Command {
+        on_this_machine(&self.program())
     }
 
     /// A file of a package.

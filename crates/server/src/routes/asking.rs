@@ -9,7 +9,6 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::resuming::failure;
 use crate::app::{App, Way, run_in};
 use crate::auth::Principal;
 use crate::dialect::Tell;
@@ -19,6 +18,7 @@ use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::parked::{Kept, Parked};
+use crate::resuming::failure;
 use crate::sse;
 
 /// The header that names the session, in requests and answers.

@@ -16,15 +16,12 @@ mod openapi;
 #[cfg(feature = "previews")]
 mod previews;
 mod responses;
-mod resuming;
 mod runs;
 mod sessions;
 mod thread;
 mod tools;
 mod typed;
 mod ui;
-
-pub(crate) use resuming::{begin, take_over};
 
 use std::sync::Arc;
 

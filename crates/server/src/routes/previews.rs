@@ -12,12 +12,12 @@ use serde::Deserialize;
 
 use super::answer::json;
 use super::documents::{found, hex};
-use super::resuming::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::preview;
+use crate::resuming::Model;
 
 /// The part of the text that is asked for.
 #[derive(Debug, Default, Deserialize)]

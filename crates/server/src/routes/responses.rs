@@ -17,7 +17,6 @@ use tokio::time::{Instant, sleep};
 
 use super::answer::json;
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
-use super::resuming::{self, known};
 use super::runs::stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
@@ -30,6 +29,7 @@ use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::{body, tools};
 use crate::json::Object;
 use crate::live::{Follower, Seen, Viewer};
+use crate::resuming::{self, known};
 use crate::sse;
 
 const PREFIX: &str = "resp_";

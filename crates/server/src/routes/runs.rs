@@ -11,7 +11,6 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::answer::json;
-use super::resuming::{self, Model, begun, go_on, known, under_way};
 use crate::app::{App, Way, allow, run_in, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
@@ -23,6 +22,7 @@ use crate::inbound::turn::Turn;
 use crate::inbound::{body, tools};
 use crate::json::Object;
 use crate::live::{Follower, LOG, OnDisconnect, Viewer};
+use crate::resuming::{self, Model, begun, go_on, known, under_way};
 use crate::sse;
 
 /// Starts a run that nobody has to look at.

@@ -11,7 +11,6 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::answer::json;
-use super::resuming::{self, Model, begun, go_on};
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
@@ -20,6 +19,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
 use crate::json::Object;
+use crate::resuming::{self, Model, begun, go_on};
 use crate::sse;
 
 pub(crate) async fn stream(
