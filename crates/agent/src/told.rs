@@ -48,9 +48,20 @@ impl LogEvents {
         }
     }
 
+    /// The run so far.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
     /// The outcome so far.
     pub fn outcome(&self) -> Outcome {
         self.run.outcome()
+    }
+
+    /// The end of a drive that comes no further than the log so far: its outcome, for those who wait for an answer alone.
+    pub fn finish(&mut self) -> Event {
+        let outcome = self.run.outcome();
+        self.event(EventKind::Finished(Ok(Box::new(outcome))))
     }
 
     /// Takes the next entry of the log, and yields what it tells.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Event, EventKind};
+use attache_agent::{EndReason, Event, EventKind};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -47,6 +47,15 @@ impl Entry {
             What::Event(event) => matches!(event.kind, EventKind::Finished(_)),
             What::Paused | What::Broken(_) => true,
         }
+    }
+
+    /// True if the run never goes on.
+    pub(crate) fn is_end_of_run(&self) -> bool {
+        let What::Event(event) = &self.what else { return false };
+        matches!(&event.kind, EventKind::Finished(Ok(outcome)) if !matches!(
+            outcome.reason,
+            EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
+        ))
     }
 }
 

@@ -8,6 +8,7 @@ use attache_agent::{LogEvents, Session, SessionError};
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Entry, What, without_history};
+use super::log::{Stand, told};
 use super::run::Live;
 use super::runs::Runs;
 use super::view::View;
@@ -49,6 +50,17 @@ pub(crate) struct Follower {
     /// The time of the next look.
     due: Instant,
     failing: Option<Instant>,
+    /// The part of the run that is told, if not all of it.
+    part: Option<Part>,
+}
+
+/// One answer of a run that asks its client in between.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// The number of answers before it that are still to come.
+    before: u32,
+    /// The last step that asked the client.
+    asked: u32,
 }
 
 impl Follower {
@@ -62,7 +74,14 @@ impl Follower {
     ) -> Self {
         let (pause, due) = (SHORTEST, Instant::now());
         let view = View::default();
-        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing: None }
+        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing: None, part: None }
+    }
+
+    /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
+    /// There are so many answers before it.
+    pub(crate) fn of_answer(mut self, before: u32) -> Self {
+        self.part = Some(Part { before, asked: 0 });
+        self
     }
 
     /// The next things; `None` behind the last one. Nothing is lost where it is dropped.
@@ -73,7 +92,8 @@ impl Follower {
             }
             sleep_until(self.due).await;
             let here = self.runs.get(self.session.principal(), &self.run);
-            if let Some(live) = here.filter(|live| !live.has_ended()) {
+            // Another drive knows nothing of where an answer begins.
+            if let Some(live) = here.filter(|live| !live.has_ended() && self.part.is_none()) {
                 return Some(Next::Moved(live));
             }
             let entries = self.session.behind(&self.run, self.read).await;
@@ -107,22 +127,34 @@ impl Follower {
     /// Takes entries of the log in, and yields what is to be told of them.
     fn take(&mut self, entries: &[attache_agent::Entry], is_first: bool) -> Option<Seen> {
         self.read += entries.len();
-        let mut told = Vec::new();
+        let mut news = Vec::new();
         for entry in entries {
-            let events = match self.log.take(entry) {
-                Ok(events) => events,
-                Err(error) => {
-                    tracing::warn!(run = self.run, %error, "an entry of a log cannot be told");
-                    continue;
-                }
-            };
-            for mut event in events {
-                self.last = event.seq;
-                without_history(&mut event);
-                let entry = Arc::new(Entry { seq: event.seq, what: What::Event(event) });
+            for entry in told(&mut self.log, entry) {
+                self.last = entry.seq;
                 self.view.add(&entry);
-                told.push(entry);
+                news.push(entry);
             }
+            match self.pauses() {
+                None => {}
+                Some(0) => {
+                    self.close(What::Paused, &mut news);
+                    break;
+                }
+                Some(_) => {
+                    news.clear();
+                    self.view = View::default();
+                }
+            }
+        }
+        let is_answer = self.part.is_some_and(|part| part.before == 0);
+        if is_answer && self.view.end.is_none() && Stand::of(self.log.run()) == Stand::Waits {
+            let mut event = self.log.finish();
+            self.last = event.seq;
+            without_history(&mut event);
+            self.close(What::Event(event), &mut news);
+        }
+        if self.part.is_some_and(|part| part.before > 0) {
+            return None;
         }
         match self.seen {
             None if is_first => {
@@ -130,9 +162,29 @@ impl Follower {
                 return Some(Seen::View(Box::new(self.view.clone()), self.last));
             }
             None => {}
-            Some(seen) => told.retain(|entry| entry.seq > seen),
+            Some(seen) => news.retain(|entry| entry.seq > seen),
         }
-        (!told.is_empty()).then_some(Seen::Entries(told))
+        (!news.is_empty()).then_some(Seen::Entries(news))
+    }
+
+    /// The number of answers that are still to come before the one that is told, if another one has come to its end.
+    fn pauses(&mut self) -> Option<u32> {
+        let part = self.part.as_mut()?;
+        let step = self.log.run().steps();
+        if part.asked == step || !matches!(Stand::of(self.log.run()), Stand::AsksClient(_)) {
+            return None;
+        }
+        part.asked = step;
+        let before = part.before;
+        part.before = before.saturating_sub(1);
+        Some(before)
+    }
+
+    /// Nothing comes behind that.
+    fn close(&mut self, what: What, news: &mut Vec<Arc<Entry>>) {
+        let entry = Arc::new(Entry { seq: self.last, what });
+        self.view.add(&entry);
+        news.push(entry);
     }
 }
 

@@ -7,6 +7,7 @@
 mod drive;
 mod entry;
 mod follow;
+mod log;
 mod ring;
 mod rules;
 mod run;
@@ -18,6 +19,7 @@ mod viewer;
 
 pub(crate) use entry::{Broken, Entry, What};
 pub(crate) use follow::{Follower, LOG, Next};
+pub(crate) use log::{Stand, so_far};
 pub(crate) use ring::Bounds;
 pub use rules::OnDisconnect;
 pub(crate) use rules::{ClientCalls, Rules};

@@ -151,7 +151,7 @@ impl Live {
     }
 
     /// True if the run began in another drive, which this one's view alone tells of.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         self.goes_on
     }
 
@@ -181,6 +181,12 @@ impl Live {
     /// True once the last entry is there.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().view.end.is_some()
+    }
+
+    /// True if the run has come to its end, and nothing is behind that place.
+    pub(crate) fn is_behind_all(&self, seen: Option<u64>) -> bool {
+        let state = self.lock();
+        seen == Some(state.ring.last()) && state.view.end.as_ref().is_some_and(|end| end.is_end_of_run())
     }
 
     /// The session of a run that was let go here before its end, and the calls that it waited for: others may have gone on

@@ -18,6 +18,7 @@ mod previews;
 mod responses;
 mod runs;
 mod sessions;
+mod stored;
 mod thread;
 mod tools;
 mod typed;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 use super::answer::json;
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
-use super::runs::stored;
+use super::stored::Stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::answer::{Asking as Approvals, End, Piece, notice};
@@ -116,7 +116,7 @@ pub(crate) async fn create(
     {
         // It goes on with the run that asked.
         let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
-        before = pauses(session, &last.run_id).await?;
+        before = pauses(&Stored::load(hosted, &principal, &last.run_id).await?);
     }
     let viewer = asking.start(&place, conversation, settings, tools).await?;
     let run = viewer.live().id.clone();
@@ -159,7 +159,8 @@ async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, F
 async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(Session, u32), Fault> {
     let unknown = || unknown().at("previous_response_id");
     let (run, before) = run_of(previous).ok_or_else(unknown)?;
-    let (session, _) = stored(asking.hosted, asking.principal, run).await.map_err(|_| unknown())?;
+    let stored = known(asking.hosted, asking.principal, run).await.map_err(|_| unknown())?;
+    let (session, _) = stored.ok_or_else(unknown)?;
     let is_last = session.runs().await?.last().is_some_and(|last| last.id == run);
     match (is_last, answers) {
         (true, true) => Ok((session, before + 1)),
@@ -170,18 +171,15 @@ async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(S
 }
 
 /// The number of answers that a run gave so far, each of which asked the client.
-async fn pauses(session: &Session, run: &str) -> Result<u32, Fault> {
-    let Log { messages, external, .. } = told_by(session, run).await?;
-    let count = messages
-        .iter()
-        .filter(|message| match &***message {
-            attache_core::Message::Assistant(message) => {
-                message.tool_calls().any(|call| external.contains(&call.id))
-            }
-            _ => false,
-        })
-        .count();
-    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+fn pauses(stored: &Stored) -> u32 {
+    let Log { messages, external } = Log::of(stored);
+    let asks = |message: &&Arc<attache_core::Message>| match &***message {
+        attache_core::Message::Assistant(message) => {
+            message.tool_calls().any(|call| external.contains(&call.id))
+        }
+        _ => false,
+    };
+    u32::try_from(messages.iter().filter(asks).count()).unwrap_or(u32::MAX)
 }
 
 /// The things that a run said, by its log.
@@ -190,46 +188,36 @@ struct Log {
     messages: Vec<Arc<attache_core::Message>>,
     /// The calls that the client answered or is to answer.
     external: Vec<attache_core::ToolCallId>,
-    /// True if it has something to do, and waits for nobody.
-    is_under_way: bool,
 }
 
-async fn told_by(session: &Session, run: &str) -> Result<Log, Fault> {
-    use attache_agent::{Action, Disposition, EntryKind, Run};
-    let entries = session.journal_of(run).load().await?;
-    let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
-    let outcome = replayed.outcome();
-    let asks = |id: &attache_core::ToolCallId| {
-        outcome.approvals.iter().any(|asked| asked.call.id == *id)
-            || outcome.deferred.iter().any(|request| request.call.id == *id)
-    };
-    let mut external: Vec<_> = entries
-        .iter()
-        .filter_map(|entry| match &entry.kind {
+impl Log {
+    fn of(stored: &Stored) -> Self {
+        use attache_agent::{Action, Disposition, EntryKind};
+        let outcome = stored.run.outcome();
+        let asks = |id: &attache_core::ToolCallId| {
+            outcome.approvals.iter().any(|asked| asked.call.id == *id)
+                || outcome.deferred.iter().any(|request| request.call.id == *id)
+        };
+        let submitted = stored.entries.iter().filter_map(|entry| match &entry.kind {
             EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => {
                 Some(told.call_id.clone())
             }
             _ => None,
-        })
-        .collect();
-    let is_under_way = match replayed.next() {
-        Action::Ended => false,
-        Action::AnswerCalls { calls } => {
-            let is_answered_here = calls.iter().any(|pending| !pending.external && !asks(&pending.call.id));
+        });
+        let mut external: Vec<_> = submitted.collect();
+        if let Action::AnswerCalls { calls } = stored.run.next() {
             external
                 .extend(calls.into_iter().filter(|pending| pending.external).map(|pending| pending.call.id));
-            is_answered_here
         }
-        _ => true,
-    };
-    external.retain(|id| !asks(id));
-    let is_user = |message: &Arc<attache_core::Message>| {
-        message.role() == attache_core::Role::User && !message.is_tool_call_documents()
-    };
-    let mut messages = outcome.messages;
-    let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
-    messages.drain(..asked);
-    Ok(Log { messages, external, is_under_way })
+        external.retain(|id| !asks(id));
+        let is_user = |message: &Arc<attache_core::Message>| {
+            message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+        };
+        let mut messages = outcome.messages;
+        let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
+        messages.drain(..asked);
+        Self { messages, external }
+    }
 }
 
 /// The events of a response that were not seen yet.
@@ -251,9 +239,10 @@ pub(crate) async fn one(
     allow(&principal, Scope::Read)?;
     let (run, before) = run_of(&id).ok_or_else(unknown)?;
     let live = app.runs.get(principal.name(), run);
-    // The drive under way is that of the last answer.
+    // The drive under way is that of the last answer, unless it took the run over in the middle of one.
     if let Some(live) = live
         && (asked.stream || !live.has_ended())
+        && (before == 0 || !live.goes_on())
     {
         let told = Response::new(head_of(&id, &live.agent, seconds()), app.shown, Approvals::Words);
         if asked.stream {
@@ -275,15 +264,11 @@ pub(crate) async fn one(
     if kept.is_whole {
         return Ok(sse::written(kept.events));
     }
-    if before > 0 {
-        let message =
-            "the response is under way elsewhere, behind others of its run: ask for it without stream";
-        return Err(Fault::conflict("elsewhere", message));
-    }
     // Another process drives it, or will. The log tells it from its beginning.
     let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, Approvals::Words);
     let log = hosted.agent().log_events();
     let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, Some(0));
+    let follower = follower.of_answer(before);
     Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
 
@@ -308,15 +293,15 @@ async fn kept(
     before: u32,
     after: Option<u64>,
 ) -> Result<Kept, Fault> {
-    let (session, outcome) = stored(hosted, principal, run).await.map_err(|_| unknown())?;
-    let info = session.runs().await?.into_iter().find(|info| info.id == run).ok_or_else(unknown)?;
-    let began = info.began / 1000;
-    let log = told_by(&session, run).await?;
+    let stored = Stored::load(hosted, principal, run).await.map_err(|fault| match fault.code() {
+        "not_found" => unknown(),
+        _ => fault,
+    })?;
+    let began = stored.info.began / 1000;
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
-    let is_under_way = log.is_under_way && info.ended.is_none();
-    let is_whole = from_log(&mut told, &mut events, &log, &outcome, before, is_under_way)?;
-    Ok(Kept { session, began, told, events, is_whole })
+    let is_whole = from_log(&mut told, &mut events, &stored, before)?;
+    Ok(Kept { session: stored.session, began, told, events, is_whole })
 }
 
 /// The head of a response of which the request is gone.
@@ -333,18 +318,13 @@ fn head_of(id: &str, model: &str, created: u64) -> Head {
 }
 
 /// Tells an answer from the log of its run. False if the run has not come to the end of that answer.
-fn from_log(
-    told: &mut Response,
-    out: &mut Vec<u8>,
-    Log { messages, external, .. }: &Log,
-    outcome: &attache_agent::Outcome,
-    before: u32,
-    is_under_way: bool,
-) -> Result<bool, Fault> {
+fn from_log(told: &mut Response, out: &mut Vec<u8>, stored: &Stored, before: u32) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
+    let Log { messages, external } = Log::of(stored);
+    let outcome = &stored.outcome();
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
-    for message in messages {
+    for message in &messages {
         let attache_core::Message::Assistant(message) = &**message else { continue };
         at += u32::from(asks);
         asks = message.tool_calls().any(|call| external.contains(&call.id));
@@ -377,7 +357,7 @@ fn from_log(
     if last < before {
         return Err(unknown());
     }
-    if is_under_way && before == last {
+    if stored.is_under_way() && before == last {
         return Ok(false);
     }
     if before < last {
@@ -457,7 +437,7 @@ pub(crate) async fn delete(
     allow(&principal, Scope::Run)?;
     let (run, _) = run_of(&id).ok_or_else(unknown)?;
     let hosted = app.hosted(asked.model.as_deref())?;
-    let (session, _) = stored(&hosted, &principal, run).await.map_err(|_| unknown())?;
+    let (session, _) = known(&hosted, &principal, run).await?.ok_or_else(unknown)?;
     if session.runs().await?.len() > 1 {
         let message =
             "other responses of the session rest on it; DELETE /v1/sessions/{id} forgets all of them";

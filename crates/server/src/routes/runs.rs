@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, Outcome, Run, RunOptions, SubmitError, say};
+use attache_agent::{RunOptions, SubmitError, say};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -11,17 +11,17 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::answer::json;
-use crate::app::{App, Way, allow, run_in, session_of};
+use super::stored::Stored;
+use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
 use crate::dialect::events::Events;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::Turn;
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::live::{Follower, LOG, OnDisconnect, Viewer};
+use crate::live::{Follower, LOG, OnDisconnect, Stand, Viewer, so_far};
 use crate::resuming::{self, Model, begun, go_on, known, under_way};
 use crate::sse;
 
@@ -76,36 +76,23 @@ pub(crate) async fn one(
         return Ok(json(body));
     }
     let hosted = &app.hosted(model.model.as_deref())?;
-    let (session, outcome) = stored(hosted, &principal, &run).await?;
-    Object::begin(&mut body)
+    let stored = Stored::load(hosted, &principal, &run).await?;
+    let object = Object::begin(&mut body)
         .with("runId", &run)
-        .with("sessionId", session.id().as_str())
-        .with("model", &*hosted.name)
-        .by("outcome", |out| event::end_members(Object::begin(out), &outcome, app.shown).end())
-        .end();
-    Ok(json(body))
-}
-
-/// The outcome of a run by its log.
-pub(super) async fn stored(
-    hosted: &Hosted,
-    principal: &Principal,
-    run: &str,
-) -> Result<(attache_agent::Session, Outcome), Fault> {
-    let unknown = || Fault::not_found("run");
-    let session = session_of(run).ok_or_else(unknown)?;
-    let session = hosted.sessions.get(principal.name(), session).await.map_err(|error| match error {
-        attache_agent::SessionError::NotFound => unknown(),
-        error => error.into(),
-    })?;
-    if !session.runs().await?.iter().any(|known| known.id == run) {
-        return Err(unknown());
+        .with("sessionId", stored.session.id().as_str())
+        .with("model", &*hosted.name);
+    match stored.is_under_way() {
+        // Another process drives it, or will.
+        true => {
+            let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
+            object.by("snapshot", |out| event::view(&view, last, app.shown, out))
+        }
+        false => object.by("outcome", |out| {
+            event::end_members(Object::begin(out), &stored.outcome(), app.shown).end();
+        }),
     }
-    let entries = session.journal_of(run).load().await?;
-    let replayed = Run::replay(&entries).map_err(|error| Fault::internal(&error))?;
-    let mut outcome = replayed.outcome();
-    outcome.messages.clear();
-    Ok((session, outcome))
+    .end();
+    Ok(json(body))
 }
 
 /// The place at which a client goes on that lost its connection.
@@ -116,7 +103,8 @@ pub(crate) struct After {
     model: Option<String>,
 }
 
-/// The events of a run: those behind the last one that the client has seen, or the run so far and what comes.
+/// The events of a run: those behind the last one that the client has seen, or the run so far and what comes. A client
+/// that has seen the last one is told that there is nothing, at which browsers come again no more.
 pub(crate) async fn events(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
@@ -131,14 +119,25 @@ pub(crate) async fn events(
     let seen_in = |epoch: &str| seen.and_then(|id| id.strip_prefix(epoch)?.strip_prefix('.')?.parse().ok());
     if let Some(live) = resuming::here(&app, &principal, &run).await? {
         let (seen, events) = (seen_in(&live.epoch), Events::new(&run, &live.epoch, app.shown));
+        if live.is_behind_all(seen) {
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
         return Ok(sse::response(Viewer::behind(live, seen), events, Vec::new()));
     }
     let hosted = &app.hosted(model.as_deref())?;
-    let (session, _) = known(hosted, &principal, &run).await?.ok_or_else(|| Fault::not_found("run"))?;
+    let (session, info) = known(hosted, &principal, &run).await?.ok_or_else(|| Fault::not_found("run"))?;
     // A place in a drive that is gone is none in the log, which tells the run so far, and its end.
-    let seen = seen_in(LOG);
+    let mut seen: Option<u64> = seen_in(LOG);
     let events = Events::new(&run, LOG, app.shown);
     let log = hosted.agent().log_events();
+    if info.ended.is_some() && seen.is_some() {
+        let (view, last) = so_far(log.clone(), &session.behind(&run, 0).await?);
+        if seen == Some(last) && view.end.is_some_and(|end| end.is_end_of_run()) {
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
+        // A number that the log has not makes no sense.
+        seen = seen.filter(|seen| *seen < last);
+    }
     let follower = Follower::new(Arc::clone(&app.runs), session, run, log, seen);
     Ok(sse::response(follower, events, Vec::new()))
 }
@@ -224,27 +223,16 @@ pub(crate) async fn resume(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
     let hosted = &app.hosted(model.model.as_deref())?;
-    let (session, _) = stored(hosted, &principal, &run).await?;
-    let last = session.runs().await?.pop();
-    let is_last = last.as_ref().is_some_and(|last| last.id == run);
-    if !is_last {
+    let Stored { session, info, run: state, .. } = Stored::load(hosted, &principal, &run).await?;
+    if session.runs().await?.last().is_none_or(|last| last.id != run) {
         return Err(Fault::conflict("not_last", "only the last run of a session goes on"));
     }
-    let has_ended = session.last().await?.is_some_and(|outcome| has_ended(&outcome, last.as_ref()));
-    if has_ended {
+    let waits = matches!(Stand::of(&state), Stand::AsksClient(_) | Stand::Waits);
+    if info.ended.is_some() && !waits {
         return Err(Fault::conflict("ended", "the run has ended"));
     }
     go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
     let mut body = Vec::new();
     Object::begin(&mut body).with("runId", &run).with("sessionId", session.id().as_str()).end();
     Ok((StatusCode::ACCEPTED, json(body)).into_response())
-}
-
-/// True if nothing is left to do.
-fn has_ended(outcome: &Outcome, info: Option<&attache_agent::RunInfo>) -> bool {
-    let waits = matches!(
-        outcome.reason,
-        EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
-    );
-    !waits && info.is_some_and(|info| info.ended.is_some())
 }

@@ -53,6 +53,12 @@ impl Stage {
         self.gate.as_ref().unwrap().add_permits(pieces);
     }
 
+    /// Holds back again what was to be let out.
+    pub(crate) fn drain(&self) {
+        let gate = self.gate.as_ref().unwrap();
+        gate.forget_permits(gate.available_permits());
+    }
+
     /// Waits until it is asked.
     pub(crate) async fn asked(&self) {
         if self.state.open.load(Ordering::SeqCst) == 0 {

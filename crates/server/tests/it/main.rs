@@ -11,6 +11,7 @@ mod attacks;
 mod chat;
 mod chatting;
 mod common;
+mod elsewhere;
 mod front;
 mod guide;
 mod jwt;

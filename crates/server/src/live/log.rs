@@ -1,0 +1,73 @@
+//! The things that the log of a run tells, whoever drives it.
+
+use std::sync::Arc;
+
+use attache_agent::{Action, Entry as LogEntry, LogEvents, Run};
+use attache_core::ToolCallId;
+
+use super::entry::{Entry, What, without_history};
+use super::view::View;
+
+/// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    /// It has something to do.
+    UnderWay,
+    /// It has nothing to do before its client answers these calls.
+    AsksClient(Vec<ToolCallId>),
+    /// It has nothing to do before somebody decides, or something comes from elsewhere.
+    Waits,
+    Ended,
+}
+
+impl Stand {
+    pub(crate) fn of(run: &Run) -> Self {
+        let calls = match run.next() {
+            Action::Ended => return Self::Ended,
+            Action::AnswerCalls { calls } => calls,
+            _ => return Self::UnderWay,
+        };
+        let (approvals, deferred) = (run.approvals(), run.deferred());
+        let waits = |id: &ToolCallId| {
+            approvals.iter().any(|asked| asked.call.id == *id)
+                || deferred.iter().any(|request| request.call.id == *id)
+        };
+        let mut asked = Vec::new();
+        for pending in calls {
+            match (waits(&pending.call.id), pending.external) {
+                (true, _) => {}
+                (false, true) => asked.push(pending.call.id),
+                (false, false) => return Self::UnderWay,
+            }
+        }
+        if asked.is_empty() { Self::Waits } else { Self::AsksClient(asked) }
+    }
+}
+
+/// The run so far by its log, and the number of the last event.
+pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry]) -> (View, u64) {
+    let (mut view, mut last) = (View::default(), 0);
+    for entry in entries {
+        for told in told(&mut log, entry) {
+            last = told.seq;
+            view.add(&told);
+        }
+    }
+    (view, last)
+}
+
+/// The things that an entry of a log tells. One that cannot be told is left out.
+pub(super) fn told(log: &mut LogEvents, entry: &LogEntry) -> Vec<Arc<Entry>> {
+    let events = match log.take(entry) {
+        Ok(events) => events,
+        Err(error) => {
+            tracing::warn!(run = log.run().id(), %error, "an entry of a log cannot be told");
+            return Vec::new();
+        }
+    };
+    let shared = events.into_iter().map(|mut event| {
+        without_history(&mut event);
+        Arc::new(Entry { seq: event.seq, what: What::Event(event) })
+    });
+    shared.collect()
+}

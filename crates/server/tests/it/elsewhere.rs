@@ -1,0 +1,116 @@
+//! Two servers over one store: runs of the one, asked at the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_server::Server;
+use attache_testkit::Turn;
+use axum::body::Body;
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, text, trusting, until, value};
+
+/// Two servers of the same agent.
+fn nodes(stage: &Stage) -> [Client; 2] {
+    let store = Arc::new(MemorySessions::new());
+    [(), ()].map(|()| {
+        let agent = Agent::builder(stage.clone()).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    })
+}
+
+fn tools() -> Value {
+    json!([{
+        "type": "function", "name": "weather", "description": "The weather of a city",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    }])
+}
+
+fn texts(response: &Value) -> String {
+    let items = response["output"].as_array().unwrap().iter();
+    items.filter_map(|item| item["content"][0]["text"].as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_under_way_elsewhere_is_no_cancelled_one() {
+    let stage = Stage::new([Turn::text("Berlin is the capital.")]).held();
+    let [one, other] = nodes(&stage);
+    let run = one.run("s", "What is the capital?").await;
+    stage.asked().await;
+    let told = other.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"], Value::Null, "{told}");
+    assert_eq!((&told["snapshot"]["state"], &told["snapshot"]["end"]), (&json!("running"), &Value::Null));
+    assert_eq!((&told["sessionId"], &told["model"]), (&json!("s"), &json!("papers")));
+    let resumed = other.post(&format!("/v1/runs/{run}/resume"), json!({})).await;
+    assert_eq!(resumed.status(), StatusCode::ACCEPTED, "whoever drives it goes on");
+    stage.let_out(10);
+    one.ended(&run).await;
+    let told = other.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"]["reason"], "answer", "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_seen_the_end_is_told_that_there_is_nothing() {
+    let [one, other] = nodes(&Stage::new([Turn::text("Berlin.")]));
+    let run = one.run("s", "What is the capital?").await;
+    one.ended(&run).await;
+    for client in [&one, &other] {
+        let path = format!("/v1/runs/{run}/events");
+        let told = text(client.get(&path).await).await;
+        assert_eq!(data(&told)[0]["end"]["reason"], "answer", "{told}");
+        let last = told.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap();
+        let again = Request::builder().uri(&path).header("last-event-id", last);
+        let again = client.send(again, Body::empty()).await;
+        assert_eq!(again.status(), StatusCode::NO_CONTENT);
+        // One that has not is told it.
+        let (epoch, number) = last.rsplit_once('.').unwrap();
+        let before = format!("{epoch}.{}", number.parse::<u64>().unwrap() - 1);
+        let behind =
+            client.send(Request::builder().uri(&path).header("last-event-id", before), Body::empty());
+        assert_eq!(data(&text(behind.await).await).last().unwrap()["type"], "finished");
+    }
+}
+
+// A36: each answer of a run that asks its client in between, under way at one node, is told as a stream by the other: its
+// own pieces, and the end at which the client is asked, or the run has ended.
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_a_run_elsewhere_is_streamed_from_its_beginning_to_its_end() {
+    let stage = Stage::new([
+        Turn::text("Let me see.").and_call("weather", json!({"city": "Berlin"})),
+        Turn::text("And there.").and_call("weather", json!({"city": "Rome"})),
+        Turn::text("Sunny in both."),
+    ])
+    .held();
+    let [one, other] = nodes(&stage);
+    let mut said = Vec::new();
+    let mut asked = json!({"model": "papers", "input": "Where is sun?", "stream": true, "tools": tools()});
+    for _ in 0..3 {
+        let mut here = one.post("/v1/responses", asked.clone()).await.into_body();
+        let begin = until(&mut here, "response.created").await;
+        let id = data(&begin)[0]["response"]["id"].as_str().unwrap().to_owned();
+        let path = format!("/v1/responses/{id}");
+        let there = other.get(&format!("{path}?stream=true")).await;
+        assert_eq!(there.status(), StatusCode::OK, "{id}");
+        let told = other.got(&path).await;
+        assert_eq!(told["status"], "in_progress", "{told}");
+        stage.let_out(20);
+        let here = begin + &until(&mut here, "response.completed").await;
+        let there = tokio::time::timeout(Duration::from_secs(60), text(there)).await.expect("it ends");
+        let whole = |stream: &str| data(stream).pop().unwrap()["response"].clone();
+        let (here, there, kept) = (whole(&here), whole(&there), other.got(&path).await);
+        for told in [&there, &kept] {
+            assert_eq!(told["status"], "completed", "{told}");
+            assert_eq!((told["id"].as_str(), &told["output"]), (Some(&*id), &here["output"]));
+        }
+        said.push(texts(&there));
+        let call = here["output"][1]["call_id"].clone();
+        let output = json!([{"type": "function_call_output", "call_id": call, "output": "sun"}]);
+        asked = json!({"model": "papers", "input": output, "previous_response_id": id, "stream": true, "tools": tools()});
+        stage.drain();
+    }
+    assert_eq!(said, ["Let me see.", "And there.", "Sunny in both."]);
+    let unknown = other.get("/v1/responses/resp_s.nothing~1?stream=true").await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND, "{}", value(unknown).await);
+}
