@@ -23,8 +23,8 @@ pub(crate) enum Door {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum McpEra {
-    /// The server is asked. One that does not answer the question of the newer era within 5 s is taken for one of the
-    /// older.
+    /// The server is asked. One that does not answer the question of the newer era within a sixth of
+    /// [`McpLimits::connect`], 5 s of its 30 s, is taken for one of the older.
     #[default]
     Auto,
     /// A handshake and a session: versions up to 2025-11-25.

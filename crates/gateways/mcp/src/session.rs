@@ -24,8 +24,8 @@ use crate::config::{Config, Door, McpEra};
 use crate::http::Wire;
 use crate::hub::Hub;
 
-/// The time that a server may take to answer the question of the newer era.
-const PROBE: Duration = Duration::from_secs(5);
+/// The part of the time for a connection that a server may take to answer the question of the newer era.
+const PROBE: u32 = 6;
 /// The first wait after a failure; it doubles with each.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest one.
@@ -164,7 +164,7 @@ async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
         McpEra::Auto => {
             let older = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
             let mode = ClientLifecycleMode::Auto { preferred_versions: newest(), legacy_version: older };
-            match timeout(PROBE, serve(config, link, &id, mode)).await {
+            match timeout(config.limits.connect / PROBE, serve(config, link, &id, mode)).await {
                 Ok(served) => match served? {
                     Ok(running) => running,
                     Err(error) if error.is_authorization_required() => return Err(failed(&error)),
