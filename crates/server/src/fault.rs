@@ -177,6 +177,7 @@ impl Fault {
             .with("param", &self.param)
             .with("code", self.code)
             .maybe("run", self.run.as_ref())
+            .maybe("retryAfter", self.retry_after.as_ref())
             .end();
     }
 

@@ -81,10 +81,12 @@ async function bundle() {
   };
   const main = await build({ ...common, entryPoints: ['src/main.ts'], format: 'iife' });
   const code = await build({ ...common, entryPoints: ['src/markdown/code.ts'], format: 'esm' });
+  const math = await build({ ...common, entryPoints: ['src/markdown/math.ts'], format: 'esm' });
   const more = await build({ ...common, plugins: [small, shared], entryPoints: ['src/more.ts'], format: 'esm' });
   const all = new Map([
     ['attache-chat.js', Buffer.from(main.outputFiles[0].contents)],
     ['attache-code.js', Buffer.from(code.outputFiles[0].contents)],
+    ['attache-math.js', Buffer.from(math.outputFiles[0].contents)],
     ['attache-more.js', Buffer.from(more.outputFiles[0].contents)],
     ['index.html', readFileSync(join(here, 'src/index.html'))],
     ['LICENSES.txt', Buffer.from(licences())],
@@ -98,7 +100,7 @@ async function bundle() {
 
 /** The licences of what stands in the bundle. */
 function licences() {
-  const names = ['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'marked', 'dompurify', 'highlight.js', 'eventsource-parser'];
+  const names = ['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'marked', 'dompurify', 'highlight.js', 'eventsource-parser', 'temml'];
   return names
     .map((name) => {
       const folder = join(here, 'node_modules', name);
@@ -116,7 +118,7 @@ if (first > MOST) {
   process.exit(1);
 }
 // Another Node may compress to other bytes, so that these are no part of the check.
-const packed = ['attache-chat.js', 'attache-code.js', 'attache-more.js'];
+const packed = ['attache-chat.js', 'attache-code.js', 'attache-math.js', 'attache-more.js'];
 const hashes = Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, bytes]) => [name, sha256(bytes)]));
 const manifest = `${JSON.stringify({ sources: sources(), first, files: hashes }, null, 2)}\n`;
 const dist = join(here, 'dist');

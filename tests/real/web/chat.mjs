@@ -127,19 +127,35 @@ scenarios.approvals_survive_a_reload_and_are_decided = async (context) => {
   const page = await open(context);
   await ask(page, 'please pay');
   const card = page.getByRole('alertdialog');
+  // The question in words comes before the arguments.
+  await card.getByText('Pay Harbour Road GmbH?').waitFor();
   await card.getByText('1845').waitFor();
+  assert.ok(await card.evaluate((card) => card.getRootNode().activeElement === card), 'focus goes to it');
   await page.reload();
-  await card.getByText('Harbour Road GmbH').waitFor();
+  await card.getByText('Harbour Road GmbH', { exact: true }).waitFor();
   const other = await open(context, `/#/s/${await session(page)}`);
   await other.getByRole('alertdialog').waitFor();
   await card.getByRole('button', { name: 'Edit' }).click();
-  await card.getByRole('textbox').fill('{"to": "Harbour Road GmbH", "amount": 1, "currency": "EUR"}');
+  await card.getByRole('spinbutton', { name: 'Amount' }).fill('1');
+  // A value that was edited is marked, with what it was.
+  await card.locator('tr.edited').getByText('before: 1845').waitFor();
+  assert.equal(await card.locator('tr.edited').count(), 1);
+  await card.screenshot({ path: join(process.env.PICTURES, 'approval-edited.png') });
   await card.getByRole('button', { name: 'Approve with changes' }).click();
   await page.getByText('It is settled.').waitFor();
   await other.getByText('It is settled.').waitFor();
   assert.equal(await other.getByRole('alertdialog').count(), 0);
   const messages = (await api(`/v1/sessions/${await session(page)}`)).messages;
   assert.match(JSON.stringify(messages), /"paid/);
+  // It folds to one line with who and when.
+  await page.getByText(/^Pay: Approved with changes by local · .*\d/).waitFor();
+  await page.locator('.call summary', { hasText: 'Pay' }).click();
+  const amount = async () => assert.match(await page.locator('.call .value').first().innerText(), /"amount": 1\b(?!\d)/);
+  await amount();
+  await page.reload();
+  await page.getByText(/^Pay: Approved with changes by local · .*\d/).waitFor();
+  await page.locator('.call summary', { hasText: 'Pay' }).click();
+  await amount();
   // Denied by the keyboard, with a reason.
   await ask(page, 'pay again');
   await card.focus();
@@ -148,6 +164,17 @@ scenarios.approvals_survive_a_reload_and_are_decided = async (context) => {
   await card.getByRole('button', { name: 'Deny' }).click();
   await page.getByText('It is settled.').nth(1).waitFor();
   assert.match(JSON.stringify((await api(`/v1/sessions/${await session(page)}`)).messages), /too much/);
+  // Approved by the keyboard, and for all of this chat.
+  await ask(page, 'pay once more');
+  await card.focus();
+  await page.keyboard.press('a');
+  await page.getByText('It is settled.').nth(2).waitFor();
+  await ask(page, 'pay and go on');
+  await card.getByRole('button', { name: 'Always in this chat' }).click();
+  await page.getByText('It is settled.').nth(3).waitFor();
+  await ask(page, 'pay the rest');
+  await page.getByText('It is settled.').nth(4).waitFor();
+  assert.equal(await card.count(), 0);
 };
 
 scenarios.a_decision_is_taken_once = async (context) => {
@@ -210,6 +237,37 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   assert.deepEqual(told.at(-1).results[0].content, { title: 'attache' });
 };
 
+scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
+  const page = await open(context);
+  await page.evaluate(() => {
+    window.heard = [];
+    addEventListener('attache-tool-call', (event) => window.heard.push(event.detail.name));
+    window.back = window.attache.registerTool({ name: 'page_title', description: 'The title', approval: true }, () => {
+      throw new Error('there is no title');
+    });
+  });
+  await ask(page, 'ask the page', { ends: false });
+  const call = page.locator('.call', { hasText: 'In this page' });
+  await call.getByText('Waits for this page').waitFor();
+  assert.deepEqual(await page.evaluate(() => window.heard), []);
+  await call.getByRole('button', { name: 'Approve' }).click();
+  await page.getByText('The page told me.').waitFor();
+  assert.deepEqual(await page.evaluate(() => window.heard), ['page_title']);
+  const told = async () => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').at(-1).results[0];
+  assert.match(JSON.stringify(await told()), /there is no title/);
+  assert.equal((await told()).isError, true);
+  // A tool that was taken back after the question is answered by nobody: the user skips it.
+  await settled(page);
+  await page.evaluate(() => (window.attache.element.registerTool({ name: 'page_title', description: 'The title', approval: true }, () => 'never'), 0));
+  await ask(page, 'ask the page again', { ends: false });
+  await call.getByRole('button', { name: 'Approve' }).waitFor();
+  await page.reload();
+  await page.getByText('No open page offers this tool.').waitFor();
+  await page.getByRole('button', { name: 'Skip' }).click();
+  await page.getByText('The page told me.').nth(1).waitFor();
+  assert.match(JSON.stringify(await told()), /The user skipped this/);
+};
+
 scenarios.failures_say_what_to_do = async (context) => {
   const page = await open(context);
   const answer = await ask(page, 'fail please');
@@ -218,7 +276,176 @@ scenarios.failures_say_what_to_do = async (context) => {
   await answer.getByRole('button', { name: /Ask again/ }).waitFor();
   const next = await ask(page, 'what does the lease say?');
   await next.getByText('the meter does not answer').waitFor();
+  // A limit says when to come again, counts down, and lets nobody ask before.
+  const limited = await ask(page, 'too often');
+  const again = limited.getByRole('button', { name: /Ask again: “too often”/ });
+  await limited.getByText(/^Try again in [12] sec$/).waitFor();
+  assert.ok(await again.isDisabled());
+  await limited.getByText(/^Try again in/).waitFor({ state: 'hidden' });
+  await again.click();
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  // An answer that was too long goes on.
+  const cut = await ask(page, 'cut short');
+  await cut.getByText('The answer reached its longest length.').waitFor();
+  await cut.getByRole('button', { name: 'Continue the answer' }).click();
+  await page.locator('.bubble', { hasText: 'Please continue.' }).waitFor();
 };
+
+scenarios.thinking_and_tools_fold = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'ponder slowly', { ends: false });
+  const thinking = answer.locator('details.thinking');
+  await thinking.getByText('I should').waitFor();
+  assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
+  await answer.locator('.markdown').getByText('The rent is').waitFor();
+  await thinking.getByText(/^Thought for [\d.]+ sec$/).waitFor();
+  assert.ok(!(await thinking.evaluate((each) => each.open)), 'folded once the answer begins');
+  await settled(page);
+  // One line for several calls, and one with its name for several of one tool. They are folded, unless one has failed.
+  const meters = await ask(page, 'three meters');
+  await meters.getByText('Lease × 3').waitFor();
+  assert.ok(!(await meters.locator('details.group').evaluate((each) => each.open)));
+  const ledger = await ask(page, 'the ledger');
+  const group = ledger.locator('details.group');
+  await group.locator('> summary').getByText('Used 3 tools').click();
+  const call = (name) => group.locator('details.call', { has: page.locator('summary', { hasText: name }) });
+  for (const name of ['Ledger', 'Address', 'Minutes']) {
+    await call(name).locator('summary .icon').nth(1).waitFor();
+    assert.ok(!(await call(name).evaluate((each) => each.open)));
+    await call(name).locator('summary').click();
+  }
+  // A list is a table, an address a link that leads out of the page, and what is long is clipped.
+  assert.deepEqual(await call('Ledger').locator('th, td').allInnerTexts(), ['month', 'rent', 'May', '900', 'June', '918']);
+  const link = call('Address').getByRole('link', { name: 'https://register.example/lease' });
+  assert.deepEqual(await link.evaluate(({ target, rel }) => [target, rel]), ['_blank', 'noopener noreferrer nofollow']);
+  const long = call('Minutes').locator('pre').last();
+  assert.ok((await long.innerText()).length < 700);
+  await call('Minutes').getByRole('button', { name: 'Show all' }).last().click();
+  assert.equal((await long.innerText()).trim().split(' ').length, 400);
+  assert.match(await call('Minutes').locator('pre').first().innerText(), /^\{\n  "about": "the rent/);
+  await page.screenshot({ path: join(process.env.PICTURES, 'calls.png') });
+};
+
+scenarios.markdown_is_more_than_words = async (context) => {
+  const loaded = [];
+  context.on('request', (request) => loaded.push(new URL(request.url()).pathname));
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
+  const page = await open(context);
+  await page.setViewportSize({ width: 390, height: 800 });
+  const wide = await ask(page, 'a wide one');
+  // A table scrolls by itself; nothing else is wider than the window.
+  const table = await wide.locator('.table').evaluate((table) => [table.scrollWidth > table.clientWidth, table.getBoundingClientRect().right <= innerWidth, table.tabIndex]);
+  assert.deepEqual(table, [true, true, 0]);
+  assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
+  const link = wide.getByRole('link', { name: 'The register' });
+  assert.deepEqual(await link.evaluate(({ target, rel }) => [target, rel]), ['_blank', 'noopener noreferrer nofollow']);
+  await page.screenshot({ path: join(process.env.PICTURES, 'wide-390.png') });
+  const long = await ask(page, 'a long one');
+  await long.locator('.code-head').getByText('rust').waitFor();
+  await long.getByRole('button', { name: 'Copy code' }).click();
+  await long.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^fn rent\(year: u32\) -> u32 \{\n {4}\/\/ Indexed/);
+  await long.getByRole('button', { name: 'Copy', exact: true }).click();
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('The *lease* runs'));
+  // Formulas are made by a file that nobody loads before the first one. Prices are none.
+  assert.ok(!loaded.includes('/attache-math.js'));
+  const formulas = await ask(page, 'a formula');
+  await formulas.locator('math').nth(2).waitFor();
+  assert.ok(loaded.includes('/attache-math.js'));
+  assert.equal(await formulas.locator('math').count(), 3);
+  assert.equal(await formulas.locator('math mfrac').count(), 1);
+  assert.match(await formulas.locator('p').first().innerText(), /, a chair costs \$5[^]* and a desk \$10/);
+  assert.equal(await formulas.locator('p code').innerText(), '$x$');
+  assert.equal(await formulas.locator('[href]').count(), 0);
+  await page.screenshot({ path: join(process.env.PICTURES, 'formulas-390.png') });
+};
+
+scenarios.documents_of_all_kinds_are_shown = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'the folder');
+  await answer.locator('details.call summary').click();
+  const files = answer.locator('.file');
+  assert.equal(await files.count(), 5);
+  const pane = page.getByRole('complementary', { name: 'Document' });
+  for (const [name, seen] of [['letter.docx', /\w+/], ['offer.eml', /The desks cost EUR 240 each\./], ['notes.md', /The deposit is 2,700\./]]) {
+    await files.getByText(name).click();
+    await pane.getByRole('heading', { name }).waitFor();
+    await pane.locator('.plain').getByText(seen).first().waitFor();
+  }
+  await files.getByText('call.wav').click();
+  await pane.locator('audio[controls]').waitFor();
+  const card = files.filter({ hasText: 'supply.pdf' });
+  await card.getByText('3 pages').waitFor();
+  await card.click();
+  await pane.locator('.leaf').nth(2).waitFor();
+  // All of it can be taken along.
+  const [download] = await Promise.all([page.waitForEvent('download'), pane.getByRole('button', { name: 'Download' }).click()]);
+  assert.equal(download.suggestedFilename(), 'supply.pdf');
+  // Its side is as wide as somebody made it, also the next time, and no narrower than what can be read.
+  const width = () => page.locator('.pane').evaluate((pane) => Math.round(pane.getBoundingClientRect().width));
+  const divider = page.getByRole('separator', { name: 'Width of the document' });
+  const before = await width();
+  await divider.focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction((before) => document.querySelector('attache-chat').shadowRoot.querySelector('.pane').getBoundingClientRect().width > before, before);
+  const wider = await width();
+  const at = await divider.boundingBox();
+  await page.mouse.move(at.x + 4, at.y + 200);
+  await page.mouse.down();
+  await page.mouse.move(1200, at.y + 200, { steps: 4 });
+  await page.mouse.up();
+  assert.equal(await width(), 380);
+  await divider.focus();
+  for (let count = 0; count < 2; count += 1) {
+    await page.keyboard.press('ArrowLeft');
+  }
+  const kept = await width();
+  assert.ok(wider > before && kept > 380, `${before} ${wider} ${kept}`);
+  await page.reload();
+  await answers(page).locator('details.call summary').click();
+  await files.getByText('notes.md').click();
+  await pane.locator('.plain').waitFor();
+  assert.equal(await width(), kept);
+  // What a model did not get as it is has a badge, which opens the routing report.
+  const badge = answers(page).locator('button.badge').first();
+  if (await badge.count()) {
+    await badge.click();
+    await page.getByRole('complementary', { name: 'What the model saw' }).waitFor();
+  }
+};
+
+scenarios.an_empty_chat_says_how_to_begin = async (context) => {
+  const page = await open(context);
+  await page.getByRole('heading', { name: 'Ask about your lease.' }).waitFor();
+  await page.getByText('Drop files here, or paste them').waitFor();
+  const examples = page.locator('.examples button');
+  assert.deepEqual(await examples.allInnerTexts(), ['a long one', 'a wide one', 'a short one']);
+  await page.screenshot({ path: join(process.env.PICTURES, 'examples.png') });
+  await examples.last().click();
+  await page.getByText('A short answer.').waitFor();
+  // Tokens stand below the answer.
+  await page.getByText('1,240 in · 310 out').waitFor();
+};
+
+scenarios.a_key_is_asked_for = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  const key = page.getByLabel('API key');
+  await key.fill('not the key');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('The server does not take this key.').waitFor();
+  assert.deepEqual(await faults(page), []);
+  await page.screenshot({ path: join(process.env.PICTURES, 'key.png') });
+  await key.fill('a-key-of-the-scenario-that-nobody-guesses');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await ask(page, 'hello');
+  // It is kept in this tab alone.
+  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes('a-key-of'));
+  await page.reload();
+  await page.getByText('A short answer.').waitFor();
+  const other = await open(context, '/', { mayFail: true });
+  await other.getByLabel('API key').waitFor();
+};
+
 
 scenarios.messages_wait_their_turn = async (context) => {
   const page = await open(context);
@@ -231,6 +458,25 @@ scenarios.messages_wait_their_turn = async (context) => {
   await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.answer').length === 2);
   await settled(page);
   assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['word by word, slowly', 'the second']);
+  // A draft belongs to its session, and is there after a reload.
+  await box(page).fill('a draft\nof two lines');
+  await page.reload();
+  await page.locator('.bubble').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelector('textarea').value === 'a draft\nof two lines');
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  assert.equal(await box(page).inputValue(), '');
+  // The box grows with what is written, up to about ten lines.
+  const height = () => box(page).evaluate((area) => area.getBoundingClientRect().height);
+  const one = await height();
+  await box(page).press('a');
+  await box(page).press('Shift+Enter');
+  await box(page).press('b');
+  assert.equal(await box(page).inputValue(), 'a\nb');
+  const two = await height();
+  await box(page).fill('line\n'.repeat(60));
+  const most = await height();
+  assert.ok(one < two && two < most && most < 10.5 * (two - one) + one, `${one} ${two} ${most}`);
 };
 
 scenarios.citations_open_their_passage = async (context) => {
@@ -357,7 +603,17 @@ scenarios.a_hostile_page_changes_nothing = async (context) => {
   const wanted = await looks(plain);
   const page = await host(context, hostile + widget);
   await ready(page);
-  assert.deepEqual(await looks(page), wanted);
+  // The font of the page is the chat's too, and nothing else.
+  const withFont = wanted.map((each) => each.map((value, at) => (at === 5 ? 'serif' : value)));
+  const found = await looks(page);
+  const sizes = (all) => all.map(([name, , , ...rest]) => [name, ...rest]);
+  assert.deepEqual(sizes(found), sizes(withFont));
+  assert.deepEqual(found[0].slice(0, 3), wanted[0].slice(0, 3));
+  const own = await host(context, `<style>body { font: 20px Georgia } attache-chat { --attache-font: monospace; --attache-accent: rgb(1, 2, 3) } attache-chat::part(send) { border-radius: 1px }</style>${widget}`);
+  await ready(own);
+  assert.deepEqual((await looks(own)).map((each) => each[5]), ['monospace', 'monospace', 'monospace', 'monospace']);
+  const send = await own.locator('.send').evaluate((send) => [getComputedStyle(send).borderRadius, getComputedStyle(send.closest('.shell')).getPropertyValue('--accent')]);
+  assert.deepEqual(send, ['1px', 'rgb(1, 2, 3)']);
 };
 
 scenarios.the_widget_opens_and_goes = async (context) => {
@@ -425,10 +681,17 @@ scenarios.nothing_keeps_people_out = async (context) => {
     assert.equal(moving, 0, `${moving} things move`);
     assert.deepEqual(await faults(page), [], `empty, ${colorScheme}`);
     await ask(page, 'a long one');
+    // Nothing is read out while it streams; its end is.
+    await page.locator('.only-heard[role=status]').getByText('The answer is there.').waitFor({ state: 'attached' });
+    assert.equal(await log(page).getAttribute('aria-live'), 'off');
     await ask(page, 'think about it');
+    await ask(page, 'a formula');
     const answer = await ask(page, 'what does the lease say?');
     await ask(page, 'please pay');
+    await page.locator('.only-heard[role=status]').getByText('An approval is needed: pay.').waitFor({ state: 'attached' });
     assert.deepEqual(await faults(page), [], `conversation, ${colorScheme}`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
+    assert.deepEqual(await faults(page), [], `approval, ${colorScheme}`);
     await answer.getByRole('button', { name: 'Source 1: lease.txt' }).click();
     await page.locator('.pane mark').first().waitFor();
     assert.deepEqual(await faults(page), [], `document, ${colorScheme}`);
@@ -436,6 +699,44 @@ scenarios.nothing_keeps_people_out = async (context) => {
     assert.deepEqual(await faults(page), [], `settings, ${colorScheme}`);
     await page.close();
   }
+};
+
+scenarios.a_telephone_has_room = async () => {
+  const telephone = await browser.newContext({ viewport: { width: 390, height: 700 }, hasTouch: true, isMobile: true, locale: 'en-GB' });
+  const widget = '<meta name="viewport" content="width=device-width"><script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
+  const page = await host(telephone, widget);
+  await ask(page, 'a long one');
+  const shell = await page.locator('.shell').evaluate((shell) => shell.getBoundingClientRect().toJSON());
+  assert.deepEqual([shell.x, shell.y, shell.width, shell.height], [0, 0, 390, 700]);
+  // Smaller letters make a telephone enlarge the page, and smaller buttons miss the finger.
+  assert.equal(await box(page).evaluate((area) => getComputedStyle(area).fontSize), '16px');
+  const small = await page.evaluate(() => [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.head button, .composer button, .actions button')]
+    .map((button) => [button.getAttribute('aria-label') ?? button.textContent.trim(), ...['width', 'height'].map((side) => button.getBoundingClientRect()[side])])
+    .filter(([, width, height]) => width > 0 && (width < 44 || height < 44)));
+  assert.deepEqual(small, []);
+  // The list of chats is a drawer, which a touch beside it closes.
+  await page.getByRole('button', { name: 'Chats' }).tap();
+  await page.locator('.sessions .session').waitFor();
+  await page.touchscreen.tap(380, 400);
+  await page.locator('.sessions').waitFor({ state: 'hidden' });
+  await telephone.close();
+};
+
+scenarios.paper_has_the_conversation_alone = async (context) => {
+  const page = await open(context);
+  for (let count = 0; count < 3; count += 1) {
+    await ask(page, 'a long one');
+  }
+  await page.emulateMedia({ media: 'print' });
+  const shown = await page.evaluate(() => {
+    const root = document.querySelector('attache-chat').shadowRoot;
+    const isShown = (name) => [...root.querySelectorAll(name)].some((each) => each.checkVisibility());
+    return ['.head', '.foot', '.sessions', '.actions', '.answer', '.bubble'].map((name) => [name, isShown(name)]);
+  });
+  assert.deepEqual(shown, [['.head', false], ['.foot', false], ['.sessions', false], ['.actions', false], ['.answer', true], ['.bubble', true]]);
+  // All of it, not what was in sight.
+  const pages = (await page.pdf({ format: 'A5' })).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(pages > 1, `${pages} page`);
 };
 
 scenarios.pictures_are_made = async (context) => {
@@ -596,6 +897,19 @@ scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
   assert.equal(new URL(page.url()).hash, `#/s/${apples}`);
   await page.goBack();
   await page.locator('.question', { hasText: 'about pears' }).waitFor();
+  // One that is pinned stands above the others, also after a reload.
+  const order = () => rows.locator('.session-title').allInnerTexts();
+  assert.deepEqual(await order(), ['about pears', 'about apples']);
+  await page.locator('.sessions h3', { hasText: 'Today' }).waitFor();
+  await rows.getByText('about apples').hover();
+  await page.getByRole('button', { name: 'Pin: about apples' }).click();
+  await page.locator('.sessions h3', { hasText: 'Pinned' }).waitFor();
+  await page.reload();
+  await rows.nth(1).waitFor();
+  assert.deepEqual(await order(), ['about apples', 'about pears']);
+  await rows.first().hover();
+  await page.getByRole('button', { name: 'Unpin: about apples' }).click();
+  assert.deepEqual(await order(), ['about pears', 'about apples']);
   await rows.first().hover();
   await page.getByRole('button', { name: 'Rename: about pears' }).click();
   await page.getByRole('textbox', { name: 'Rename the chat' }).fill('Pears');

@@ -105,12 +105,13 @@ pub(crate) async fn one(
         })
         .by("messages", |out| message::all(messages, app.shown, out))
         .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event::approval)
-        .each("decisions", decisions(&entries), |(asked, decided), out| {
+        .each("decisions", decisions(&entries), |(asked, decided, at), out| {
             Object::begin(out)
                 .with("approvalId", &decided.id)
                 .with("callId", &asked.call_id)
                 .with("decision", &decided.decision)
                 .with("by", &decided.by)
+                .with("at", &at)
                 .end();
         })
         .each("deferred", last.iter().flat_map(|last| &last.deferred), |request, out| {
@@ -120,8 +121,8 @@ pub(crate) async fn one(
     Ok(json(body))
 }
 
-/// The decisions about calls of a run, each with the question.
-fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided)> {
+/// The decisions about calls of a run, each with the question and its time, in milliseconds since 1970.
+fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided, u64)> {
     let asked = entries.iter().filter_map(|entry| match &entry.kind {
         EntryKind::Asked(asked) => Some((&*asked.id, asked)),
         _ => None,
@@ -129,7 +130,7 @@ fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided)> {
     let asked: HashMap<&str, &Asked> = asked.collect();
     entries.iter().filter_map(move |entry| match &entry.kind {
         EntryKind::Decided(decided) if decided.decision.is_some() => {
-            Some((*asked.get(&*decided.id)?, decided))
+            Some((*asked.get(&*decided.id)?, decided, entry.at))
         }
         _ => None,
     })

@@ -32,6 +32,7 @@ pub(super) const FILES: &[File] = &[
     file!("LICENSES.txt", "text/plain; charset=utf-8"),
     file!("attache-chat.js", "text/javascript; charset=utf-8", gzip),
     file!("attache-code.js", "text/javascript; charset=utf-8", gzip),
+    file!("attache-math.js", "text/javascript; charset=utf-8", gzip),
     file!("attache-more.js", "text/javascript; charset=utf-8", gzip),
     file!("words/ar.json", "application/json"),
     file!("words/de.json", "application/json"),

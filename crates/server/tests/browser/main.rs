@@ -33,7 +33,7 @@ async fn scenario(name: &str) {
     let packages = packages();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let served = tokio::spawn(stage::server().serve(listener, std::future::pending::<()>()));
+    let served = tokio::spawn(stage::server(name).serve(listener, std::future::pending::<()>()));
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web-pictures");
     fs::create_dir_all(&pictures).unwrap();
     let mut command = Command::new("node");
@@ -88,9 +88,40 @@ async fn tools_of_the_page_are_called_once() {
     scenario("tools_of_the_page_are_called_once").await;
 }
 
+// A58
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_the_page_may_ask_be_skipped_and_fail() {
+    scenario("a_tool_of_the_page_may_ask_be_skipped_and_fail").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_say_what_to_do() {
     scenario("failures_say_what_to_do").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thinking_and_tools_fold() {
+    scenario("thinking_and_tools_fold").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn markdown_is_more_than_words() {
+    scenario("markdown_is_more_than_words").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_of_all_kinds_are_shown() {
+    scenario("documents_of_all_kinds_are_shown").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_chat_says_how_to_begin() {
+    scenario("an_empty_chat_says_how_to_begin").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_asked_for() {
+    scenario("a_key_is_asked_for").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -144,6 +175,16 @@ async fn languages_change_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_keeps_people_out() {
     scenario("nothing_keeps_people_out").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_telephone_has_room() {
+    scenario("a_telephone_has_room").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paper_has_the_conversation_alone() {
+    scenario("paper_has_the_conversation_alone").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_agent::{Agent, Ask, MemorySessions, Proposal, Sessions, Verdict, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolError, Usage, UserOrigin, UserPart,
+    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, ToolError, Usage, UserOrigin, UserPart,
 };
-use attache_server::{Server, ServerLimits};
+use attache_server::{ApiKey, ApiKeys, Introduction, Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};
 use futures_util::StreamExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A model whose text comes in small pieces, with a pause before each.
 #[derive(Clone)]
@@ -51,12 +51,20 @@ impl LlmProvider for Paced {
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         let pause = pace(&request);
+        if asked(&request).contains("too often") {
+            let error = ProviderError::new(ErrorKind::RateLimited, "too many requests");
+            let error = error.with_retry_after(Duration::from_secs(2));
+            return Box::pin(futures_util::stream::iter([Err(error)]));
+        }
         let chunks = self.inner.stream(request);
         Box::pin(chunks.flat_map(move |chunk| {
+            let words = |text: String| text.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
             let pieces = match chunk {
                 Ok(StreamChunk::Content(text)) => {
-                    let words = text.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
-                    words.into_iter().map(|word| Ok(StreamChunk::Content(word))).collect()
+                    words(text).into_iter().map(|word| Ok(StreamChunk::Content(word))).collect()
+                }
+                Ok(StreamChunk::Thinking(text)) => {
+                    words(text).into_iter().map(|word| Ok(StreamChunk::Thinking(word))).collect()
                 }
                 other => vec![other],
             };
@@ -90,6 +98,16 @@ fn replies(request: &ChatRequest) -> usize {
 /// A quote of the lease, and a figure that stands nowhere.
 const CITED: &str = "The lease says “The rent is EUR 900 a month”, and heating is about EUR 1,310 a year.";
 
+const FORMULAS: &str = "The area is $\\pi r^2$, a chair costs $5 and a desk $10.\n\n$$\\frac{a}{b} = \\sqrt{2}$$\n\n\
+`$x$` is code, $\\href{javascript:window.attacked=1}{y}$ is not trusted, and \\(a_1\\) is one too.";
+
+/// A table that no screen holds, and a word that no line holds.
+const WIDE: &str = "| Article | January | February | March | April | May | June | July | August | September | October |\n\
+|---|---|---|---|---|---|---|---|---|---|---|\n\
+| Chair of solid oak | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 | 1,000,000 |\n\n\
+Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaftsversammlungsprotokoll.\n\n\
+[The register](https://register.example/lease)";
+
 const LONG: &str = "The *lease* runs for **five years**. It says who pays, what for, and when.\n\n\
 - Rent is due on the third working day.\n- Heating is paid in advance.\n- The deposit is three rents.\n\n\
 | Year | Rent | Heating |\n|---|---:|---:|\n| 2025 | 10,800 | 1,240 |\n| 2026 | 11,016 | 1,310 |\n\n\
@@ -111,9 +129,11 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
     let has = |word: &str| question.contains(word);
     match step {
         _ if has("hostile") => Turn::text(include_str!("hostile.md")),
+        0 if has("ponder") => Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900."),
         0 if has("think") => Turn::empty()
             .and_thinking("The user wants the rent. I should look at the lease first.")
             .and_text("The rent is 900."),
+        0 if has("cut short") => Turn::text("The first half").finishing(FinishReason::Length),
         0 if has("fail") => Turn::text("The first half").then_error(ErrorKind::Overloaded),
         0 if has("pay") => {
             Turn::call("pay", json!({ "to": "Harbour Road GmbH", "amount": 1845.0, "currency": "EUR" }))
@@ -121,6 +141,19 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ if has("pay") => Turn::text("It is settled."),
         0 if has("page") => Turn::call("page_title", json!({})),
         _ if has("page") => Turn::text("The page told me."),
+        0 if has("three meters") => {
+            let read = |number: u32| json!({ "number": number });
+            Turn::call("lease", read(1)).and_call("lease", read(2)).and_call("lease", read(3))
+        }
+        _ if has("three meters") => Turn::text("They agree."),
+        0 if has("ledger") => Turn::call("ledger", json!({}))
+            .and_call("address", json!({}))
+            .and_call("minutes", json!({ "about": "the rent ".repeat(200) })),
+        _ if has("ledger") => Turn::text("It is in the ledger."),
+        0 if has("folder") => Turn::call("folder", json!({})),
+        _ if has("folder") => Turn::text("These are the files."),
+        _ if has("formula") => Turn::text(FORMULAS),
+        _ if has("wide") => Turn::text(WIDE),
         0 if has("lease") => Turn::empty()
             .and_text("I look it up. ")
             .and_call("lease", json!({ "year": 2026 }))
@@ -185,20 +218,64 @@ const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Roa
 2. Rent\nThe rent is EUR 900 a month, due on the third working day.\nIt follows the index of consumer prices.\n\n\
 3. Heating\nHeating is paid in advance, and settled each year.\n";
 
-/// The server.
-pub(crate) fn server() -> Server {
+const LETTER: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.docx");
+
+const MAIL: &[u8] = b"From: Ann <ann@example.org>\r\nTo: Ben <ben@example.org>\r\nSubject: An offer\r\n\
+MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nThe desks cost EUR 240 each.\r\n";
+
+/// Two samples of silence (RIFF WAVE, PCM, 8 kHz, one channel of 8 bits).
+const SOUND: &[u8] = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
+
+/// The key that the server takes in the scenario which needs one.
+const KEY: &str = "a-key-of-the-scenario-that-nobody-guesses";
+
+/// The server for a scenario.
+pub(crate) fn server(scenario: &str) -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
     let meter =
         tool_fn("meter", "Reads a meter", || Err::<String, _>(ToolError::new("the meter does not answer")));
     let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
+    // People read what is asked of them before its arguments.
+    let asks = |proposal: &Proposal<'_>| match (&*proposal.call.name, proposal.arguments.get("to").and_then(Value::as_str)) {
+        ("pay", Some(to)) => Verdict::Ask(Ask::because(format!("Pay {to}?"))),
+        _ => Verdict::Run,
+    };
+    let ledger = tool_fn("ledger", "The ledger", || {
+        Ok(json!([{ "month": "May", "rent": 900 }, { "month": "June", "rent": 918 }]))
+    });
+    let address = tool_fn("address", "The address of the register", || Ok("https://register.example/lease"));
+    let minutes = tool_fn("minutes", "The minutes", || Ok("word ".repeat(400)));
+    let folder = tool_fn("folder", "A folder of files", || {
+        Ok(vec![
+            Document::from_bytes(LETTER, "application/vnd.openxmlformats-officedocument.wordprocessingml.document")
+                .with_file_name("letter.docx"),
+            Document::from_bytes(MAIL, "message/rfc822").with_file_name("offer.eml"),
+            Document::from_bytes(SOUND, "audio/wav").with_file_name("call.wav"),
+            Document::inline("# Notes\n\nThe deposit is 2,700.").with_file_name("notes.md"),
+            Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("supply.pdf"),
+        ])
+    });
     let agreement = tool_fn("agreement", "The agreement", || {
         Ok(Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("agreement.pdf"))
     });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay).tool(agreement);
+    let agent = agent.tool(ledger).tool(address).tool(minutes).tool(folder).approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let mut limits = ServerLimits::default();
     limits.upload = 100_000;
-    Server::new("papers", sessions).web(true).thinking(true).limits(limits)
+    let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits);
+    match scenario {
+        "a_key_is_asked_for" => server.keys(ApiKeys::new().with_key(ApiKey::of("ann", KEY))),
+        "an_empty_chat_says_how_to_begin" => {
+            let mut introduction = Introduction::default();
+            introduction.greeting = Some("Ask about your lease.".to_owned());
+            introduction.examples =
+                ["a long one", "a wide one", "a short one", "one too many"].map(str::to_owned).into();
+            server.agents().introduce(introduction);
+            server
+        }
+        _ => server,
+    }
 }

@@ -9,9 +9,9 @@ import { icon } from './parts/icons.ts';
 import './parts/message.ts';
 import type { MessageView } from './parts/message.ts';
 import type { Opening } from './parts/part.ts';
-import './parts/sessions.ts';
 import { pageWords } from './parts/sources.ts';
-import { Chat, type Told } from './state/chat.ts';
+import { Chat } from './state/chat.ts';
+import type { Told } from './state/connection.ts';
 import type { Answer, Citation, Message } from './state/model.ts';
 import type { Handler, PageTool } from './state/tools.ts';
 import { styles } from './styles/styles.ts';
@@ -28,7 +28,7 @@ export type Mode = 'inline' | 'sidebar' | 'popup' | 'page';
 
 /** The page that is nothing but the chat. */
 const GROUND = new CSSStyleSheet();
-GROUND.replaceSync('html,body{margin:0;padding:0;height:100%;overflow:hidden}');
+GROUND.replaceSync('html,body{margin:0;padding:0}@media screen{html,body{height:100%;overflow:hidden}}');
 
 const MODES = new Set(['inline', 'sidebar', 'popup', 'page']);
 
@@ -175,12 +175,18 @@ export class AttacheChat extends LitElement {
     if (!MODES.has(this.mode)) {
       this.mode = 'inline';
     }
+    this.toggleAttribute('host-font', hasFont(this));
     const { chat } = this;
     this.unsubscribe = chat.subscribe(() => {
       this.tick += 1;
+      if (this.isLocked && !chat.needsKey) {
+        this.isLocked = false;
+        void this.enter();
+      }
       this.route();
     });
     chat.tell = (told) => this.tell(told);
+    this.style.setProperty('--attache-pane', `${this.paneWidth}px`);
     this.theme ||= chat.kept.get<string>('theme') ?? 'auto';
     addEventListener('keydown', this.pressed);
     addEventListener('hashchange', this.routed);
@@ -205,7 +211,10 @@ export class AttacheChat extends LitElement {
 
   /** Loads what is not seen at first. */
   private more(): Promise<More> {
-    this.loading ??= import(`${this.chat.address}/attache-more.js`) as Promise<More>;
+    this.loading ??= import(`${this.chat.address}/attache-more.js`).then((more: More) => {
+      (this.renderRoot as ShadowRoot).adoptedStyleSheets.push(more.later);
+      return more;
+    });
     this.loading.catch(() => (this.loading = undefined));
     return this.loading;
   }
@@ -226,6 +235,7 @@ export class AttacheChat extends LitElement {
 
   private async begin(): Promise<void> {
     const { chat } = this;
+    void this.more().catch(() => undefined);
     if (this.pageTools && this.taken.length === 0) {
       await this.offer().catch(() => undefined);
     }
@@ -233,18 +243,26 @@ export class AttacheChat extends LitElement {
     await chat.speech.use(language, chat.address).catch(() => undefined);
     this.spoken = chat.speech.language;
     await chat.start();
-    if (!chat.needsKey) {
-      void chat.sessions.load().catch(() => undefined);
-      const id = this.mode === 'page' ? routeOf(location.hash) : (chat.kept.get<string>(`last.${location.pathname}`) ?? '');
-      if (id && id !== chat.session) {
-        await this.show(id);
-      }
-      this.isRouted = true;
+    this.isLocked = chat.needsKey !== false;
+    if (!this.isLocked) {
+      await this.enter();
     }
+  }
+
+  /** True until the key that the server asks for is there. */
+  private isLocked = false;
+
+  private async enter(): Promise<void> {
+    const { chat } = this;
+    void chat.sessions.load().catch(() => undefined);
+    const id = this.mode === 'page' ? routeOf(location.hash) : (chat.kept.get<string>(`last.${location.pathname}`) ?? '');
+    if (id && id !== chat.session) {
+      await this.show(id);
+    }
+    this.isRouted = true;
     if (this.mode === 'page') {
       this.composer?.focus();
     }
-    void this.more().catch(() => undefined);
   }
 
   private async show(id: string): Promise<void> {
@@ -414,7 +432,7 @@ export class AttacheChat extends LitElement {
         ${this.mode === 'page' ? html`<main class="conversation" part="conversation">${this.conversation(label)}</main>` : html`<div class="conversation" part="conversation">${this.conversation(label)}</div>`}
         ${hasPane
           ? html`<aside class="pane" part="pane" aria-label=${this.say(this.opening ? 'document' : 'sight')}>
-                <div class="divider" role="separator" aria-orientation="vertical" tabindex="0" aria-label=${this.say('resize')} aria-valuenow=${this.paneWidth} aria-valuemin="320" aria-valuemax="1200"
+                <div class="divider" role="separator" aria-orientation="vertical" tabindex="0" aria-label=${this.say('resize')} aria-valuenow=${this.paneWidth} aria-valuemin="380" aria-valuemax="1200"
                 @pointerdown=${this.resized} @keydown=${this.resizedByKey}></div>
                 <attache-pane .chat=${this.chat} .opening=${this.opening} .sight=${this.sight} .language=${this.spoken}></attache-pane>
               </aside>`
@@ -527,6 +545,7 @@ export class AttacheChat extends LitElement {
       ${config.examples.length > 0
         ? html`<div class="examples">${config.examples.slice(0, 3).map((example) => html`<button type="button" dir="auto" @click=${() => this.chat.send(example)}>${example}</button>`)}</div>`
         : nothing}
+      ${config.features.uploads === false ? nothing : html`<p class="muted small">${icon('attach')} ${this.say('dropHere')}</p>`}
     </div>`;
   }
 
@@ -661,7 +680,7 @@ export class AttacheChat extends LitElement {
 
   private set paneWidth(width: number) {
     const room = (this.renderRoot.querySelector('.shell')?.clientWidth ?? 1200) - 420;
-    const bounded = Math.round(Math.max(320, Math.min(width, room)));
+    const bounded = Math.round(Math.max(380, Math.min(width, room)));
     this.chat.kept.set('pane', bounded);
     this.style.setProperty('--attache-pane', `${bounded}px`);
     this.tick += 1;
@@ -687,6 +706,16 @@ export class AttacheChat extends LitElement {
       this.paneWidth += sign * (event.key === 'ArrowLeft' ? 24 : -24);
     }
   };
+}
+
+/** True if the page names a font, which is the chat's then too. */
+function hasFont(element: HTMLElement): boolean {
+  const plain = document.createElement('i');
+  plain.style.fontFamily = 'initial';
+  element.append(plain);
+  const [own, initial] = [element, plain].map((each) => getComputedStyle(each).fontFamily);
+  plain.remove();
+  return own !== initial;
 }
 
 const routeOf = (hash: string): string => {

@@ -6,10 +6,13 @@ import * as read from './api/read.ts';
 import * as documents from './parts/documents.ts';
 import * as icons from './parts/icons.ts';
 import * as part from './parts/part.ts';
-import * as value from './parts/value.ts';
+import * as call from './parts/call.ts';
+import * as title from './parts/title.ts';
+import * as branches from './state/branches.ts';
+import * as repeat from 'lit/directives/repeat.js';
 import * as words from './words/words.ts';
 
 (globalThis as unknown as Record<symbol, unknown>)[Symbol.for('attache.shared')] = {
   lit, 'lit/directives/ref.js': ref, 'api/read.ts': read, 'parts/documents.ts': documents, 'parts/icons.ts': icons,
-  'parts/part.ts': part, 'parts/value.ts': value, 'words/words.ts': words,
+  'parts/part.ts': part, 'parts/call.ts': call, 'parts/title.ts': title, 'state/branches.ts': branches, 'lit/directives/repeat.js': repeat, 'words/words.ts': words,
 };

@@ -36,9 +36,9 @@ test('a run that waits shows the call that somebody decides about', () => {
 });
 
 test('whoever decided about a call of the newest answer is told', () => {
-  const decisions = [{ approvalId: 'p', callId: 'c', decision: { deny: 'too much' }, by: 'ann' }];
+  const decisions = [{ approvalId: 'p', callId: 'c', decision: { deny: 'too much' }, by: 'ann', at: 1_700_000_000_000 }];
   const told = { messages: [user, says(call('c')), paid('c'), says(text('No.'))], runs: [{ id: 'r', ended: 5 }], decisions };
   const last = reopened(told, 'new').messages.at(-1);
   const found = last?.role === 'assistant' ? last.parts.find((part) => part.kind === 'call') : undefined;
-  assert.deepEqual(found?.kind === 'call' && found.decided, { decision: 'deny', text: 'too much', by: 'ann' });
+  assert.deepEqual(found?.kind === 'call' && found.decided, { decision: 'deny', text: 'too much', by: 'ann', at: 1_700_000_000_000 });
 });

@@ -76,7 +76,7 @@ test('an approval waits, and is decided', () => {
   assert.equal(calls(asked)[0]?.state, 'approval');
   const approvalId = calls(asked)[0]?.approval?.id;
   const decided = fold([{ type: 'approval_decided', approvalId, decision: { deny: 'too much' }, by: 'ann' }], asked);
-  assert.deepEqual(calls(decided)[0]?.decided, { decision: 'deny', text: 'too much', by: 'ann' });
+  assert.deepEqual(calls(decided)[0]?.decided, { decision: 'deny', text: 'too much', by: 'ann', at: Math.round(performance.timeOrigin + 100) });
   assert.equal(calls(decided)[0]?.approval, undefined);
 });
 

@@ -266,6 +266,10 @@ export function messages(value: unknown): Message[] {
   return all;
 }
 
+/** The time of the page's clock in so many seconds. */
+export const later = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : performance.now() + seconds * 1000;
+
 /** The end of a run, as its last event or its stored outcome tells it. */
 export function ended(answer: Answer, value: unknown, now?: number): Answer {
   const from = object(value);
@@ -310,7 +314,7 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
     tokens: tokens(from.usage) ?? answer.tokens,
     cost: cost.unknownSteps === 0 ? number(cost.known) : undefined,
     error: hasFailed
-      ? { message: text(error.message) || text(from.detail), code: text(error.code), retryAfter: number(error.retryAfter) }
+      ? { message: text(error.message) || text(from.detail), code: text(error.code), retryAt: later(number(error.retryAfter)) }
       : undefined,
     ended: now ?? answer.ended,
   };

@@ -2,6 +2,14 @@
 import createDOMPurify from 'dompurify';
 import { Marked, type Tokens } from 'marked';
 
+/** A formula in dollars or in brackets of TeX: dollars as pandoc takes them, so that prices are none. */
+const FORMULAS: [RegExp, boolean][] = [
+  [/^\$\$([^$]+?)\$\$/, true],
+  [/^\\\[([^]+?)\\\]/, true],
+  [/^\\\(([^\n]+?)\\\)/, false],
+  [/^\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?!\d)/, false],
+];
+
 /** Elements in the text of a model that are taken as such; any other is shown as it is written. */
 const WRITTEN = /^<\/?(br|sub|sup|kbd|b|i|em|strong|s|u|mark)\s*\/?>$/i;
 
@@ -47,6 +55,26 @@ const parser = new Marked({
   },
 });
 
+parser.use({
+  extensions: [
+    {
+      name: 'formula',
+      level: 'inline',
+      start: (text) => /\$|\\[([]/.exec(text)?.index,
+      tokenizer(text) {
+        for (const [form, isBlock] of FORMULAS) {
+          const found = form.exec(text);
+          if (found) {
+            return { type: 'formula', raw: found[0], text: found[1], isBlock };
+          }
+        }
+        return undefined;
+      },
+      renderer: ({ text, isBlock }) => `<span data-formula="${isBlock ? 'block' : 'inline'}">${escape(text as string)}</span>`,
+    },
+  ],
+});
+
 /** The blocks of a text, with what stands between them. */
 export const blocks = (text: string): { type: string; raw: string }[] => parser.lexer(text);
 
@@ -56,7 +84,7 @@ const ALLOWED = {
     'a', 'b', 'blockquote', 'br', 'code', 'del', 'div', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'kbd',
     'li', 'mark', 'ol', 'p', 'pre', 's', 'span', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'u', 'ul',
   ],
-  ALLOWED_ATTR: ['href', 'title', 'alt', 'src', 'start', 'align', 'class', 'data-image', 'data-table'],
+  ALLOWED_ATTR: ['href', 'title', 'alt', 'src', 'start', 'align', 'class', 'data-formula', 'data-image', 'data-table'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true as const,

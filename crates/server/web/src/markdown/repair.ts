@@ -59,7 +59,7 @@ function emphasis(text: string): string {
     return at + open.length === text.length ? text.slice(0, at) : text + open;
   }
   const stack: string[] = [];
-  const prose = text.replace(/`[^`]*`/g, (code) => ' '.repeat(code.length));
+  const prose = text.replace(/`[^`]*`|\$[^$\n]+\$/g, (code) => ' '.repeat(code.length));
   for (const match of prose.matchAll(/(?<!\\)(\*{1,3}|_{1,3}|~~)/g)) {
     const [run] = match;
     const [before, after] = [prose[match.index - 1] ?? ' ', prose[match.index + run.length] ?? ' '];

@@ -11,8 +11,9 @@ export interface Speaking {
   blocked: (host: string) => string;
   source: (number: number) => string;
   unsupported: string;
-  /** The address of `attache-code.js`. */
+  /** The address of `attache-code.js`, and of `attache-math.js`. */
   code: string;
+  math: string;
 }
 
 /** The text to show. */
@@ -31,6 +32,11 @@ type Highlight = (language: string, code: string) => string | undefined;
 const MOST_COLOURED = 100_000;
 
 let highlighting: Promise<Highlight> | undefined;
+
+type Formula = (text: string, isBlock: boolean) => Element;
+
+let formula: Formula | undefined;
+let loading: Promise<void> | undefined;
 
 export class MarkdownView extends HTMLElement {
   private text = '';
@@ -125,6 +131,20 @@ export class MarkdownView extends HTMLElement {
       }
     }
     mark(made, this.speaking);
+    for (const place of made.querySelectorAll<HTMLElement>('[data-formula]')) {
+      this.dressFormula(place);
+    }
+  }
+
+  /** Shows a formula as one: at once if the file for it is there, else when it is. */
+  private dressFormula(place: HTMLElement): void {
+    const text = (place.textContent ?? '').replace(/\uE000\d+\uE001|[\uE002\uE003]/g, '');
+    const show = () => formula && place.replaceChildren(formula(text, place.dataset.formula === 'block'));
+    if (!show() && this.speaking) {
+      loading ??= import(this.speaking.math).then((module: { formula: Formula }) => void (formula = module.formula));
+      // Without it the formula is read as it is written.
+      loading.then(show).catch(() => (loading = undefined));
+    }
   }
 
   private dressCode(pre: HTMLPreElement, isGrowing: boolean): void {
@@ -234,7 +254,7 @@ function mark(made: DocumentFragment, speaking: Speaking | undefined): void {
     }
   }
   for (const text of found) {
-    const isLiteral = text.parentElement?.closest('code, button') !== null && text.parentElement !== null;
+    const isLiteral = text.parentElement?.closest('code, button, [data-formula]') !== null && text.parentElement !== null;
     const parts = document.createDocumentFragment();
     let into: Node = parts;
     for (const piece of text.data.split(/(\uE000\d+\uE001|[\uE002\uE003])/)) {

@@ -3,8 +3,9 @@ import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { list, object, text } from '../api/read.ts';
 import type { Call } from '../state/model.ts';
 import { icon } from './icons.ts';
+import { type Drafts, editor, edited, table } from './arguments.ts';
 import { Part, define } from './part.ts';
-import { table, title } from './value.ts';
+import { title } from './title.ts';
 
 class ApprovalCard extends Part {
   static override properties = { chat: { attribute: false }, call: { attribute: false }, mode: { state: true }, problem: { state: true }, isBusy: { state: true } };
@@ -29,7 +30,7 @@ class ApprovalCard extends Part {
 
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has('mode') && this.mode !== 'ask') {
-      this.querySelector<HTMLElement>('textarea')?.focus();
+      this.querySelector<HTMLElement>('textarea, .arguments input')?.focus();
     }
   }
 
@@ -47,8 +48,7 @@ class ApprovalCard extends Part {
       </p>
       ${approval.reason ? html`<p class="muted small">${title(approval.name)}</p>` : nothing}
       ${this.mode === 'edit'
-        ? html`<label class="field"><span>${this.say('arguments')}</span>
-            <textarea class="mono" rows="8" spellcheck="false" .value=${JSON.stringify(approval.arguments, null, 2)}></textarea></label>`
+        ? editor(approval.arguments, this.drafts, this.chat.speech, () => this.requestUpdate())
         : table(approval.arguments, this.chat.speech)}
       ${this.mode === 'deny'
         ? html`<label class="field"><span>${this.say('denyReason')}</span><textarea rows="2"></textarea></label>`
@@ -73,8 +73,11 @@ class ApprovalCard extends Part {
     return html`<button type="button" class="primary" ?disabled=${this.isBusy} @click=${this.confirm}>
         ${this.say(this.mode === 'edit' ? 'approveEdited' : 'deny')}
       </button>
-      <button type="button" @click=${() => ([this.mode, this.problem] = ['ask', ''])}>${this.say('cancel')}</button>`;
+      <button type="button" @click=${() => (this.drafts.clear(), ([this.mode, this.problem] = ['ask', '']))}>${this.say('cancel')}</button>`;
   }
+
+  /** The arguments as they are being edited. */
+  private drafts: Drafts = new Map();
 
   private approve = (): void => void this.decide({ decision: 'approve' });
 
@@ -85,11 +88,7 @@ class ApprovalCard extends Part {
       return;
     }
     try {
-      const edited: unknown = JSON.parse(written);
-      if (typeof edited !== 'object' || edited === null || Array.isArray(edited)) {
-        throw new SyntaxError();
-      }
-      void this.decide({ decision: 'edit', arguments: edited });
+      void this.decide({ decision: 'edit', arguments: edited(this.call.approval?.arguments, this.drafts) });
     } catch {
       this.problem = this.say('invalidJson');
     }
@@ -105,7 +104,7 @@ class ApprovalCard extends Part {
   }
 
   private pressed = (event: KeyboardEvent): void => {
-    if (event.target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey || event.altKey) {
+    if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) {
       if (event.key === 'Escape') {
         event.stopPropagation();
         this.mode = 'ask';

@@ -1,12 +1,11 @@
 // A call of a tool: one line that opens to arguments and result.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Chat } from '../state/chat.ts';
-import type { Call, CallState, Sight } from '../state/model.ts';
+import type { Answer, Call, CallState } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
 import './clock.ts';
-import { card } from './documents.ts';
 import { type Icon, icon } from './icons.ts';
-import { title, value } from './value.ts';
+import { title } from './title.ts';
 
 const STATES: Record<CallState, [Word, Icon | 'spin']> = {
   writing: ['stateWriting', 'spin'],
@@ -45,46 +44,23 @@ export function verdictOf(chat: Chat, call: Call): string {
   const by = call.decided?.by ?? '';
   const word: Word =
     call.decided?.decision === 'deny' ? 'deniedBy' : call.decided?.decision === 'edit' ? 'editedBy' : 'approvedBy';
-  return chat.speech.say(word, { by }) + (call.decided?.text ? `: ${call.decided.text}` : '');
+  const { text, at } = call.decided ?? {};
+  return `${chat.speech.say(word, { by })}${text ? `: ${text}` : ''}${at ? ` · ${chat.speech.moment(at)}` : ''}`;
 }
 
-export function callCard(chat: Chat, call: Call, sights: readonly Sight[] = []): TemplateResult {
+export function callCard(chat: Chat, call: Call, answer: Answer): TemplateResult {
   const { speech } = chat;
   const isOfPage = call.state === 'frontend' || chat.tools.get(call.name) !== undefined;
-  const hasDetails = call.arguments !== undefined || call.result !== undefined || call.raw !== '';
   const isLost = call.state === 'frontend' && !chat.tools.get(call.name);
   const isAsked = chat.calls.asked.includes(call.id);
   return html`<details class="call" part="tool" ?open=${call.state === 'failed' || isAsked || isLost}>
     <summary>
-      ${icon('right')}<span class="call-name" title=${call.name}>${title(call.name)}</span>
+      ${icon('right')}${icon(isOfPage ? 'page' : 'tool')}<span class="call-name" title=${call.name}>${title(call.name)}</span>
       ${isOfPage ? html`<span class="badge">${speech.say('inPage')}</span>` : nothing}
       <span class="spread"></span>
       <span class="muted small">${took(chat, call.began, call.ended)}</span>
       ${state(chat, call)}
     </summary>
-    <div class="call-body">
-      ${call.inside.length > 0 ? html`<p class="muted small">${call.inside.map(title).join(' · ')}</p>` : nothing}
-      ${hasDetails
-        ? html`<p class="label">${speech.say('arguments')}</p>
-            ${call.arguments === undefined && call.raw ? html`<pre class="value" tabindex="0">${call.raw}</pre>` : value(call.arguments ?? {}, speech)}`
-        : html`<p class="muted small">${speech.say('hidden')}</p>`}
-      ${call.decided ? html`<p class="muted small">${verdictOf(chat, call)}</p>` : nothing}
-      ${call.result === undefined
-        ? nothing
-        : html`<p class="label">${speech.say('result')}</p>
-            ${value(call.result, speech, call.documents)}`}
-      ${call.documents.length > 0
-        ? html`<div class="files">${call.documents.map((document) => card(document, chat, sights))}</div>`
-        : nothing}
-      ${isLost ? html`<p class="muted small">${speech.say('noHandler')}</p>` : nothing}
-      ${isLost || isAsked
-        ? html`<div class="buttons">
-            ${isAsked
-              ? html`<button type="button" class="primary" @click=${() => chat.calls.allow(call.id)}>${speech.say('approve')}</button>`
-              : nothing}
-            <button type="button" @click=${() => chat.skip(call)}>${speech.say('skip')}</button>
-          </div>`
-        : nothing}
-    </div>
+    <attache-call .chat=${chat} .call=${call} .answer=${answer} .asked=${isAsked} .language=${speech.language}></attache-call>
   </details>`;
 }

@@ -1,4 +1,4 @@
-// The time that something has taken so far.
+// The time that something has taken so far, or the time until something.
 import type { Speech } from '../words/words.ts';
 import { define } from './part.ts';
 
@@ -6,6 +6,8 @@ class Clock extends HTMLElement {
   speech: Speech | undefined;
   /** The time of the page's clock at which it began. */
   since = 0;
+  /** The time of the page's clock that is waited for, in place of `since`. */
+  until: number | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
 
   connectedCallback(): void {
@@ -18,8 +20,14 @@ class Clock extends HTMLElement {
   }
 
   private show(): void {
-    const seconds = Math.floor((performance.now() - this.since) / 1000);
-    this.textContent = seconds > 0 && this.speech ? this.speech.time(seconds * 1000) : '';
+    const now = performance.now();
+    const seconds = this.until === undefined ? Math.floor((now - this.since) / 1000) : Math.ceil((this.until - now) / 1000);
+    if (this.until !== undefined && seconds <= 0) {
+      clearInterval(this.timer);
+      this.dispatchEvent(new Event('over', { bubbles: true }));
+    }
+    const time = seconds > 0 && this.speech ? this.speech.time(seconds * 1000) : '';
+    this.textContent = time && this.until !== undefined ? (this.speech?.say('retryIn', { time }) ?? '') : time;
   }
 }
 define('attache-clock', Clock);

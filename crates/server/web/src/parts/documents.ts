@@ -1,7 +1,7 @@
 // Documents in the conversation.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Chat } from '../state/chat.ts';
-import type { Doc, Sight } from '../state/model.ts';
+import type { Answer, Doc } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
 import { fileIcon, icon } from './icons.ts';
 import { openDocument } from './part.ts';
@@ -26,16 +26,16 @@ const PICTURED = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
 
 const UNTOLD = new Set(['native', 'synthetic', 'text']);
 
-/** A card that opens the document. */
-export function card(document: Doc, chat: Chat, sights: readonly Sight[] = []): TemplateResult {
-  const seen = sights.flatMap((sight) => sight.decisions).findLast((decision) => decision.documentId === document.id);
+/** A card that opens the document. Where a model did not get it as it is, a badge says so and opens the routing report. */
+export function card(document: Doc, chat: Chat, answer?: Answer): TemplateResult {
+  const seen = answer?.sights.flatMap((sight) => sight.decisions).findLast((decision) => decision.documentId === document.id);
   const word = seen && !UNTOLD.has(seen.outcome) ? OUTCOMES[seen.outcome] : undefined;
   const open = (event: Event) => openDocument(event.currentTarget as EventTarget, { document });
-  return html`<button type="button" class="file" part="document" @click=${open}>
+  const report = (event: Event) => event.currentTarget?.dispatchEvent(new CustomEvent('open-sight', { detail: answer, bubbles: true }));
+  return html`<span class="filed"><button type="button" class="file" part="document" @click=${open}>
     ${icon(fileIcon(document.mediaType))}
-    ${PICTURED.test(document.mediaType) ? html`<attache-thumb .chat=${chat} .document=${document}></attache-thumb>` : nothing}
     <span class="file-name">${nameOf(document, chat)}</span>
     ${document.size === undefined ? nothing : html`<span class="muted small">${chat.speech.size(document.size)}</span>`}
-    ${word ? html`<span class="badge">${chat.speech.say(word)}</span>` : nothing}
-  </button>`;
+    ${PICTURED.test(document.mediaType) ? html`<attache-thumb .chat=${chat} .document=${document} .language=${chat.speech.language}></attache-thumb>` : nothing}
+  </button>${word ? html`<button type="button" class="badge ${seen?.outcome}" title=${chat.speech.say('sight')} @click=${report}>${chat.speech.say(word)}</button>` : nothing}</span>`;
 }

@@ -10,7 +10,7 @@ import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
 import { Part, define } from './part.ts';
 import { type Source, numbered, pageWords, sources } from './sources.ts';
-import { title } from './value.ts';
+import { title } from './title.ts';
 
 /** The end of a run that says that something is missing. */
 const LIMITS = new Set(['max_steps', 'token_limit', 'cost_limit', 'tool_call_limit', 'deadline', 'no_progress', 'tool_retries_exhausted', 'content_filter', 'refusal', 'guardrail_tripped', 'invalid_answer', 'empty_response', 'tool_abort']);
@@ -152,7 +152,7 @@ class MessageView extends Part {
           group.kind === 'done'
             ? this.activity(group.parts, isRunning && at === all.length - 1, answer)
             : group.part.kind === 'document'
-              ? html`<div class="files">${card(group.part.document, this.chat, answer.sights)}</div>`
+              ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
               : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isRunning && at === all.length - 1)}></attache-markdown>`,
       )}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
@@ -175,6 +175,7 @@ class MessageView extends Part {
         source: (number) => this.say('source', { n: number, name: this.cited[number - 1]?.name ?? '' }),
         unsupported: this.say('unsupported'),
         code: `${this.chat.address}/attache-code.js`,
+        math: `${this.chat.address}/attache-math.js`,
       };
     }
     const hasMarks = isFinal && !isGrowing && (answer.citations.length > 0 || answer.unsupported.length > 0) && finalText(answer) === part.text;
@@ -185,7 +186,7 @@ class MessageView extends Part {
   /** Reasoning and calls between two texts. */
   private activity(parts: readonly (Call | Thinking)[], isLive: boolean, answer: Answer): TemplateResult {
     const calls = parts.filter((part): part is Call => part.kind === 'call');
-    const each = parts.map((part) => (part.kind === 'call' ? callCard(this.chat, part, answer.sights) : this.thinking(part, isLive && part === parts.at(-1))));
+    const each = parts.map((part) => (part.kind === 'call' ? callCard(this.chat, part, answer) : this.thinking(part, isLive && part === parts.at(-1))));
     if (parts.length === 1) {
       return html`<div class="activity">${each}</div>`;
     }
@@ -200,7 +201,9 @@ class MessageView extends Part {
           ? this.say('thinking')
           : this.say('usingTool', { name: title(now.name) })
         : calls.length > 0
-          ? this.say('usedTools', { n: calls.length })
+          ? calls.length > 1 && calls.every((call) => call.name === calls[0]?.name)
+            ? this.say('times', { name: title(calls[0]?.name ?? ''), n: calls.length })
+            : this.say('usedTools', { n: calls.length })
           : this.say('thoughtShort');
     return html`<details class="activity group" ?open=${bad > 0 || waits}>
       <summary>
@@ -213,6 +216,10 @@ class MessageView extends Part {
   }
 
   private thinking(part: Thinking, isLive: boolean): TemplateResult {
+    // Reasoning that a provider keeps to itself has a label only.
+    if (!part.text) {
+      return html`<p class="thinking muted small">${this.say('thoughtShort')}</p>`;
+    }
     const isOpen = part.ended === undefined && isLive;
     const time = part.began !== undefined && part.ended !== undefined && part.ended - part.began >= 500 ? this.chat.speech.time(part.ended - part.began) : undefined;
     return html`<details class="thinking" part="thinking" ?open=${isOpen}>
@@ -253,8 +260,10 @@ class MessageView extends Part {
     const decisions = decided.map((call) => html`<p class="note muted small">${icon(call.decided?.decision === 'deny' ? 'close' : 'check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
     if (answer.state === 'failed') {
       const told = `${this.say('failed')}: ${answer.error?.message ?? ''} ${kept}`;
-      const wait = answer.error?.retryAfter;
-      return [decisions, box('bad', 'fail', wait ? `${told} ${this.say('retryIn', { time: this.chat.speech.time(wait * 1000) })}` : told, html`<button type="button" @click=${ask}>${retry}</button>`)];
+      const until = answer.error?.retryAt ?? 0;
+      const waits = until > performance.now();
+      return [decisions, box('bad', 'fail', told, html`<button type="button" ?disabled=${waits} @click=${ask}>${retry}</button>
+        ${waits ? html`<attache-clock class="muted small" .speech=${this.chat.speech} .until=${until} @over=${() => this.requestUpdate()}></attache-clock>` : nothing}`)];
     }
     if (answer.state === 'interrupted') {
       return [decisions, box('warn', 'warn', `${this.say('interrupted')} ${kept}`, html`<button type="button" @click=${() => this.chat.resume()}>${this.say('resume')}</button>`)];

@@ -4,7 +4,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { root } from '../state/branches.ts';
 import type { SessionInfo } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
-import { icon } from './icons.ts';
+import { type Icon, icon } from './icons.ts';
 import { Part, define } from './part.ts';
 
 const DAY = 86_400_000;
@@ -39,8 +39,9 @@ class Sessions extends Part {
     const { chat } = this;
     const shown = chat.sessions.shown;
     const groups = new Map<Word, SessionInfo[]>();
-    for (const session of shown) {
-      const word = age(session);
+    const isPinned = (session: SessionInfo) => this.pins.includes(root(chat.origins, session.id));
+    for (const session of [...shown.filter(isPinned), ...shown.filter((session) => !isPinned(session))]) {
+      const word = isPinned(session) ? 'pinned' : age(session);
       groups.set(word, [...(groups.get(word) ?? []), session]);
     }
     return html`<div class="sessions-head">
@@ -58,10 +59,22 @@ class Sessions extends Part {
       </div>`;
   }
 
+  /** The first versions of the conversations that stand above the others, in this browser. */
+  private get pins(): string[] {
+    return this.chat.kept.get<string[]>('pins') ?? [];
+  }
+
+  private pin(id: string): void {
+    const { pins } = this;
+    this.chat.kept.set('pins', pins.includes(id) ? pins.filter((each) => each !== id) : [...pins, id]);
+    this.requestUpdate();
+  }
+
   private row(session: SessionInfo): TemplateResult {
     const { chat } = this;
     const title = session.title || this.say('untitled');
-    const isCurrent = this.current !== '' && root(chat.origins, session.id) === root(chat.origins, this.current);
+    const first = root(chat.origins, session.id);
+    const isCurrent = this.current !== '' && first === root(chat.origins, this.current);
     if (this.renaming === session.id) {
       const save = (event: Event) => {
         const words = (event.target as HTMLInputElement).value.trim();
@@ -90,12 +103,17 @@ class Sessions extends Part {
         <span dir="auto">${title}</span>${session.isOpen ? html`<span class="dot" title=${this.say('working')}></span>` : nothing}
       </button>
       <span class="session-tools">
+        ${this.tool(this.pins.includes(first) ? 'unpin' : 'pin', 'pin', title, () => this.pin(first))}
         ${chat.config.features.rename === false
           ? nothing
-          : html`<button type="button" class="icon-button small" aria-label="${this.say('rename')}: ${title}" title=${this.say('rename')} @click=${rename}>${icon('edit')}</button>`}
-        <button type="button" class="icon-button small" aria-label="${this.say('delete')}: ${title}" title=${this.say('delete')} @click=${() => chat.sessions.delete(session)}>${icon('bin')}</button>
+          : this.tool('rename', 'edit', title, rename)}
+        ${this.tool('delete', 'bin', title, () => chat.sessions.delete(session))}
       </span>
     </li>`;
+  }
+
+  private tool(word: Word, picture: Icon, title: string, act: () => void): TemplateResult {
+    return html`<button type="button" class="icon-button small" aria-label="${this.say(word)}: ${title}" title=${this.say(word)} @click=${act}>${icon(picture)}</button>`;
   }
 
   /** The arrow keys go through the list. */

@@ -1,5 +1,6 @@
-// A small picture of a document: the image that it is, or its first page.
+// A small picture of a document: the image that it is, or its first page with the number of its pages.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { number, object } from '../api/read.ts';
 import type { Chat } from '../state/chat.ts';
 import type { Doc } from '../state/model.ts';
 import { Part, define } from './part.ts';
@@ -14,15 +15,16 @@ export function pathOf(document: Doc, { session }: Chat): string {
 }
 
 class Thumb extends Part {
-  static override properties = { chat: { attribute: false }, document: { attribute: false }, url: { state: true } };
+  static override properties = { chat: { attribute: false }, document: { attribute: false }, language: { attribute: false }, url: { state: true }, pages: { state: true } };
   declare document: Doc;
   declare url: string;
+  declare pages: number | undefined;
   private seen: IntersectionObserver | undefined;
 
   override connectedCallback(): void {
     super.connectedCallback();
     this.seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && void this.load());
-    this.seen.observe(this);
+    this.look();
   }
 
   override disconnectedCallback(): void {
@@ -36,18 +38,25 @@ class Thumb extends Part {
     if (before && before.id !== this.document.id) {
       this.forget();
       // Whoever observes anew is told at once.
-      this.seen?.unobserve(this);
-      this.seen?.observe(this);
+      this.look();
+    }
+  }
+
+  /** Waits until the card is seen: this element has no box of its own. */
+  private look(): void {
+    if (this.parentElement) {
+      this.seen?.unobserve(this.parentElement);
+      this.seen?.observe(this.parentElement);
     }
   }
 
   private forget(): void {
     URL.revokeObjectURL(this.url);
-    this.url = '';
+    [this.url, this.pages] = ['', undefined];
   }
 
   private async load(): Promise<void> {
-    this.seen?.unobserve(this);
+    this.seen?.disconnect();
     const { chat, document } = this;
     const isPdf = document.mediaType === 'application/pdf';
     if (isPdf ? chat.config.features.pageImages === false : (document.size ?? MOST) >= MOST) {
@@ -58,13 +67,17 @@ class Thumb extends Part {
       if (this.isConnected && document === this.document) {
         this.url = URL.createObjectURL(bytes);
       }
+      if (isPdf) {
+        const told = object(await chat.client.ask('GET', `${pathOf(document, chat)}/text?page=1`));
+        this.pages = document === this.document ? number(told.count) : this.pages;
+      }
     } catch {
       // The icon says what it is.
     }
   }
 
-  protected override render(): TemplateResult | typeof nothing {
-    return this.url ? html`<img src=${this.url} alt="">` : nothing;
+  protected override render(): TemplateResult {
+    return html`${this.url ? html`<img src=${this.url} alt="">` : nothing}${this.pages ? html`<span class="muted small">${this.say('pageCount', { n: this.pages })}</span>` : nothing}`;
   }
 }
 define('attache-thumb', Thumb);

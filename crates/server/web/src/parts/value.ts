@@ -1,6 +1,6 @@
 // Arguments and results of tools.
 import { html, nothing, type TemplateResult } from 'lit';
-import { object } from '../api/read.ts';
+import { list, object } from '../api/read.ts';
 import type { Doc } from '../state/model.ts';
 import type { Speech } from '../words/words.ts';
 
@@ -28,8 +28,39 @@ export function valueText(value: unknown, documents: readonly Doc[] = []): strin
   return typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2);
 }
 
-/** A value, clipped where it is long. */
+/** The most rows of a result that is shown as a table. */
+const MOST_ROWS = 100;
+
+type Row = Record<string, unknown>;
+
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null;
+
+/** The rows of a list of objects that have nothing inside; `undefined` for anything else. */
+function records(value: unknown): Row[] | undefined {
+  const rows = list(value).map(object);
+  const isTable = rows.length > 1 && rows.every((row) => Object.keys(row).length > 0 && Object.values(row).every(isPlain));
+  return isTable ? rows : undefined;
+}
+
+function grid(rows: Row[], speech: Speech): TemplateResult {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value: unknown) => (typeof value === 'number' ? html`<td align="right">${value}</td>` : html`<td>${value === undefined || value === null ? '' : String(value)}</td>`);
+  return html`<div class="table" tabindex="0" role="group"><table>
+      <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${names.map((name) => cell(row[name]))}</tr>`)}</tbody>
+    </table></div>
+    ${rows.length > MOST_ROWS ? html`<p class="muted small">${speech.say('rows', { n: rows.length })}</p>` : nothing}`;
+}
+
+/** A value: a list of objects as a table, an address as a link, anything else as its text, clipped where it is long. */
 export function value(shown: unknown, speech: Speech, documents: readonly Doc[] = []): TemplateResult | typeof nothing {
+  const rows = records(readable(shown, documents));
+  if (rows) {
+    return grid(rows, speech);
+  }
+  if (typeof shown === 'string' && /^https?:\/\/\S+$/i.test(shown)) {
+    return html`<p class="value"><a href=${shown} target="_blank" rel="noopener noreferrer nofollow">${shown}</a></p>`;
+  }
   const text = valueText(shown, documents) ?? '';
   if (text.length <= MOST) {
     return html`<pre class="value" tabindex="0">${text}</pre>`;
@@ -43,24 +74,4 @@ export function value(shown: unknown, speech: Speech, documents: readonly Doc[] 
   };
   return html`<pre class="value" tabindex="0">${text.slice(0, MOST)}…</pre>
     <button type="button" class="link" @click=${all}>${speech.say('showAll')}</button>`;
-}
-
-/** Arguments as a table of two columns, where they are an object. */
-export function table(args: unknown, speech: Speech): TemplateResult {
-  const entries = Object.entries(object(args));
-  return entries.length === 0
-    ? html`<p class="muted small">${speech.say('noArguments')}</p>`
-    : html`<table class="arguments">
-        <tbody>
-          ${entries.map(
-            ([name, each]) => html`<tr><th scope="row">${name}</th><td>${typeof each === 'string' ? each : valueText(each)}</td></tr>`,
-          )}
-        </tbody>
-      </table>`;
-}
-
-/** The name of a tool as people write it. */
-export function title(name: string): string {
-  const words = name.replace(/[_.-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').trim().toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -78,7 +78,7 @@ export interface Call {
   documents: Doc[];
   approval?: Approval;
   /** The decision about it, and who made it. */
-  decided?: { decision: string; text?: string; by?: string };
+  decided?: { decision: string; text?: string; arguments?: unknown; by?: string; at?: number };
   /** A question of the tool to the user, with the schema of the answer. */
   question?: { prompt?: string; schema?: unknown };
   /** The names of the agents inside that were at work for it. */
@@ -156,9 +156,16 @@ export interface Answer {
   cost?: number;
   /** The word for the end of its run. */
   reason?: string;
-  error?: { message: string; code: string; retryAfter?: number };
+  error?: Failed;
   began?: number;
   ended?: number;
+}
+
+export interface Failed {
+  message: string;
+  code: string;
+  /** The time of the page's clock from which on it may be tried again. */
+  retryAt?: number;
 }
 
 /** Something that happened to the conversation besides what was said. */

@@ -38,7 +38,7 @@ export function reopened(value: unknown, id: string): Reopened {
 
 /** The messages with what somebody decided about calls of the newest answer. */
 function withDecisions(messages: Message[], value: unknown): Message[] {
-  const decisions = new Map(list(value).map(object).map((each) => [text(each.callId), verdict(each.decision, each.by)]));
+  const decisions = new Map(list(value).map(object).map((each) => [text(each.callId), verdict(each.decision, each.by, each.at)]));
   const last = messages.at(-1);
   if (decisions.size === 0 || last?.role !== 'assistant') {
     return messages;

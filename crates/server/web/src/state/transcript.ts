@@ -56,7 +56,7 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       }));
     }
     case 'approval_decided':
-      return decided(answer, value);
+      return decided(answer, value, now);
     case 'call_deferred':
       return change(answer, text(event.callId), step, (call) =>
         read.deferral({ ...call, name: text(event.name) || call.name, arguments: event.arguments ?? call.arguments }, value),
@@ -147,21 +147,22 @@ function started(answer: Answer, value: unknown, step: number, state: 'running' 
   }));
 }
 
-function decided(answer: Answer, value: unknown): Answer {
+function decided(answer: Answer, value: unknown, now: number): Answer {
   const { approvalId, decision, by } = object(value);
   const parts = answer.parts.map((part): Part => {
     if (part.kind !== 'call' || part.approval?.id !== approvalId) {
       return part;
     }
-    return { ...part, state: 'requested', approval: undefined, decided: verdict(decision, by) };
+    return { ...part, state: 'requested', approval: undefined, decided: verdict(decision, by, Math.round(performance.timeOrigin + now)) };
   });
   return { ...answer, parts, state: 'running' };
 }
 
-/** A decision as the server writes it: a word, or an object with one member. */
-export function verdict(decision: unknown, by?: unknown): Call['decided'] {
+/** A decision as the server writes it: a word, or an object with one member. The time is in milliseconds since 1970. */
+export function verdict(decision: unknown, by?: unknown, at?: unknown): Call['decided'] {
   const [word, told] = typeof decision === 'string' ? [decision, undefined] : (Object.entries(object(decision))[0] ?? ['']);
-  return { decision: word, text: typeof told === 'string' ? told : undefined, by: text(by) || undefined };
+  const edited = word === 'edit' && typeof told === 'object' ? { arguments: told } : {};
+  return { decision: word, text: typeof told === 'string' ? told : undefined, ...edited, by: text(by) || undefined, at: number(at) };
 }
 
 function seen(answer: Answer, step: number, value: unknown): Answer {

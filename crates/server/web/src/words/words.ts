@@ -90,6 +90,12 @@ export class Speech {
     return this.unit(seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds), 'second');
   }
 
+  /** The time of day; with its day if that is not today. */
+  moment(at: number): string {
+    const isToday = new Date(at).toDateString() === new Date().toDateString();
+    return new Intl.DateTimeFormat(this.language, { dateStyle: isToday ? undefined : 'medium', timeStyle: 'short' }).format(at);
+  }
+
   private unit(value: number, unit: string): string {
     return new Intl.NumberFormat(this.language, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
   }

@@ -1,0 +1,126 @@
+// The connection of the chat to its server: what the server says of itself, the key, failures, and whoever listens.
+import { type Client, Failure } from '../api/client.ts';
+import { Speech } from '../words/words.ts';
+import { type Config, UNKNOWN, readConfig } from './config.ts';
+import { Kept } from './kept.ts';
+import type { Message } from './model.ts';
+
+/** What the page around the chat is told. */
+export type Told =
+  | { type: 'message'; message: Message }
+  | { type: 'tool-call'; name: string; callId: string; arguments: unknown }
+  | { type: 'error'; message: string; code: string };
+
+export class Connection {
+  readonly speech = new Speech();
+  readonly kept = new Kept('attache.');
+  config: Config = UNKNOWN;
+  isOffline = !navigator.onLine;
+  /** True if the server asks for a key, and `wrong` if it does not take the one it has. */
+  needsKey: false | 'none' | 'wrong' = false;
+  /** A failure that belongs to no answer. */
+  problem: string | undefined;
+
+  /** Told what the page around is told. */
+  tell: (told: Told) => void = () => undefined;
+
+  private readonly listeners = new Set<() => void>();
+  private readonly ownKey = new Kept('attache.', 'session');
+  private frame = 0;
+  private hasKeyOfPage = false;
+
+  constructor(readonly client: Client) {
+    const isOnline = () => {
+      this.isOffline = !navigator.onLine;
+      this.changed();
+    };
+    addEventListener('online', isOnline);
+    addEventListener('offline', isOnline);
+  }
+
+  get address(): string {
+    return this.client.base;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Tells the elements, once for all that happens before the next picture. */
+  changed(): void {
+    if (this.frame) {
+      return;
+    }
+    const tell = () => {
+      this.frame = 0;
+      this.listeners.forEach((listener) => listener());
+    };
+    // A page in the background has no pictures.
+    this.frame = document.hidden ? Number(setTimeout(tell, 100)) : requestAnimationFrame(tell);
+  }
+
+  /** Headers of the page, or a key of the user. */
+  set headers(headers: Client['headers'] | undefined) {
+    this.hasKeyOfPage = headers !== undefined;
+    if (headers !== undefined) {
+      this.client.headers = headers;
+    }
+  }
+
+  async start(): Promise<void> {
+    const key = this.ownKey.get<string>('key');
+    if (!this.hasKeyOfPage && key) {
+      this.client.headers = { Authorization: `Bearer ${key}` };
+    }
+    try {
+      await this.introduce();
+      this.problem = undefined;
+    } catch (error) {
+      const isOlder = error instanceof Failure && error.status === 404;
+      if (!isOlder && !this.refused(error)) {
+        this.fail(error);
+      }
+    }
+    this.changed();
+  }
+
+  /** Takes a key of the user. */
+  async useKey(key: string): Promise<void> {
+    this.client.headers = { Authorization: `Bearer ${key}` };
+    try {
+      await this.introduce();
+      this.ownKey.set('key', key);
+      this.needsKey = false;
+    } catch (error) {
+      this.refused(error) || this.fail(error);
+    }
+    this.changed();
+  }
+
+  private async introduce(): Promise<void> {
+    this.config = readConfig(await this.client.ask('GET', '/v1/chat/config'));
+  }
+
+  protected refused(error: unknown): boolean {
+    if (!(error instanceof Failure) || error.status !== 401 || this.hasKeyOfPage) {
+      return false;
+    }
+    this.needsKey = 'Authorization' in this.client.headers ? 'wrong' : 'none';
+    this.changed();
+    return true;
+  }
+
+  protected fail(error: unknown): void {
+    if (error instanceof DOMException && error.name === 'AbortError') {
+      return;
+    }
+    if (this.refused(error)) {
+      return;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    this.problem = message || this.speech.say('cannotReach');
+    this.tell({ type: 'error', message: this.problem, code: error instanceof Failure ? error.code : 'error' });
+    this.changed();
+  }
+}

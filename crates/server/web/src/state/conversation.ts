@@ -1,0 +1,310 @@
+// The conversation as it is looked at: a session with its messages, and the run that is under way.
+import { type Client, Failure } from '../api/client.ts';
+import * as read from '../api/read.ts';
+import { object, text } from '../api/read.ts';
+import { type Origins, current, versions, without } from './branches.ts';
+import { Connection } from './connection.ts';
+import { follow, pause } from './follow.ts';
+import { type Answer, type Call, type Message, type Question } from './model.ts';
+import { PageCalls } from './page-calls.ts';
+import { reopened } from './reopened.ts';
+import { SessionList } from './sessions.ts';
+import { PageTools } from './tools.ts';
+import { apply } from './transcript.ts';
+
+/** The time after which somebody looks again whether a call was decided elsewhere. */
+const LOOK = 4000;
+
+/** Answers whose figures and costs are asked for when an old conversation is opened. */
+const RECENT = 8;
+
+let count = 0;
+
+/** A number that no other message or wish of this page has. */
+export const next = (): number => (count += 1);
+export const fresh = (): string => `local-${next()}`;
+
+export abstract class Conversation extends Connection {
+  readonly tools = new PageTools();
+  /** Calls that the page answers. */
+  readonly calls = new PageCalls(this.tools, {
+    changed: () => this.changed(),
+    begun: ({ id, name, arguments: given }) => this.tell({ type: 'tool-call', name, callId: id, arguments: given }),
+    deliver: (...given) => this.deliver(...given),
+  });
+  readonly sessions: SessionList;
+
+  session = '';
+  messages: readonly Message[] = [];
+  isLoading = false;
+  isReconnecting = false;
+  /** The text for a reader who does not see the page. */
+  announced = '';
+
+  protected following: AbortController | undefined;
+  protected readonly tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined;
+  /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
+  protected look = 0;
+
+  constructor(client: Client) {
+    super(client);
+    this.sessions = new SessionList(
+      client,
+      () => this.origins,
+      () => this.changed(),
+      (id) => {
+        this.kept.set('branches', without(this.origins, id));
+        if (id === this.session) {
+          void this.open('');
+        }
+      },
+    );
+    this.tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
+      if (event.data.session === this.session && !this.isRunning) {
+        void this.reload().catch(() => undefined);
+      }
+      void this.sessions.load().catch(() => undefined);
+    });
+    addEventListener('pagehide', () => this.sessions.settle());
+  }
+
+  /** Answers a call for the page, or a question of a tool. */
+  abstract deliver(callId: string, result: unknown, isError?: boolean, session?: string): Promise<void>;
+
+  /** Told when an answer is there as a whole. */
+  protected abstract whole(): void;
+
+  override async useKey(key: string): Promise<void> {
+    await super.useKey(key);
+    if (!this.needsKey) {
+      void this.sessions.load().catch(() => undefined);
+      if (this.session) {
+        await this.open(this.session);
+      }
+    }
+  }
+
+  // Sessions
+
+  get origins(): Origins {
+    return this.kept.get<Origins>('branches') ?? {};
+  }
+
+  /** Shows a session; an empty id is a new one. */
+  async open(id: string): Promise<void> {
+    this.leave();
+    [this.session, this.messages, this.problem] = [id, [], undefined];
+    [this.isLoading, this.isReconnecting] = [id !== '', false];
+    this.changed();
+    if (id) {
+      try {
+        await this.reload();
+      } catch (error) {
+        if (error instanceof Failure && error.status === 404) {
+          this.session = '';
+          this.problem = this.speech.say('gone');
+        } else {
+          this.fail(error);
+        }
+      }
+      this.isLoading = false;
+      this.changed();
+    }
+  }
+
+  protected async reload(): Promise<void> {
+    const id = this.session;
+    const look = (this.look += 1);
+    const told = await this.client.ask('GET', `/v1/sessions/${encodeURIComponent(id)}`);
+    if (id !== this.session || look !== this.look) {
+      return;
+    }
+    this.leave();
+    const { messages, runs, open, tail } = reopened(told, fresh());
+    this.messages = messages;
+    this.changed();
+    if (open) {
+      void this.watch(open, tail);
+    }
+    void this.enrich(runs, open !== '');
+  }
+
+  /** Figures, tokens and costs of answers, which messages do not tell. */
+  private async enrich(runs: string[], isOpen: boolean): Promise<void> {
+    const session = this.session;
+    const answers = this.messages.flatMap((message) => (message.role === 'assistant' ? message.id : []));
+    if (answers.length !== runs.length) {
+      return;
+    }
+    const pairs = runs.map((run, at) => [run, answers[at] as string] as const).slice(-RECENT, isOpen ? -1 : undefined);
+    for (const [run, id] of pairs.reverse()) {
+      try {
+        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+        if (session !== this.session) {
+          return;
+        }
+        this.change(id, (answer) => {
+          const { outcome, snapshot } = told;
+          const before = { ...answer, runId: run };
+          const after = snapshot ? apply(before, { ...object(snapshot), blocks: [] }, 0) : read.ended(before, outcome);
+          return { ...after, parts: answer.parts, began: undefined, ended: undefined };
+        });
+      } catch {
+        return;
+      }
+    }
+  }
+
+  // Messages
+
+  get isRunning(): boolean {
+    const last = this.messages.at(-1);
+    return last?.role === 'assistant' && this.following !== undefined && (last.state === 'running' || isForPage(last));
+  }
+
+  get last(): Answer | undefined {
+    const last = this.messages.at(-1);
+    return last?.role === 'assistant' ? last : undefined;
+  }
+
+  protected change(id: string, to: (answer: Answer) => Answer): void {
+    this.messages = this.messages.map((message) => (message.id === id && message.role === 'assistant' ? to(message) : message));
+    this.changed();
+  }
+
+  /** Looks at no run any more. */
+  protected leave(): void {
+    this.following?.abort();
+    this.following = undefined;
+  }
+
+  /** Looks at a run until it ends. Nobody else looks meanwhile: an event that is heard twice would be shown twice. */
+  protected async watch(run: string, tail: Answer['parts'] = []): Promise<void> {
+    this.leave();
+    this.look += 1;
+    const id = this.last?.id;
+    if (!id) {
+      return;
+    }
+    const wasWaiting = this.last?.state === 'waiting';
+    const following = (this.following = new AbortController());
+    const { signal } = following;
+    try {
+      const end = await follow(this.client, run, {
+        signal,
+        event: (value) => this.heard(id, value, signal),
+        lost: (isLost) => {
+          if (isLost !== this.isReconnecting) {
+            this.isReconnecting = isLost;
+            this.changed();
+          }
+        },
+      });
+      if (end !== 'ended') {
+        this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
+        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal));
+        if (told.outcome) {
+          this.change(id, (answer) => read.ended({ ...answer, runId: run }, told.outcome));
+        }
+        const { reason } = object(told.outcome);
+        if (!reason) {
+          this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
+        }
+      }
+      this.over(id, run, following, wasWaiting);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.following = undefined;
+        this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
+        this.fail(error);
+      }
+    }
+  }
+
+  private heard(id: string, value: unknown, signal: AbortSignal): void {
+    if (signal.aborted) {
+      return;
+    }
+    const before = this.last;
+    this.change(id, (answer) => apply(answer, value, performance.now()));
+    const answer = this.last;
+    for (const part of answer?.parts ?? []) {
+      if (part.kind === 'call' && part.state === 'frontend') {
+        void this.calls.answer(part, signal, this.session);
+      } else if (part.kind === 'call' && part.state === 'approval' && !this.isKnown(before, part)) {
+        this.announced = this.speech.say('approvalNeeded', { name: part.name });
+      }
+    }
+  }
+
+  private isKnown(before: Answer | undefined, call: Call): boolean {
+    return before?.parts.some((part) => part.kind === 'call' && part.id === call.id && part.state === call.state) ?? false;
+  }
+
+  /** The run has ended, or waits for somebody. */
+  private over(id: string, run: string, following: AbortController, wasWaiting: boolean): void {
+    if (this.following !== following) {
+      return;
+    }
+    this.following = undefined;
+    const answer = this.last;
+    if (!answer || answer.id !== id) {
+      return;
+    }
+    // A run that waits as before is no news: two tabs would tell each other of it for ever.
+    if (!(wasWaiting && answer.state === 'waiting')) {
+      this.tell({ type: 'message', message: answer });
+      this.tabs?.postMessage({ session: this.session });
+      void this.sessions.load().catch(() => undefined);
+    }
+    if (answer.state === 'waiting') {
+      this.following = following;
+      void this.waitForDecision(run, following);
+      this.changed();
+      return;
+    }
+    this.announced = answer.state === 'failed' ? this.speech.say('failed') : this.speech.say('answerReady');
+    this.changed();
+    if (answer.state === 'done') {
+      this.whole();
+    }
+  }
+
+  /** Looks now and then whether somebody has decided elsewhere. */
+  private async waitForDecision(run: string, following: AbortController): Promise<void> {
+    const { signal } = following;
+    try {
+      for (;;) {
+        await pause(LOOK, signal);
+        if (document.hidden) {
+          continue;
+        }
+        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal).catch(() => ({})));
+        const { end } = object(told.snapshot);
+        const reason = text(object(told.outcome ?? end).reason);
+        const isRunning = told.snapshot !== undefined && !end;
+        if (isRunning || (reason && !/^(pending_|input_required)/.test(reason))) {
+          await this.reload();
+          return;
+        }
+      }
+    } catch {
+      // Somebody else looks at the run now.
+    }
+  }
+
+  /** The messages of the user. */
+  get questions(): Question[] {
+    return this.messages.filter((message): message is Question => message.role === 'user');
+  }
+
+  /** The versions of a message: their number, and the one that is shown. */
+  versionsOf(question: Question): { all: string[]; at: number } {
+    const at = this.questions.indexOf(question);
+    const all = this.session ? versions(this.origins, this.session, at) : [];
+    return { all, at: current(this.origins, this.session, at, all) };
+  }
+}
+
+const isForPage = (answer: Answer): boolean =>
+  answer.state === 'waiting' && answer.parts.some((part) => part.kind === 'call' && part.state === 'frontend');
