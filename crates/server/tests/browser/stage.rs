@@ -7,7 +7,8 @@ use attache_agent::{Agent, Ask, MemorySessions, Proposal, Sessions, Verdict, too
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::{
     Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, ToolError, Usage, UserOrigin, UserPart,
+    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, ToolError, Usage,
+    UserOrigin, UserPart,
 };
 use attache_server::{ApiKey, ApiKeys, Introduction, Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};
@@ -129,7 +130,9 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
     let has = |word: &str| question.contains(word);
     match step {
         _ if has("hostile") => Turn::text(include_str!("hostile.md")),
-        0 if has("ponder") => Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900."),
+        0 if has("ponder") => {
+            Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900.")
+        }
         0 if has("think") => Turn::empty()
             .and_thinking("The user wants the rent. I should look at the lease first.")
             .and_text("The rent is 900."),
@@ -224,7 +227,8 @@ const MAIL: &[u8] = b"From: Ann <ann@example.org>\r\nTo: Ben <ben@example.org>\r
 MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nThe desks cost EUR 240 each.\r\n";
 
 /// Two samples of silence (RIFF WAVE, PCM, 8 kHz, one channel of 8 bits).
-const SOUND: &[u8] = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
+const SOUND: &[u8] =
+    b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
 
 /// The key that the server takes in the scenario which needs one.
 const KEY: &str = "a-key-of-the-scenario-that-nobody-guesses";
@@ -236,7 +240,10 @@ pub(crate) fn server(scenario: &str) -> Server {
         tool_fn("meter", "Reads a meter", || Err::<String, _>(ToolError::new("the meter does not answer")));
     let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
     // People read what is asked of them before its arguments.
-    let asks = |proposal: &Proposal<'_>| match (&*proposal.call.name, proposal.arguments.get("to").and_then(Value::as_str)) {
+    let asks = |proposal: &Proposal<'_>| match (
+        &*proposal.call.name,
+        proposal.arguments.get("to").and_then(Value::as_str),
+    ) {
         ("pay", Some(to)) => Verdict::Ask(Ask::because(format!("Pay {to}?"))),
         _ => Verdict::Run,
     };
@@ -247,8 +254,11 @@ pub(crate) fn server(scenario: &str) -> Server {
     let minutes = tool_fn("minutes", "The minutes", || Ok("word ".repeat(400)));
     let folder = tool_fn("folder", "A folder of files", || {
         Ok(vec![
-            Document::from_bytes(LETTER, "application/vnd.openxmlformats-officedocument.wordprocessingml.document")
-                .with_file_name("letter.docx"),
+            Document::from_bytes(
+                LETTER,
+                "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            )
+            .with_file_name("letter.docx"),
             Document::from_bytes(MAIL, "message/rfc822").with_file_name("offer.eml"),
             Document::from_bytes(SOUND, "audio/wav").with_file_name("call.wav"),
             Document::inline("# Notes\n\nThe deposit is 2,700.").with_file_name("notes.md"),
