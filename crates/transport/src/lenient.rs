@@ -2,7 +2,7 @@
 //!
 //! Every member of a response may be absent, `null`, empty or of a neighbouring type (openai.md 0.4 1).
 //! These types never fail on valid JSON: what does not fit reads as absent. They borrow from the input, and nothing
-//! is built for members that nobody reads.
+//! is built for members that nobody reads. One `#[serde(borrow)]` in a struct lets all of its members borrow.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -289,7 +289,6 @@ mod tests {
         #[serde(borrow)]
         text: Text<'a>,
         count: Count,
-        #[serde(borrow)]
         object: Object<Inner<'a>>,
         list: List<Count>,
     }

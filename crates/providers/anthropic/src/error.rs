@@ -58,16 +58,13 @@ impl Body {
         #[derive(Deserialize)]
         struct Wire {
             error: Inner,
-            #[serde(default)]
             request_id: Option<String>,
         }
         #[derive(Deserialize)]
         struct Inner {
-            #[serde(default, rename = "type")]
+            #[serde(rename = "type")]
             error_type: Option<String>,
-            #[serde(default)]
             message: Option<String>,
-            #[serde(default)]
             details: Option<serde_json::Value>,
         }
         let Wire { error, request_id } = serde_json::from_slice(json).ok()?;

@@ -22,7 +22,6 @@ struct Metadata {
     id: String,
     #[serde(default)]
     created_at: String,
-    #[serde(default)]
     expires_at: Option<String>,
 }
 

@@ -15,16 +15,13 @@ struct Page {
     data: Vec<Model>,
     #[serde(default)]
     has_more: bool,
-    #[serde(default)]
     last_id: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Model {
     id: String,
-    #[serde(default)]
     max_input_tokens: Option<u64>,
-    #[serde(default)]
     max_tokens: Option<u64>,
     /// An object of abilities, or `null`.
     #[serde(default)]

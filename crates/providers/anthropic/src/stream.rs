@@ -56,17 +56,12 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
 /// Any event. Which members are there depends on the type; the names are never used twice.
 #[derive(Deserialize)]
 struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, rename = "type")]
     kind: Option<JsonStr<'a>>,
-    #[serde(default)]
     index: Option<u64>,
-    #[serde(borrow, default)]
     delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Option<Envelope<'a>>,
-    #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
 }
 
@@ -128,9 +123,8 @@ impl EventDecoder for Events {
     fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
         #[derive(Deserialize)]
         struct Outline {
-            #[serde(default, rename = "type")]
+            #[serde(rename = "type")]
             kind: Option<String>,
-            #[serde(default)]
             content: Option<IgnoredAny>,
         }
         let not_json = |cause| malformed("the reply is not a message of the API").with_source(cause);
@@ -162,9 +156,8 @@ impl EventDecoder for Events {
 fn foreign(data: &[u8], cause: serde_json::Error) -> Result<(), ProviderError> {
     #[derive(Deserialize)]
     struct Outline {
-        #[serde(default, rename = "type")]
+        #[serde(rename = "type")]
         kind: Option<String>,
-        #[serde(default)]
         delta: Option<Box<RawValue>>,
     }
     #[derive(Deserialize)]

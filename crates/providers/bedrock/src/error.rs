@@ -77,13 +77,12 @@ impl Body {
     fn parse(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Wire {
-            #[serde(default)]
             message: Option<String>,
-            #[serde(default, rename = "Message")]
+            #[serde(rename = "Message")]
             upper: Option<String>,
-            #[serde(default, rename = "__type")]
+            #[serde(rename = "__type")]
             kind: Option<String>,
-            #[serde(default, rename = "originalMessage")]
+            #[serde(rename = "originalMessage")]
             original: Option<String>,
         }
         let Wire { message, upper, kind, original } = serde_json::from_slice(json).ok()?;

@@ -103,29 +103,29 @@ struct Events {
 /// The event that nearly all of a stream consists of.
 #[derive(Deserialize)]
 struct BlockDelta<'a> {
-    #[serde(default, rename = "contentBlockIndex")]
+    #[serde(rename = "contentBlockIndex")]
     index: Option<u64>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     delta: Option<Delta<'a>>,
 }
 
 #[derive(Deserialize)]
 struct BlockStart<'a> {
-    #[serde(default, rename = "contentBlockIndex")]
+    #[serde(rename = "contentBlockIndex")]
     index: Option<u64>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     start: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct MessageStop<'a> {
-    #[serde(borrow, default, rename = "stopReason")]
+    #[serde(borrow, rename = "stopReason")]
     stop_reason: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Metadata<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
 

@@ -63,7 +63,6 @@ enum Content {
 pub(crate) struct Call<'a> {
     #[serde(borrow)]
     pub(crate) id: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     pub(crate) function: Option<Function<'a>>,
 }
 
@@ -72,7 +71,6 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Function<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
@@ -82,9 +80,7 @@ pub(crate) struct Function<'a> {
 struct Shape<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     thinking: Option<JsonStr<'a>>,
 }
 

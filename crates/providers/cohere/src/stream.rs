@@ -30,11 +30,8 @@ impl<'a> Common<'a> {
         struct Wire<'a> {
             #[serde(borrow, rename = "type")]
             kind: JsonStr<'a>,
-            #[serde(default)]
             index: Option<u64>,
-            #[serde(borrow)]
             delta: Delta<'a>,
-            #[serde(default)]
             logprobs: Option<IgnoredAny>,
         }
         #[derive(Deserialize)]
@@ -49,9 +46,8 @@ impl<'a> Common<'a> {
         }
         #[derive(Deserialize)]
         struct Content<'a> {
-            #[serde(borrow, default)]
+            #[serde(borrow)]
             text: Option<JsonStr<'a>>,
-            #[serde(borrow, default)]
             thinking: Option<JsonStr<'a>>,
         }
         let Wire { kind, index, delta, logprobs } = serde_json::from_str(data).ok()?;
@@ -67,15 +63,11 @@ impl<'a> Common<'a> {
 /// Any event. The members of the delta depend on the type.
 #[derive(Deserialize)]
 struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, rename = "type")]
     kind: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     id: Option<JsonStr<'a>>,
-    #[serde(default)]
     index: Option<u64>,
-    #[serde(borrow, default)]
     delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     logprobs: Option<&'a RawValue>,
 }
 
@@ -84,11 +76,8 @@ struct Event<'a> {
 struct Delta<'a> {
     #[serde(borrow)]
     message: Option<Piece<'a>>,
-    #[serde(borrow)]
     finish_reason: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     error: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
 
@@ -98,11 +87,8 @@ struct Delta<'a> {
 struct Piece<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_plan: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     tool_calls: Option<Call<'a>>,
-    #[serde(borrow)]
     citations: Option<&'a RawValue>,
 }
 
@@ -112,13 +98,9 @@ struct Piece<'a> {
 struct Whole<'a> {
     #[serde(borrow)]
     id: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
     finish_reason: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     logprobs: Option<Vec<&'a RawValue>>,
 }
 
@@ -127,11 +109,8 @@ struct Whole<'a> {
 struct Message<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_plan: Option<JsonStr<'a>>,
-    #[serde(borrow)]
     tool_calls: Option<Vec<Call<'a>>>,
-    #[serde(borrow)]
     citations: Option<Vec<&'a RawValue>>,
 }
 

@@ -33,7 +33,6 @@ struct Resource {
     create_time: String,
     #[serde(default)]
     expiration_time: String,
-    #[serde(default)]
     error: Option<Problem>,
 }
 

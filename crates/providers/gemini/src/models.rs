@@ -14,7 +14,6 @@ use crate::request::authorized;
 #[serde(rename_all = "camelCase")]
 struct Page {
     models: Vec<Model>,
-    #[serde(default)]
     next_page_token: Option<String>,
 }
 
@@ -23,9 +22,7 @@ struct Page {
 struct Model {
     /// `models/gemini-2.5-flash`.
     name: String,
-    #[serde(default)]
     input_token_limit: Option<u64>,
-    #[serde(default)]
     output_token_limit: Option<u64>,
     #[serde(default)]
     supported_generation_methods: Vec<String>,

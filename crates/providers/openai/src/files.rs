@@ -17,9 +17,7 @@ const LIFETIMES: (u64, u64) = (3_600, 30 * 24 * 3_600);
 #[derive(Deserialize)]
 struct FileObject {
     id: String,
-    #[serde(default)]
     created_at: Option<u64>,
-    #[serde(default)]
     expires_at: Option<u64>,
 }
 

@@ -241,7 +241,6 @@ struct File<'a> {
 struct RawInteraction<'a> {
     #[serde(borrow)]
     request: RawRequest<'a>,
-    #[serde(borrow)]
     response: RawResponse<'a>,
 }
 
@@ -251,11 +250,9 @@ struct RawRequest<'a> {
     uri: String,
     #[serde(default)]
     headers: serde_json::Map<String, Value>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     body: Option<&'a RawValue>,
-    #[serde(default)]
     body_text: Option<String>,
-    #[serde(default)]
     body_base64: Option<String>,
     #[serde(default)]
     elided: Vec<Elided>,
@@ -266,11 +263,9 @@ struct RawResponse<'a> {
     status: u16,
     #[serde(default)]
     headers: serde_json::Map<String, Value>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     body: Option<&'a RawValue>,
-    #[serde(default)]
     body_text: Option<String>,
-    #[serde(default)]
     body_base64: Option<String>,
 }
 

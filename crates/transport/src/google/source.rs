@@ -67,7 +67,6 @@ pub(super) enum SubjectFormat {
 struct Answer {
     #[serde(alias = "accessToken")]
     access_token: String,
-    #[serde(default)]
     expires_in: Option<u64>,
 }
 

@@ -40,9 +40,7 @@ pub(super) struct Plan {
 /// The members that the API wants back with a call.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CallReplay {
-    #[serde(default)]
     pub(super) caller: Option<Box<RawValue>>,
-    #[serde(default)]
     pub(super) toolset_name: Option<Box<RawValue>>,
 }
 
@@ -276,9 +274,7 @@ pub(super) fn began_with_thinking(ask: Ask<'_>) -> bool {
 
 #[derive(Deserialize)]
 struct ServerBlock {
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     tool_use_id: Option<String>,
 }
 

@@ -49,37 +49,31 @@ pub(super) struct OpaqueBlock {
 
 #[derive(Deserialize)]
 struct KindOnly<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, rename = "type")]
     kind: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct TextStart<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(default)]
     citations: Option<Vec<Box<RawValue>>>,
 }
 
 #[derive(Deserialize)]
 struct ThinkingStart<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     thinking: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     signature: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct CallStart<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     id: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     name: Option<JsonStr<'a>>,
-    #[serde(default)]
     input: Option<Box<RawValue>>,
-    #[serde(default)]
     caller: Option<Box<RawValue>>,
-    #[serde(borrow, default)]
     toolset_name: Option<JsonStr<'a>>,
 }
 

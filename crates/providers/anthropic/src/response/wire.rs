@@ -10,21 +10,14 @@ use serde_json::value::RawValue;
 /// `message_delta`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Envelope<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) id: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     pub(super) model: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     pub(super) content: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
     pub(super) stop_reason: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     pub(super) stop_sequence: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     pub(super) stop_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(super) container: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(super) usage: Option<&'a RawValue>,
 }
 
@@ -45,17 +38,12 @@ pub(crate) enum Piece<'a> {
 /// The `delta` of an event. The members that are set in it tell its kind.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Delta<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     thinking: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     partial_json: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     signature: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     citation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 

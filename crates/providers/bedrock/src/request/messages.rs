@@ -302,15 +302,13 @@ impl Renderer<'_> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ServerBlock {
-    #[serde(default)]
     tool_use: Option<ServerId>,
-    #[serde(default)]
     tool_result: Option<ServerId>,
 }
 
 #[derive(Deserialize)]
 struct ServerId {
-    #[serde(default, rename = "toolUseId")]
+    #[serde(rename = "toolUseId")]
     id: Option<String>,
 }
 

@@ -49,44 +49,39 @@ pub(super) struct OpaqueBlock {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolUse<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     tool_use_id: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     name: Option<JsonStr<'a>>,
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Thought<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     reasoning_text: Option<ReasoningText<'a>>,
-    #[serde(borrow, default)]
     redacted_content: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct ReasoningText<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     signature: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Cited<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Option<Vec<CitedText<'a>>>,
-    #[serde(default)]
     citations: Option<Vec<Box<RawValue>>>,
 }
 
 #[derive(Deserialize)]
 struct CitedText<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
 }
 
@@ -275,12 +270,10 @@ impl OpaqueBlock {
 fn image_source(pieces: &[Box<RawValue>]) -> Option<String> {
     #[derive(Deserialize)]
     struct Image {
-        #[serde(default)]
         source: Option<Box<RawValue>>,
     }
     #[derive(Deserialize)]
     struct Source {
-        #[serde(default)]
         bytes: Option<String>,
     }
     let sources = pieces.iter().filter_map(|raw| serde_json::from_str::<Image>(raw.get()).ok()?.source);

@@ -9,23 +9,22 @@ use serde_json::value::RawValue;
 /// A whole reply.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Whole<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     output: Option<Output<'a>>,
-    #[serde(borrow, default, rename = "stopReason")]
+    #[serde(rename = "stopReason")]
     pub(crate) stop_reason: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     pub(crate) usage: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Output<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     message: Option<Message<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Message<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Option<Vec<&'a RawValue>>,
 }
 
@@ -41,24 +40,19 @@ impl<'a> Whole<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Delta<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     tool_use: Option<InputDelta<'a>>,
-    #[serde(borrow, default)]
     reasoning_content: Option<ReasoningDelta<'a>>,
-    #[serde(borrow, default)]
     tool_result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     citation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     image: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
 struct InputDelta<'a> {
     /// A piece of JSON as a string; some models send the object itself.
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     input: Option<&'a RawValue>,
 }
 
@@ -66,11 +60,9 @@ struct InputDelta<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReasoningDelta<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     signature: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
     redacted_content: Option<JsonStr<'a>>,
 }
 

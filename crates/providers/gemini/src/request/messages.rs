@@ -236,7 +236,6 @@ impl Renderer<'_> {
 #[derive(Deserialize)]
 struct Replay {
     /// The part's own text, where it reads differently here.
-    #[serde(default)]
     text: Option<String>,
     #[serde(rename = "thoughtSignature")]
     signature: String,

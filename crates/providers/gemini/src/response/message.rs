@@ -173,7 +173,6 @@ fn signed(reading: &Reading, signature: &str) -> Option<ReplayData> {
 /// The members that went into a [`Replay`].
 #[derive(serde::Deserialize)]
 struct Signed {
-    #[serde(default)]
     text: Option<String>,
     #[serde(rename = "thoughtSignature")]
     signature: String,

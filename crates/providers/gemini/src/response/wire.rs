@@ -80,15 +80,10 @@ impl<'a> Delta<'a> {
 pub(crate) struct Chunk<'a> {
     #[serde(borrow)]
     pub(crate) candidates: List<Object<Candidate<'a>>>,
-    #[serde(borrow)]
     pub(crate) prompt_feedback: Object<Feedback<'a>>,
-    #[serde(borrow)]
     pub(crate) usage_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) model_version: Text<'a>,
-    #[serde(borrow)]
     pub(crate) response_id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) error: Option<&'a RawValue>,
 }
 
@@ -97,7 +92,6 @@ pub(crate) struct Chunk<'a> {
 pub(crate) struct Feedback<'a> {
     #[serde(borrow)]
     pub(crate) block_reason: Text<'a>,
-    #[serde(borrow)]
     pub(crate) block_reason_message: Text<'a>,
 }
 
@@ -107,15 +101,10 @@ pub(crate) struct Candidate<'a> {
     pub(crate) index: Count,
     #[serde(borrow)]
     pub(crate) content: Object<Content<'a>>,
-    #[serde(borrow)]
     pub(crate) finish_reason: Text<'a>,
-    #[serde(borrow)]
     pub(crate) finish_message: Text<'a>,
-    #[serde(borrow)]
     pub(crate) url_context_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) grounding_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) citation_metadata: Option<&'a RawValue>,
 }
 
@@ -133,11 +122,8 @@ pub(crate) struct Part<'a> {
     #[serde(borrow)]
     pub(crate) text: Words<'a>,
     pub(crate) thought: Flag,
-    #[serde(borrow)]
     pub(crate) thought_signature: Text<'a>,
-    #[serde(borrow)]
     pub(crate) function_call: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) inline_data: Option<&'a RawValue>,
 }
 
@@ -167,7 +153,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
 pub(crate) struct InlineData<'a> {
     #[serde(borrow)]
     pub(crate) mime_type: Text<'a>,
-    #[serde(borrow)]
     pub(crate) data: Text<'a>,
 }
 
@@ -176,9 +161,7 @@ pub(crate) struct InlineData<'a> {
 pub(crate) struct FunctionCall<'a> {
     #[serde(borrow)]
     pub(crate) id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) name: Text<'a>,
-    #[serde(borrow)]
     pub(crate) args: Option<&'a RawValue>,
     pub(crate) partial_args: Option<IgnoredAny>,
     pub(crate) will_continue: Flag,

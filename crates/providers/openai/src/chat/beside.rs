@@ -126,7 +126,6 @@ fn sound(pieces: &[Box<RawValue>]) -> Option<(Document, Option<Box<RawValue>>)> 
     struct Audio<'a> {
         #[serde(borrow)]
         id: Text<'a>,
-        #[serde(borrow)]
         data: Text<'a>,
     }
     let (mut bytes, mut beside) = (Vec::new(), None);

@@ -141,15 +141,10 @@ struct Detail<'a> {
     index: Count,
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(borrow)]
     data: Text<'a>,
-    #[serde(borrow)]
     signature: Text<'a>,
 }
 

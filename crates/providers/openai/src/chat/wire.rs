@@ -69,22 +69,14 @@ impl<'a> Piece<'a> {
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) choices: List<Object<Choice<'a>>>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) base_resp: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) x_groq: Object<Groq<'a>>,
     /// Addresses of what a server searched, and the same with titles (Perplexity, xAI).
-    #[serde(borrow)]
     pub(super) citations: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) search_results: Option<&'a RawValue>,
 }
 
@@ -101,7 +93,6 @@ impl Chunk<'_> {
 pub(super) struct Groq<'a> {
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
@@ -112,13 +103,9 @@ pub(super) struct Choice<'a> {
     pub(super) index: Count,
     #[serde(borrow)]
     pub(super) delta: Object<Delta<'a>>,
-    #[serde(borrow)]
     pub(super) message: Object<Box<Delta<'a>>>,
-    #[serde(borrow)]
     pub(super) finish_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
@@ -128,25 +115,15 @@ pub(super) struct Choice<'a> {
 pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) content: Content<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning_content: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning_details: List<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tool_calls: List<Object<Call<'a>>>,
-    #[serde(borrow)]
     pub(super) function_call: Object<Box<Function<'a>>>,
-    #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) annotations: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) images: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) audio: Option<&'a RawValue>,
 }
 
@@ -157,11 +134,8 @@ pub(super) struct Call<'a> {
     pub(super) index: Count,
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) function: Object<Function<'a>>,
-    #[serde(borrow)]
     pub(super) custom: Object<Box<Function<'a>>>,
-    #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
 }
 
@@ -172,9 +146,7 @@ pub(super) struct Call<'a> {
 pub(super) struct Function<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Arguments<'a>,
-    #[serde(borrow)]
     pub(super) input: Arguments<'a>,
 }
 
@@ -184,15 +156,10 @@ pub(super) struct Function<'a> {
 pub(super) struct Part<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) thinking: Content<'a>,
-    #[serde(borrow)]
     pub(super) signature: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) closed: Option<&'a RawValue>,
 }
 

@@ -22,7 +22,6 @@ struct Tag {
 
 #[derive(Deserialize)]
 struct Shown {
-    #[serde(default)]
     capabilities: Option<Vec<String>>,
     /// Lines of a name and a value.
     #[serde(default)]

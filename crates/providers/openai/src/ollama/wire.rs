@@ -13,14 +13,10 @@ use attache_transport::lenient::{Count, List, Object, Text};
 pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Object<Message<'a>>,
     /// `true` on the last line; lines of other types say nothing of the end.
-    #[serde(borrow)]
     pub(super) done: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) done_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     pub(super) prompt_eval_count: Count,
     pub(super) eval_count: Count,
@@ -42,9 +38,7 @@ impl Line<'_> {
 pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) content: Text<'a>,
-    #[serde(borrow)]
     pub(super) thinking: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_calls: List<Object<Call<'a>>>,
 }
 
@@ -54,7 +48,6 @@ pub(super) struct Message<'a> {
 pub(super) struct Call<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) function: Object<Function<'a>>,
 }
 
@@ -78,6 +71,5 @@ pub(super) struct Function<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     /// An object, or its text.
-    #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
 }

@@ -15,9 +15,7 @@ pub(super) struct Piece<'a> {
     pub(super) output_index: Count,
     pub(super) content_index: Count,
     pub(super) summary_index: Count,
-    #[serde(borrow)]
     pub(super) item_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) delta: Text<'a>,
 }
 
@@ -46,19 +44,12 @@ impl<'a> Piece<'a> {
 pub(super) struct Whole<'a> {
     #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) part: Object<Part<'a>>,
-    #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
@@ -68,17 +59,11 @@ pub(super) struct Whole<'a> {
 pub(super) struct Response<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) incomplete_details: Object<Incomplete<'a>>,
-    #[serde(borrow)]
     pub(super) output: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
 }
 
@@ -95,23 +80,14 @@ pub(super) struct Incomplete<'a> {
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) content: List<Object<Part<'a>>>,
-    #[serde(borrow)]
     pub(super) summary: List<Object<Part<'a>>>,
 }
 
@@ -142,9 +118,7 @@ pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
 pub(super) struct Part<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
 }
 
