@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | a codec with a connection | [`HttpModel`], [`Network`] |
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Tokens`], [`Environment`] |
-//! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
+//! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`Fill`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
 //! | what is kept of a conversation, and what stands around its messages | [`with_kept`], [`system_texts`], [`head`], [`tail`] |
 //! | options held against what a model can do | [`Refusals`], [`knows`], [`check_choice`] |
@@ -99,7 +99,7 @@ pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
 pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
-pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
+pub use log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::HttpModel;
 pub use network::Network;

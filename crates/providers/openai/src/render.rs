@@ -3,26 +3,20 @@
 use std::borrow::Cow;
 
 use attache_core::{Document, DocumentSource, ProviderError, ToolResult, UserMessage, UserPart};
+use attache_transport::Fill::Bare;
 use attache_transport::{ItemWriter, cannot_send};
-use serde_json::Value;
 
 pub(crate) use attache_transport::invalid_history as invalid;
 
 /// The text that the model reads where a failed call left none.
-const FAILED: &str = "the tool failed";
+const FAILED: &str = "\"the tool failed\"";
 
 /// The text of a result up to the quote that would end it. The API has no flag for failures, so a failed result is the
 /// JSON object `{"error": …}`. (runtime.md 5)
 pub(crate) fn open_result(result: &ToolResult, out: &mut ItemWriter<'_>) {
     if result.is_error() {
-        out.raw("\"");
-        out.escaped(r#"{"error":"#);
-        if result.tree.is_blank() {
-            out.escaped(&Value::from(FAILED).to_string());
-        } else {
-            out.escaped(result.tree.json());
-        }
-        out.escaped("}");
+        let problem = if result.tree.is_blank() { FAILED } else { result.tree.json() };
+        out.fill(r#""{\"error\":$}"#, &[Bare(problem)]);
     } else {
         let literal = result.tree.model_text_literal();
         out.raw(literal.strip_suffix('"').unwrap_or(&literal));

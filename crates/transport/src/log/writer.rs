@@ -19,6 +19,22 @@ pub struct ItemWriter<'a> {
     item: &'a mut Draft,
 }
 
+/// A value in a template of [`ItemWriter::fill`].
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "codecs make them, and each is a method of the writer")]
+pub enum Fill<'v> {
+    /// A JSON string, as [`ItemWriter::string`] writes it.
+    Text(&'v str),
+    /// A piece of a string, as [`ItemWriter::escaped`] writes it.
+    Bare(&'v str),
+    /// JSON as it is.
+    Json(&'v str),
+    /// A piece of a string that is the base64 text of bytes.
+    Base64(&'v Bytes),
+    /// A string that is a data URI, of a media type and bytes.
+    DataUri(&'v str, &'v Bytes),
+}
+
 /// Strings without their quotes.
 struct Bare;
 
@@ -122,6 +138,25 @@ impl<'a> ItemWriter<'a> {
             .unwrap_or_else(|| Bytes::from(base64_simd::STANDARD.encode_type::<Vec<u8>>(content)));
         let document = Encoded { content: content.clone(), text };
         self.item.documents.push((self.item.text.len(), document));
+    }
+
+    /// Appends JSON in which each `$` gives way to the next of `values`.
+    pub fn fill(&mut self, template: &str, values: &[Fill<'_>]) {
+        debug_assert_eq!(template.matches('$').count(), values.len(), "{template}");
+        let mut pieces = template.split('$');
+        self.raw(pieces.next().unwrap_or_default());
+        for (value, after) in values.iter().zip(pieces) {
+            match *value {
+                Fill::Text(text) => self.string(text),
+                Fill::Bare(text) => self.escaped(text),
+                Fill::Json(json) => self.raw(json),
+                Fill::Base64(content) => self.base64(content),
+                Fill::DataUri(essence, content) => {
+                    self.fill(r#""data:$;base64,$""#, &[Fill::Bare(essence), Fill::Base64(content)]);
+                }
+            }
+            self.raw(after);
+        }
     }
 
     /// Remembers this place for a [`Marker`](super::Marker): call it just before the `}` that ends

@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Document, FileReferences, MediaKind, Message, Place, ProviderError,
     ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
@@ -51,9 +52,7 @@ impl Renderer<'_> {
             Message::System(system) => {
                 for part in &system.parts {
                     comma(item);
-                    item.raw(r#"{"type":"text","text":"<system>\n"#);
-                    item.escaped(part.text());
-                    item.raw(r#"\n</system>""#);
+                    item.fill(r#"{"type":"text","text":"<system>\n$\n</system>""#, &[Bare(part.text())]);
                     end(item);
                 }
                 USER
@@ -99,8 +98,7 @@ impl Renderer<'_> {
             UserPart::Object(tree) if tree.is_blank() => {}
             UserPart::Object(tree) => {
                 comma(item);
-                item.raw(r#"{"type":"text","text":"#);
-                item.raw(&tree.model_text_literal());
+                item.fill(r#"{"type":"text","text":$"#, &[Json(&tree.model_text_literal())]);
                 end(item);
             }
             UserPart::Document(document) => self.document(document, place, unrouted, item)?,
@@ -143,32 +141,17 @@ impl Renderer<'_> {
         comma(item);
         item.raw(block);
         match &source {
-            Shown::File(id) => {
-                item.raw(r#"file","file_id":"#);
-                item.string(id);
-            }
-            Shown::Address(url) => {
-                item.raw(r#"url","url":"#);
-                item.string(url);
-            }
-            Shown::Text(_) => {
-                item.raw(r#"text","media_type":"text/plain","data":"#);
-                item.string(text);
-            }
+            Shown::File(id) => item.fill(r#"file","file_id":$}"#, &[Text(id)]),
+            Shown::Address(url) => item.fill(r#"url","url":$}"#, &[Text(url)]),
+            Shown::Text(_) => item.fill(r#"text","media_type":"text/plain","data":$}"#, &[Text(text)]),
             Shown::Bytes(bytes) => {
-                item.raw(r#"base64","media_type":"#);
-                item.string(media.essence());
-                item.raw(r#","data":""#);
-                item.base64(bytes);
-                item.raw("\"");
+                item.fill(r#"base64","media_type":$,"data":"$"}"#, &[Text(media.essence()), Base64(bytes)]);
             }
         }
-        item.raw("}");
         if media.kind() != MediaKind::Image
             && let Some(name) = document.file_name()
         {
-            item.raw(r#","title":"#);
-            item.string(name);
+            item.fill(r#","title":$"#, &[Text(name)]);
         }
         if cites {
             item.raw(CITED);
@@ -181,8 +164,7 @@ impl Renderer<'_> {
         check_result_routed(result)?;
         let id = self.plan.ids().of_result(result);
         comma(item);
-        item.raw(r#"{"type":"tool_result","tool_use_id":"#);
-        item.string(id);
+        item.fill(r#"{"type":"tool_result","tool_use_id":$"#, &[Text(id)]);
         if result.is_error() {
             item.raw(r#","is_error":true"#);
         }
@@ -191,9 +173,7 @@ impl Renderer<'_> {
         if result.attached().is_empty() {
             item.raw(&text);
         } else {
-            item.raw(r#"[{"type":"text","text":"#);
-            item.raw(&text);
-            item.raw("}");
+            item.fill(r#"[{"type":"text","text":$}"#, &[Json(&text)]);
             let place = place_of_result(result);
             for content in result.attached() {
                 self.content(content, place, false, item)?;
@@ -201,8 +181,7 @@ impl Renderer<'_> {
             item.raw("]");
         }
         if let Some(name) = self.plan.toolset(&result.call_id) {
-            item.raw(r#","toolset_name":"#);
-            item.raw(name.get());
+            item.fill(r#","toolset_name":$"#, &[Json(name.get())]);
         }
         // Blocks inside a result take no marker; the result does.
         end(item);
@@ -228,17 +207,18 @@ impl Renderer<'_> {
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
         comma(item);
-        item.raw(r#"{"type":"tool_use","id":"#);
-        item.string(self.plan.ids().of_call(call));
-        item.raw(r#","name":"#);
-        item.string(&self.tools.wire_name(&call.name));
-        item.raw(r#","input":"#);
-        item.raw(call.arguments.replay_json());
+        item.fill(
+            r#"{"type":"tool_use","id":$,"name":$,"input":$"#,
+            &[
+                Text(self.plan.ids().of_call(call)),
+                Text(&self.tools.wire_name(&call.name)),
+                Json(call.arguments.replay_json()),
+            ],
+        );
         if let Some(replay) = call.replay.as_ref().and_then(|replay| replay.read::<CallReplay>(FAMILY)) {
             for (member, value) in [("caller", replay.caller), ("toolset_name", replay.toolset_name)] {
                 if let Some(value) = value {
-                    item.raw(&format!(",\"{member}\":"));
-                    item.raw(value.get());
+                    item.fill(r#","$":$"#, &[Bare(member), Json(value.get())]);
                 }
             }
         }
@@ -253,11 +233,10 @@ fn said(part: &TextPart, ending: bool, item: &mut ItemWriter<'_>) {
         citations: Box<RawValue>,
     }
     comma(item);
-    item.raw(r#"{"type":"text","text":"#);
-    item.string(if ending { part.text().trim_end() } else { part.text() });
+    let text = if ending { part.text().trim_end() } else { part.text() };
+    item.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
     if let Some(replay) = part.replay().and_then(|replay| replay.read::<Replay>(FAMILY)) {
-        item.raw(r#","citations":"#);
-        item.raw(replay.citations.get());
+        item.fill(r#","citations":$"#, &[Json(replay.citations.get())]);
     }
     end(item);
 }
@@ -274,11 +253,10 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
         item.raw(replay.json().trim());
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
         comma(item);
-        item.raw(r#"{"type":"thinking","thinking":"#);
-        item.string(part.text());
-        item.raw(r#","signature":"#);
-        item.raw(signature.get());
-        item.raw("}");
+        item.fill(
+            r#"{"type":"thinking","thinking":$,"signature":$}"#,
+            &[Text(part.text()), Json(signature.get())],
+        );
     }
 }
 
@@ -295,26 +273,22 @@ fn search_result(document: &Document, text: &str, item: &mut ItemWriter<'_>) -> 
         return None;
     }
     comma(item);
-    item.raw(r#"{"type":"search_result","source":"#);
-    item.string(document.id().as_str());
-    item.raw(r#","title":"#);
-    item.string(document.file_name().unwrap_or_else(|| document.id().short()));
-    item.raw(r#","content":["#);
+    item.fill(
+        r#"{"type":"search_result","source":$,"title":$,"content":["#,
+        &[Text(document.id().as_str()), Text(document.file_name().unwrap_or_else(|| document.id().short()))],
+    );
     for (at, passage) in passages.into_iter().enumerate() {
-        item.raw(if at > 0 { r#",{"type":"text","text":"# } else { r#"{"type":"text","text":"# });
-        item.string(passage);
-        item.raw("}");
+        item.raw(if at > 0 { "," } else { "" });
+        item.fill(r#"{"type":"text","text":$}"#, &[Text(passage)]);
     }
-    item.raw("]");
-    item.raw(CITED);
+    item.fill("]$", &[Json(CITED)]);
     end(item);
     Some(())
 }
 
 fn text(text: &str, item: &mut ItemWriter<'_>) {
     comma(item);
-    item.raw(r#"{"type":"text","text":"#);
-    item.string(text);
+    item.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
     end(item);
 }
 

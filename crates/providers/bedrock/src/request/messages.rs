@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, OpaquePart, Place,
     ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
@@ -73,9 +74,7 @@ impl Renderer<'_> {
             Message::System(system) => {
                 for part in &system.parts {
                     comma(item);
-                    item.raw(r#"{"text":"<system>\n"#);
-                    item.escaped(part.text());
-                    item.raw(r#"\n</system>"}"#);
+                    item.fill(r#"{"text":"<system>\n$\n</system>"}"#, &[Bare(part.text())]);
                     item.marker_here();
                 }
                 self.plan.role(index)
@@ -198,8 +197,7 @@ impl Renderer<'_> {
         let id = self.plan.ids().of_result(result);
         page.next();
         let item = &mut *page.item;
-        item.raw(r#"{"toolResult":{"toolUseId":"#);
-        item.string(id);
+        item.fill(r#"{"toolResult":{"toolUseId":$"#, &[Text(id)]);
         if result.is_error() && family.status {
             item.raw(r#","status":"error""#);
         }
@@ -209,13 +207,9 @@ impl Renderer<'_> {
             item.raw(text.strip_prefix('"').unwrap_or(&text));
             item.raw("}");
         } else if !family.json_results {
-            item.raw(r#","content":[{"text":"#);
-            item.raw(&text);
-            item.raw("}");
+            item.fill(r#","content":[{"text":$}"#, &[Json(&text)]);
         } else if result.tree.json().starts_with('{') {
-            item.raw(r#","content":[{"json":"#);
-            item.raw(result.tree.json());
-            item.raw("}");
+            item.fill(r#","content":[{"json":$}"#, &[Json(result.tree.json())]);
         } else {
             item.raw(r#","content":[{"json":{"result":"#);
             item.raw(if result.tree.is_blank() { &text } else { result.tree.json() });
@@ -288,13 +282,14 @@ impl Renderer<'_> {
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
         comma(item);
-        item.raw(r#"{"toolUse":{"toolUseId":"#);
-        item.string(self.plan.ids().of_call(call));
-        item.raw(r#","name":"#);
-        item.string(&self.tools.wire_name(&call.name));
-        item.raw(r#","input":"#);
-        item.raw(call.arguments.replay_json());
-        item.raw("}}");
+        item.fill(
+            r#"{"toolUse":{"toolUseId":$,"name":$,"input":$}}"#,
+            &[
+                Text(self.plan.ids().of_call(call)),
+                Text(&self.tools.wire_name(&call.name)),
+                Json(call.arguments.replay_json()),
+            ],
+        );
         item.marker_here();
     }
 }
@@ -382,15 +377,12 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     let Some(replay) = part.replay() else { return };
     if part.is_redacted() {
         comma(item);
-        item.raw(r#"{"reasoningContent":"#);
-        item.raw(replay.json().trim());
-        item.raw("}");
+        item.fill(r#"{"reasoningContent":$}"#, &[Json(replay.json().trim())]);
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
         comma(item);
-        item.raw(r#"{"reasoningContent":{"reasoningText":{"text":"#);
-        item.string(part.text());
-        item.raw(r#","signature":"#);
-        item.raw(signature.get());
-        item.raw("}}}");
+        item.fill(
+            r#"{"reasoningContent":{"reasoningText":{"text":$,"signature":$}}}"#,
+            &[Text(part.text()), Json(signature.get())],
+        );
     }
 }

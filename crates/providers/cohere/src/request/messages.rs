@@ -5,6 +5,7 @@ use attache_core::{
     ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, ToolSet,
     UserMessage, UserPart,
 };
+use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
     Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed,
     invalid_history as invalid, is_blank, joined, place_of_result, place_of_user, set_member, unknown_part,
@@ -51,12 +52,11 @@ impl Renderer<'_> {
         if parts.is_empty() {
             return Ok(false);
         }
-        out.raw(r#"{"role":"user","content":"#);
         if let [UserPart::Text(text)] = parts.as_slice() {
-            out.string(text.text());
-            out.raw("}");
+            out.fill(r#"{"role":"user","content":$}"#, &[Text(text.text())]);
             return Ok(true);
         }
+        out.raw(r#"{"role":"user","content":"#);
         for (at, part) in parts.into_iter().enumerate() {
             out.raw(if at == 0 { "[" } else { "," });
             match part {
@@ -81,21 +81,12 @@ impl Renderer<'_> {
         if !capabilities.place(place).accepts(media) {
             return Err(cannot_send(document, "the model does not take this media type here"));
         }
+        let image = r#"{"type":"image_url","image_url":{"url":$}}"#;
         match (media.kind(), document.source()) {
             (MediaKind::Image, DocumentSource::External { url }) if capabilities.takes_url(place, media) => {
-                out.raw(r#"{"type":"image_url","image_url":{"url":"#);
-                out.string(url);
-                out.raw("}}");
+                out.fill(image, &[Text(url)]);
             }
-            (MediaKind::Image, _) => {
-                let bytes = bytes_of(document)?;
-                out.raw(r#"{"type":"image_url","image_url":{"url":"data:"#);
-                out.escaped(media.essence());
-                out.raw(";base64,");
-                // Encoded once for as long as the conversation lasts, and never copied.
-                out.base64(&bytes);
-                out.raw("\"}}");
-            }
+            (MediaKind::Image, _) => out.fill(image, &[DataUri(media.essence(), &bytes_of(document)?)]),
             (MediaKind::Text, _) => with_text_of(document, |text| text_block(text, out))?,
             _ => return Err(cannot_send(document, "the API has no block for this media type")),
         }
@@ -120,9 +111,7 @@ impl Renderer<'_> {
                 }
                 AssistantPart::Reasoning(part) if self.takes_thinking(part.replay()) => {
                     open(out);
-                    out.raw(r#"{"type":"thinking","thinking":"#);
-                    out.string(part.text());
-                    out.raw("}");
+                    out.fill(r#"{"type":"thinking","thinking":$}"#, &[Text(part.text())]);
                 }
                 AssistantPart::Reasoning(_) => {
                     left_out = true;
@@ -152,8 +141,7 @@ impl Renderer<'_> {
         }
         let calls: Vec<&ToolCall> = message.tool_calls().collect();
         if let Some(plan) = plan.filter(|_| !calls.is_empty()) {
-            out.raw(r#","tool_plan":"#);
-            out.raw(plan);
+            out.fill(r#","tool_plan":$"#, &[Json(plan)]);
         }
         for (at, (call, id)) in calls.iter().zip(ids(&calls)).enumerate() {
             out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
@@ -164,21 +152,17 @@ impl Renderer<'_> {
         }
         // They count the blocks of the content, so that all must be there.
         if let Some(citations) = citations.filter(|_| blocks > 0 && !left_out) {
-            out.raw(r#","citations":"#);
-            out.raw(citations);
+            out.fill(r#","citations":$"#, &[Json(citations)]);
         }
         out.raw("}");
         Ok(blocks > 0 || !calls.is_empty())
     }
 
     fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
-        out.raw(r#"{"id":"#);
-        out.string(id);
-        out.raw(r#","type":"function","function":{"name":"#);
-        out.string(&self.tools.wire_name(&call.name));
-        out.raw(r#","arguments":"#);
-        out.string(call.arguments.replay_json());
-        out.raw("}}");
+        out.fill(
+            r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}}"#,
+            &[Text(id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+        );
     }
 
     /// Thinking is not signed, so that it may come from any model of this API.
@@ -216,15 +200,13 @@ impl Renderer<'_> {
     /// The blocks of a result: its text, then what routing attached.
     fn result(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
         check_result_routed(result)?;
-        out.raw(r#"{"type":"text","text":"#);
         if result.is_error() {
             // The API has no flag for failures.
             let problem = if result.tree.is_blank() { FAILED } else { result.tree.json() };
-            out.string(&format!("{{\"error\":{problem}}}"));
+            text_block(&format!("{{\"error\":{problem}}}"), out);
         } else {
-            out.raw(&result.tree.model_text_literal());
+            out.fill(r#"{"type":"text","text":$}"#, &[Json(&result.tree.model_text_literal())]);
         }
-        out.raw("}");
         let place = place_of_result(result);
         for content in result.attached().iter().filter(|content| !is_blank(content)) {
             out.raw(",");
@@ -250,9 +232,7 @@ fn ids(calls: &[&ToolCall]) -> Vec<String> {
 }
 
 fn text_block(text: &str, out: &mut ItemWriter<'_>) {
-    out.raw(r#"{"type":"text","text":"#);
-    out.string(text);
-    out.raw("}");
+    out.fill(r#"{"type":"text","text":$}"#, &[Text(text)]);
 }
 
 /// A text document in a tool result, as a block that the model can cite.

@@ -1,6 +1,7 @@
 //! Documents as parts (gemini.md 3, 12).
 
 use attache_core::{Document, FileReferences, MediaType, Place, ProviderError};
+use attache_transport::Fill::{Base64, Text};
 use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown};
 
 use crate::codec::GenerateCodec;
@@ -57,18 +58,16 @@ pub(super) fn as_text<'b>(
 pub(super) fn write_media(document: &Document, shown: &Shown<'_>, item: &mut ItemWriter<'_>) {
     match shown {
         Shown::Address(url) | Shown::File(url) => {
-            item.raw(r#"{"fileData":{"mimeType":"#);
-            item.string(wire_type(document.media_type()));
-            item.raw(r#","fileUri":"#);
-            item.string(url);
-            item.raw("}}");
+            item.fill(
+                r#"{"fileData":{"mimeType":$,"fileUri":$}}"#,
+                &[Text(wire_type(document.media_type())), Text(url)],
+            );
         }
         Shown::Bytes(bytes) | Shown::Text(bytes) => {
-            item.raw(r#"{"inlineData":{"mimeType":"#);
-            item.string(wire_type(document.media_type()));
-            item.raw(r#","data":""#);
-            item.base64(bytes);
-            item.raw("\"}}");
+            item.fill(
+                r#"{"inlineData":{"mimeType":$,"data":"$"}}"#,
+                &[Text(wire_type(document.media_type())), Base64(bytes)],
+            );
         }
     }
 }
@@ -85,7 +84,5 @@ pub(crate) fn wire_type(media_type: &MediaType) -> &str {
 /// Writes a text part.
 pub(super) fn text(text: &str, item: &mut ItemWriter<'_>) {
     comma(item);
-    item.raw(r#"{"text":"#);
-    item.string(text);
-    item.raw("}");
+    item.fill(r#"{"text":$}"#, &[Text(text)]);
 }

@@ -6,6 +6,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, FileReferences, MadeDocument, Message, ProviderError, ReplayData,
     StableHash, SystemMessage, ToolCall, ToolSet, UserMessage, UserPart, wire_name,
 };
+use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::{
     Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, comma, note, place_of_user, wire_ids,
 };
@@ -126,9 +127,7 @@ impl Renderer<'_> {
                 UserPart::Object(tree) if tree.is_blank() => {}
                 UserPart::Object(tree) => {
                     comma(item);
-                    item.raw(r#"{"text":"#);
-                    item.raw(&tree.model_text_literal());
-                    item.raw("}");
+                    item.fill(r#"{"text":$}"#, &[Json(&tree.model_text_literal())]);
                 }
                 UserPart::Document(document) => {
                     documents::part(self.codec, self.files, document, place, item)?;
@@ -157,9 +156,7 @@ impl Renderer<'_> {
                 AssistantPart::Reasoning(part) => {
                     if let Some(replay) = part.replay().and_then(|replay| self.replay(replay)) {
                         comma(item);
-                        item.raw(r#"{"text":"#);
-                        item.string(part.text());
-                        item.raw(r#","thought":true"#);
+                        item.fill(r#"{"text":$,"thought":true"#, &[Text(part.text())]);
                         end(Some(&replay.signature), item);
                     }
                 }
@@ -187,18 +184,15 @@ impl Renderer<'_> {
         comma(item);
         match document.bytes().filter(|_| self.codec.capabilities().user.accepts(media)) {
             Some(bytes) => {
-                item.raw(r#"{"inlineData":{"mimeType":"#);
-                item.string(media.essence());
-                item.raw(r#","data":""#);
-                item.base64(&bytes);
-                item.raw(r#""}"#);
+                item.fill(
+                    r#"{"inlineData":{"mimeType":$,"data":"$"}"#,
+                    &[Text(media.essence()), Base64(&bytes)],
+                );
                 let replay = made.replay.as_ref().and_then(|replay| self.replay(replay));
                 end(replay.map(|replay| replay.signature).as_deref(), item);
             }
             None => {
-                item.raw(r#"{"text":"#);
-                item.string(&note(document));
-                item.raw("}");
+                item.fill(r#"{"text":$}"#, &[Text(&note(document))]);
             }
         }
     }
@@ -207,15 +201,12 @@ impl Renderer<'_> {
         comma(item);
         item.raw(r#"{"functionCall":{"#);
         if let Some(id) = id {
-            item.raw(r#""id":"#);
-            item.string(id);
-            item.raw(",");
+            item.fill(r#""id":$,"#, &[Text(id)]);
         }
-        item.raw(r#""name":"#);
-        item.string(&self.tools.wire_name(&call.name));
-        item.raw(r#","args":"#);
-        item.raw(call.arguments.replay_json());
-        item.raw("}");
+        item.fill(
+            r#""name":$,"args":$}"#,
+            &[Text(&self.tools.wire_name(&call.name)), Json(call.arguments.replay_json())],
+        );
         let replay = call.replay.as_ref().and_then(|replay| self.replay(replay));
         let stand_in = is_first && demands_signatures(self.codec.capabilities());
         let signature = replay.as_ref().map(|replay| replay.signature.as_str());
@@ -244,8 +235,7 @@ struct Replay {
 /// The signature stands beside the data of the part, never inside (gemini.md (a) 2).
 fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
     if let Some(signature) = signature {
-        item.raw(r#","thoughtSignature":"#);
-        item.string(signature);
+        item.fill(r#","thoughtSignature":$"#, &[Text(signature)]);
     }
     item.raw("}");
 }
@@ -255,8 +245,6 @@ fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
 fn instructions(system: &SystemMessage, item: &mut ItemWriter<'_>) {
     for part in &system.parts {
         comma(item);
-        item.raw(r#"{"text":"<system>\n"#);
-        item.escaped(part.text());
-        item.raw(r#"\n</system>"}"#);
+        item.fill(r#"{"text":"<system>\n$\n</system>"}"#, &[Bare(part.text())]);
     }
 }

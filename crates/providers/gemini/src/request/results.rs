@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, ContentTree, Document, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
     ToolSet, UserPart,
 };
+use attache_transport::Fill::Text;
 use attache_transport::{ItemWriter, Shown, check_result_routed, comma, place_of_result, wire_ids};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -27,11 +28,10 @@ pub(super) fn render(
         check_result_routed(result)?;
         let attached = attached(codec, result)?;
         comma(item);
-        item.raw(r#"{"functionResponse":{"id":"#);
-        item.string(&id);
-        item.raw(r#","name":"#);
-        item.string(&tools.wire_name(&call.name));
-        item.raw(r#","response":"#);
+        item.fill(
+            r#"{"functionResponse":{"id":$,"name":$,"response":"#,
+            &[Text(&id), Text(&tools.wire_name(&call.name))],
+        );
         response(result, &attached.texts, item);
         for (at, (document, media)) in attached.media.iter().enumerate() {
             item.raw(if at == 0 { r#","parts":["# } else { "," });

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
+use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, unknown_part, wire_ids};
 use serde_json::Value;
 
@@ -81,9 +82,7 @@ impl Renderer<'_> {
                 AssistantPart::Text(text) => {
                     separate(&mut first, out);
                     if text.is_refusal() && self.profile.refusal_parts {
-                        out.raw(r#"{"type":"refusal","refusal":"#);
-                        out.string(text.text());
-                        out.raw("}");
+                        out.fill(r#"{"type":"refusal","refusal":$}"#, &[Text(text.text())]);
                     } else {
                         text_part(text.text(), out);
                     }
@@ -107,16 +106,12 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
-        out.raw(r#"{"id":"#);
-        out.string(id);
-        out.raw(r#","type":"function","function":{"name":"#);
-        out.string(&self.tools.wire_name(&call.name));
-        out.raw(r#","arguments":"#);
-        out.string(call.arguments.replay_json());
-        out.raw("}");
+        out.fill(
+            r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}"#,
+            &[Text(id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+        );
         if let Some(extra) = self.own(call.replay.as_deref()) {
-            out.raw(r#","extra_content":"#);
-            out.raw(extra);
+            out.fill(r#","extra_content":$"#, &[Json(extra)]);
         }
         out.raw("}");
     }
@@ -218,10 +213,7 @@ impl<'a> Replaying<'a> {
         }
         for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {
             if !text.is_empty() {
-                out.raw(",\"");
-                out.raw(name);
-                out.raw("\":");
-                out.string(text);
+                out.fill(r#","$":$"#, &[Json(name), Text(text)]);
             }
         }
         if !self.details.is_empty() {
@@ -229,8 +221,7 @@ impl<'a> Replaying<'a> {
             out.json(&self.details)?;
         }
         if let Some(extra) = self.extra {
-            out.raw(r#","extra_content":"#);
-            out.raw(extra);
+            out.fill(r#","extra_content":$"#, &[Json(extra)]);
         }
         Ok(())
     }

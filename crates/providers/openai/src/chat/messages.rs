@@ -7,6 +7,7 @@ use attache_core::{
     ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::Fill::{Bare, Base64, DataUri, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_user, plain_text,
     separate, unknown_part, wire_ids, with_text_of,
@@ -155,80 +156,62 @@ impl Renderer<'_> {
             (self.files.get(document), media.kind(), self.profile.files)
             && place.refers(media)
         {
-            out.raw(r#"{"type":"file","file":{"file_id":"#);
-            out.string(id);
-            out.raw("}}");
+            out.fill(r#"{"type":"file","file":{"file_id":$}}"#, &[Text(id)]);
             return Ok(());
         }
         let essence = media.essence();
+        let bytes;
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         let source = match document.source() {
             DocumentSource::External { url }
                 if self.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
             {
-                Source::Url(url)
+                Text(url)
             }
             DocumentSource::External { .. } => return Err(cannot_send(document, NO_ADDRESS)),
             _ if !place.accepts(media) => return Err(cannot_send(document, NOT_HERE)),
-            _ => Source::Bytes(bytes_of(document)?, essence),
+            _ => {
+                bytes = bytes_of(document)?;
+                DataUri(essence, &bytes)
+            }
         };
-        match (media.kind(), &source) {
-            (MediaKind::Image, source) if self.profile.plain_image_urls => {
-                out.raw(r#"{"type":"image_url","image_url":"#);
-                source.uri(out);
-                out.raw("}");
+        match (media.kind(), source) {
+            (MediaKind::Image, _) if self.profile.plain_image_urls => {
+                out.fill(r#"{"type":"image_url","image_url":$}"#, &[source]);
             }
-            (MediaKind::Image, source) => {
-                out.raw(r#"{"type":"image_url","image_url":{"url":"#);
-                source.uri(out);
-                out.raw("}}");
-            }
-            (MediaKind::Video, source) => {
-                out.raw(r#"{"type":"video_url","video_url":{"url":"#);
-                source.uri(out);
-                out.raw("}}");
-            }
-            (MediaKind::Audio, Source::Bytes(bytes, _)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
-                let form = self.profile.audio;
-                out.raw(r#"{"type":"input_audio","input_audio":"#);
-                out.raw(if form == AudioForm::Bare { "" } else { r#"{"data":"# });
-                match form {
-                    AudioForm::DataUri => source.uri(out),
-                    AudioForm::Base64 | AudioForm::Bare => {
-                        out.raw("\"");
-                        out.base64(bytes);
-                        out.raw("\"");
+            (MediaKind::Image, _) => out.fill(r#"{"type":"image_url","image_url":{"url":$}}"#, &[source]),
+            (MediaKind::Video, _) => out.fill(r#"{"type":"video_url","video_url":{"url":$}}"#, &[source]),
+            (MediaKind::Audio, DataUri(_, bytes)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
+                let format = if essence == "audio/wav" { "wav" } else { "mp3" };
+                match self.profile.audio {
+                    AudioForm::Bare => {
+                        out.fill(r#"{"type":"input_audio","input_audio":"$"}"#, &[Base64(bytes)]);
                     }
+                    AudioForm::DataUri => out.fill(
+                        r#"{"type":"input_audio","input_audio":{"data":$,"format":"$"}}"#,
+                        &[source, Bare(format)],
+                    ),
+                    AudioForm::Base64 => out.fill(
+                        r#"{"type":"input_audio","input_audio":{"data":"$","format":"$"}}"#,
+                        &[Base64(bytes), Bare(format)],
+                    ),
                 }
-                out.raw(match (form, essence) {
-                    (AudioForm::Bare, _) => "}",
-                    (_, "audio/wav") => r#","format":"wav"}}"#,
-                    _ => r#","format":"mp3"}}"#,
-                });
             }
-            (MediaKind::Pdf | MediaKind::Other, source) => {
-                let (open, uri, close) = match (self.profile.files, source) {
-                    (FileForm::FileUrl, Source::Bytes(..)) => {
+            (MediaKind::Pdf | MediaKind::Other, _) => {
+                let part = match (self.profile.files, source) {
+                    (FileForm::FileUrl, DataUri(..)) => {
                         return Err(cannot_send(document, "the API takes files as addresses only"));
                     }
-                    (FileForm::FileUrl, source) => {
-                        out.raw(r#"{"type":"file_url","file_url":{"url":"#);
-                        source.uri(out);
-                        out.raw("}}");
+                    (FileForm::FileUrl, _) => {
+                        out.fill(r#"{"type":"file_url","file_url":{"url":$}}"#, &[source]);
                         return Ok(());
                     }
-                    (FileForm::File, _) => {
-                        (r#"{"type":"file","file":{"filename":"#, r#","file_data":"#, "}}")
-                    }
+                    (FileForm::File, _) => r#"{"type":"file","file":{"filename":$,"file_data":$}}"#,
                     (FileForm::DocumentUrl, _) => {
-                        (r#"{"type":"document_url","document_name":"#, r#","document_url":"#, "}")
+                        r#"{"type":"document_url","document_name":$,"document_url":$}"#
                     }
                 };
-                out.raw(open);
-                out.string(&file_name(document));
-                out.raw(uri);
-                source.uri(out);
-                out.raw(close);
+                out.fill(part, &[Text(&file_name(document)), source]);
             }
             _ => return Err(cannot_send(document, "the API has no part for this media type")),
         }
@@ -250,9 +233,7 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.raw(r#"{"role":"tool","tool_call_id":"#);
-            out.string(&id);
-            out.raw(r#","content":"#);
+            out.fill(r#"{"role":"tool","tool_call_id":$,"content":"#, &[Text(&id)]);
             if self.marks {
                 out.raw(r#"[{"type":"text","text":"#);
                 result_content(result, out)?;
@@ -276,29 +257,6 @@ pub(crate) fn text_of(
     match place.accepts(document.media_type()) {
         true => with_text_of(document, write),
         false => Err(cannot_send(document, NOT_HERE)),
-    }
-}
-
-/// Where the content of a document comes from.
-enum Source<'a> {
-    Url(&'a str),
-    /// Its bytes and media type.
-    Bytes(bytes::Bytes, &'a str),
-}
-
-impl Source<'_> {
-    /// Writes it as a string: the URL, or a data URI.
-    fn uri(&self, out: &mut ItemWriter<'_>) {
-        match self {
-            Self::Url(url) => out.string(url),
-            Self::Bytes(bytes, essence) => {
-                out.raw("\"data:");
-                out.escaped(essence);
-                out.raw(";base64,");
-                out.base64(bytes);
-                out.raw("\"");
-            }
-        }
     }
 }
 
@@ -327,21 +285,16 @@ pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> R
 }
 
 fn open(role: &str, out: &mut ItemWriter<'_>) {
-    out.raw("{\"role\":\"");
-    out.raw(role);
-    out.raw("\",\"content\":");
+    out.fill(r#"{"role":"$","content":"#, &[Json(role)]);
 }
 
 /// The same, where a marker may stand.
 fn marked_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.raw(r#"{"type":"text","text":"#);
-    out.string(text);
+    out.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
     out.marker_here();
     out.raw("}");
 }
 
 pub(super) fn text_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.raw(r#"{"type":"text","text":"#);
-    out.string(text);
-    out.raw("}");
+    out.fill(r#"{"type":"text","text":$}"#, &[Text(text)]);
 }

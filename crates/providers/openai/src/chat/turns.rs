@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{AssistantMessage, AssistantPart, Message};
+use attache_transport::Fill::Text;
 use attache_transport::{ItemWriter, behind};
 
 use super::messages::Renderer;
@@ -139,9 +140,7 @@ impl<'a> Turns<'a> {
     /// Writes what stands between results and the user's message at `at`, if something must (openai.md D 17).
     pub(super) fn bridge(&self, at: usize, out: &mut ItemWriter<'_>) {
         if self.is_bridged(at) {
-            out.raw(r#"{"role":"assistant","content":"#);
-            out.string(&self.renderer.profile.bridge);
-            out.raw("},");
+            out.fill(r#"{"role":"assistant","content":$},"#, &[Text(&self.renderer.profile.bridge)]);
         }
     }
 

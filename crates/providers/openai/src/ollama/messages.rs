@@ -4,6 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
     ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
+use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_routed, is_blank, joined, place_of_user, plain_text, separate,
     unknown_part,
@@ -128,23 +129,19 @@ impl Renderer<'_> {
             _ => None,
         });
         if let Some(first) = thinking.next() {
-            out.raw(r#","thinking":""#);
-            out.escaped(first);
+            out.fill(r#","thinking":"$"#, &[Bare(first)]);
             thinking.for_each(|text| out.escaped(text));
             out.raw("\"");
         }
         for (at, call) in message.tool_calls().enumerate() {
             out.raw(if at == 0 { r#","tool_calls":[{"# } else { ",{" });
             if let Some(id) = &call.provider_id {
-                out.raw(r#""id":"#);
-                out.string(id.as_str());
-                out.raw(",");
+                out.fill(r#""id":$,"#, &[Text(id.as_str())]);
             }
-            out.raw(r#""function":{"name":"#);
-            out.string(&self.tools.wire_name(&call.name));
-            out.raw(r#","arguments":"#);
-            out.raw(call.arguments.replay_json());
-            out.raw("}}");
+            out.fill(
+                r#""function":{"name":$,"arguments":$}}"#,
+                &[Text(&self.tools.wire_name(&call.name)), Json(call.arguments.replay_json())],
+            );
         }
         out.raw(if message.has_tool_calls() { "]}" } else { "}" });
         Ok(true)
@@ -164,11 +161,9 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.raw(r#"{"role":"tool","tool_name":"#);
-            out.string(&self.tools.wire_name(&call.name));
+            out.fill(r#"{"role":"tool","tool_name":$"#, &[Text(&self.tools.wire_name(&call.name))]);
             if let Some(id) = &call.provider_id {
-                out.raw(r#","tool_call_id":"#);
-                out.string(id.as_str());
+                out.fill(r#","tool_call_id":$"#, &[Text(id.as_str())]);
             }
             out.raw(r#","content":"#);
             result_content(result, out)?;

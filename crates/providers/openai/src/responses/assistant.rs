@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use attache_core::{
     AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
+use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -103,9 +104,7 @@ impl Renderer<'_> {
                 let mut first = true;
                 for (name, value) in members.iter().filter(|(name, _)| *name != "id") {
                     separate(&mut first, out);
-                    out.string(name);
-                    out.raw(":");
-                    out.raw(value.get());
+                    out.fill("$:$", &[Text(name), Json(value.get())]);
                 }
                 out.raw("}");
             }
@@ -144,17 +143,16 @@ impl Renderer<'_> {
             for text in texts {
                 separate(&mut first, out);
                 if text.is_refusal() && self.profile.refusal_parts {
-                    out.raw(r#"{"type":"refusal","refusal":"#);
-                    out.string(text.text());
+                    out.fill(r#"{"type":"refusal","refusal":$}"#, &[Text(text.text())]);
                 } else {
                     let known = self.known(text.replay()).and_then(|replay| members(replay.json()));
                     let annotations = known.and_then(|known| known.get(ANNOTATIONS).copied());
-                    out.raw(r#"{"type":"output_text","annotations":"#);
-                    out.raw(annotations.map_or("[]", RawValue::get));
-                    out.raw(r#","text":"#);
-                    out.string(text.text());
+                    let annotations = annotations.map_or("[]", RawValue::get);
+                    out.fill(
+                        r#"{"type":"output_text","annotations":$,"text":$}"#,
+                        &[Json(annotations), Text(text.text())],
+                    );
                 }
-                out.raw("}");
             }
             out.raw("]");
         }
@@ -177,13 +175,10 @@ impl Renderer<'_> {
             Some(_) => rest(&own, &["type", "call_id", "name", "arguments"], out),
             None => rest(&own, &["type", "call_id", "name", "arguments", "id", "status"], out),
         }
-        out.raw(r#","call_id":"#);
-        out.string(call_id);
-        out.raw(r#","name":"#);
-        out.string(&self.tools.wire_name(&call.name));
-        out.raw(r#","arguments":"#);
-        out.string(call.arguments.replay_json());
-        out.raw("}");
+        out.fill(
+            r#","call_id":$,"name":$,"arguments":$}"#,
+            &[Text(call_id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+        );
     }
 }
 
@@ -302,10 +297,7 @@ fn members(json: &str) -> Option<Members<'_>> {
 fn rest(members: &Members<'_>, without: &[&str], out: &mut ItemWriter<'_>) {
     for (name, value) in members {
         if !without.contains(&name.as_ref()) && value.get() != "null" {
-            out.raw(",");
-            out.string(name);
-            out.raw(":");
-            out.raw(value.get());
+            out.fill(",$:$", &[Text(name), Json(value.get())]);
         }
     }
 }

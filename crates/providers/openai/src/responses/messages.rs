@@ -5,6 +5,7 @@ use attache_core::{
     PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
     UserMessage, UserPart,
 };
+use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_result, place_of_user,
     plain_text, separate, unknown_part, with_text_of,
@@ -102,30 +103,27 @@ impl Renderer<'_> {
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         if let DocumentSource::External { url } = document.source() {
             let fetched = self.capabilities.files.urls == Some(true) && place.accepts_url(media);
-            out.raw(match media.kind() {
-                MediaKind::Image if fetched => r#"{"type":"input_image","detail":"auto","image_url":"#,
+            let part = match media.kind() {
+                MediaKind::Image if fetched => r#"{"type":"input_image","detail":"auto","image_url":$}"#,
                 // A name beside an address is an error. (openai.md D 31)
-                MediaKind::Pdf | MediaKind::Other if fetched => r#"{"type":"input_file","file_url":"#,
+                MediaKind::Pdf | MediaKind::Other if fetched => r#"{"type":"input_file","file_url":$}"#,
                 _ => return Err(cannot_send(document, "an address cannot stand here")),
-            });
-            out.string(url);
-            out.raw("}");
+            };
+            out.fill(part, &[Text(url)]);
             return Ok(());
         }
         if !place.accepts(media) {
             return Err(cannot_send(document, "the model does not take this media type here"));
         }
         if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
-            let before = match media.kind() {
-                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","file_id":"#),
+            let part = match media.kind() {
+                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","file_id":$}"#),
                 // The name is that of the upload, and one beside an id is an error too.
-                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_id":"#),
+                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_id":$}"#),
                 _ => None,
             };
-            if let Some(before) = before {
-                out.raw(before);
-                out.string(id);
-                out.raw("}");
+            if let Some(part) = part {
+                out.fill(part, &[Text(id)]);
                 return Ok(());
             }
         }
@@ -133,19 +131,15 @@ impl Renderer<'_> {
             return with_text_of(document, |text| text_part(text, out));
         }
         let bytes = bytes_of(document)?;
+        let uri = DataUri(media.essence(), &bytes);
         match media.kind() {
-            MediaKind::Image => out.raw(r#"{"type":"input_image","detail":"auto","image_url":"data:"#),
+            MediaKind::Image => out.fill(r#"{"type":"input_image","detail":"auto","image_url":$}"#, &[uri]),
             MediaKind::Pdf | MediaKind::Other => {
-                out.raw(r#"{"type":"input_file","filename":"#);
-                out.string(&file_name(document));
-                out.raw(r#","file_data":"data:"#);
+                let part = r#"{"type":"input_file","filename":$,"file_data":$}"#;
+                out.fill(part, &[Text(&file_name(document)), uri]);
             }
             _ => return Err(cannot_send(document, "the API has no part for this media type")),
         }
-        out.escaped(media.essence());
-        out.raw(";base64,");
-        out.base64(&bytes);
-        out.raw("\"}");
         Ok(())
     }
 
@@ -163,9 +157,7 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.raw(r#"{"type":"function_call_output","call_id":"#);
-            out.string(id);
-            out.raw(r#","output":"#);
+            out.fill(r#"{"type":"function_call_output","call_id":$,"output":"#, &[Text(id)]);
             self.output(result, out)?;
             out.raw("}");
         }
@@ -205,13 +197,9 @@ impl Renderer<'_> {
 }
 
 fn open(role: &str, out: &mut ItemWriter<'_>) {
-    out.raw(r#"{"type":"message","role":""#);
-    out.raw(role);
-    out.raw(r#"","content":"#);
+    out.fill(r#"{"type":"message","role":"$","content":"#, &[Json(role)]);
 }
 
 fn text_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.raw(r#"{"type":"input_text","text":"#);
-    out.string(text);
-    out.raw("}");
+    out.fill(r#"{"type":"input_text","text":$}"#, &[Text(text)]);
 }
