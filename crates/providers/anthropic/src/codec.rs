@@ -168,18 +168,6 @@ impl MessagesCodec {
         (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
-    pub(crate) fn version(&self) -> &str {
-        &self.version
-    }
-
-    pub(crate) fn betas(&self) -> &[String] {
-        &self.betas
-    }
-
-    pub(crate) fn platform(&self) -> &Platform {
-        &self.platform
-    }
-
     /// The address of the endpoint.
     pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
         if self.model.is_empty() {

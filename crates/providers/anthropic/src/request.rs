@@ -111,10 +111,10 @@ impl State {
         let more_tools = extra_tools(&settings.extra_body)?;
         merge_members(&mut options.members, &settings.extra_body);
         options.members.shift_remove("tools");
-        if *codec.platform() != Platform::Anthropic {
+        if codec.platform != Platform::Anthropic {
             // The address names the model, and the version stands in the body.
             options.members.shift_remove("model");
-            options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version()));
+            options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version));
         }
 
         let marker = match cache_policy(request, settings, codec.capabilities(), "markers", &mut refusals)? {
@@ -249,7 +249,7 @@ pub(crate) fn count(
                 members.shift_remove("tool_choice");
             }
         }
-        if *codec.platform() != Platform::Anthropic {
+        if codec.platform != Platform::Anthropic {
             members.insert("model".to_owned(), json!(codec.model()));
         }
         Value::Object(members)
@@ -300,15 +300,15 @@ pub(crate) fn addressed(
 ) -> Result<RequestParts, ProviderError> {
     let extra = &settings.extra_headers;
     let mut parts = parts;
-    if *codec.platform() == Platform::Anthropic {
-        parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    if codec.platform == Platform::Anthropic {
+        parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version.as_str());
     }
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
     if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
-        parts = codec.platform().authorized(parts, key);
+        parts = codec.platform.authorized(parts, key);
     }
     parts = parts.with_extra_headers(extra)?;
-    let mut betas = betas(codec.betas(), extra);
+    let mut betas = betas(&codec.betas, extra);
     betas.extend(beta.filter(|beta| !betas.contains(beta)));
     if !betas.is_empty() {
         parts = parts.with_header(HeaderName::from_static("anthropic-beta"), betas.join(","));

@@ -56,22 +56,14 @@ impl Reply {
         struct Details {
             explanation: Option<String>,
         }
-        if let Some(id) = envelope.id.and_then(JsonStr::into_filled) {
-            self.id = Some(id);
-        }
-        if let Some(model) = envelope.model.and_then(JsonStr::into_filled) {
-            self.model = Some(model);
-        }
+        renew(&mut self.id, envelope.id);
+        renew(&mut self.model, envelope.model);
         for raw in envelope.content.into_iter().flatten() {
             self.open(None, raw, out)?;
             self.close(None, out);
         }
-        if let Some(reason) = envelope.stop_reason.and_then(JsonStr::into_filled) {
-            self.stop_reason = Some(reason);
-        }
-        if let Some(sequence) = envelope.stop_sequence.and_then(JsonStr::into_filled) {
-            self.stop_sequence = Some(sequence);
-        }
+        renew(&mut self.stop_reason, envelope.stop_reason);
+        renew(&mut self.stop_sequence, envelope.stop_sequence);
         if let Some(container) = envelope.container {
             self.container = Some(container.to_owned());
         }
@@ -215,6 +207,13 @@ impl Reply {
         completion.response_id = self.id.take();
         completion.degradations = std::mem::take(&mut self.reading.degradations);
         completion
+    }
+}
+
+/// Takes what a later envelope says; an empty text says nothing.
+fn renew(known: &mut Option<String>, said: Option<JsonStr<'_>>) {
+    if let Some(said) = said.and_then(JsonStr::into_filled) {
+        *known = Some(said);
     }
 }
 

@@ -79,14 +79,6 @@ impl CohereCodec {
         &self.model
     }
 
-    pub(crate) fn strict_tools(&self) -> bool {
-        self.strict_tools
-    }
-
-    pub(crate) fn shared_capabilities(&self) -> &Arc<ModelCapabilities> {
-        &self.capabilities
-    }
-
     /// The address of the endpoint. A base URL may name the version already.
     pub(crate) fn url(&self) -> Result<String, ProviderError> {
         let path = self.base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');

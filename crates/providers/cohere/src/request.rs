@@ -59,7 +59,7 @@ impl State {
     fn new(codec: &CohereCodec, tools: &Arc<ToolSet>) -> Self {
         Self {
             log: EncodedLog::new(&ENVELOPE),
-            capabilities: Arc::clone(codec.shared_capabilities()),
+            capabilities: Arc::clone(&codec.capabilities),
             tools: Arc::clone(tools),
             head: head(codec.model(), tools),
         }
@@ -67,7 +67,7 @@ impl State {
 
     /// True if this codec would render the same with these tools.
     fn fits(&self, codec: &CohereCodec, tools: &Arc<ToolSet>) -> bool {
-        is_same(&self.capabilities, codec.shared_capabilities()) && is_same(&self.tools, tools)
+        is_same(&self.capabilities, &codec.capabilities) && is_same(&self.tools, tools)
     }
 
     fn body(

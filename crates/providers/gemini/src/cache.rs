@@ -64,7 +64,7 @@ fn wants_cache(settings: &ModelSettings) -> bool {
 
 /// True if a prefix can be kept for the model.
 fn can_cache(codec: &GenerateCodec) -> bool {
-    codec.capabilities.caching == Caching::Resource && codec.platform().caches_path().is_some()
+    codec.capabilities.caching == Caching::Resource && codec.platform.caches_path().is_some()
 }
 
 /// The name of the cached content that holds a prefix of the request, and what it leaves of the request.
@@ -84,7 +84,7 @@ pub(crate) fn find(
         return Ok(None);
     }
     let Some(found) = state.find_prefix(ask, head, key)? else { return Ok(None) };
-    match ask.codec.caches().name_of(&found.key) {
+    match ask.codec.caches.name_of(&found.key) {
         Ok(name) => Ok(name.map(|name| Held { name, rest: found.rest(ask) })),
         Err(why) => {
             refusals.note("cache", format!("the prefix could not be kept at the provider: {why}"));
@@ -113,7 +113,7 @@ async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, P
     let settings = ModelSettings::new();
     let keeper = Keeper { ask: Ask { request: &request, settings: &settings, codec }, network };
     let (mut deleted, mut failure) = (0, None);
-    for name in codec.caches().take_all() {
+    for name in codec.caches.take_all() {
         match keeper.delete(&name).await {
             Ok(()) => deleted += 1,
             Err(error) => failure = failure.or(Some(error)),
@@ -171,7 +171,7 @@ impl<'a> Keeper<'a> {
         let Some(found) = state.find_prefix(ask, &head, self.network.auth().key())? else { return Ok(None) };
         // A run that lands without tools asks once more, and no more.
         let may_make = ask.request.tool_choice != ToolChoice::None;
-        let step = ask.codec.caches().next_step(found.key, self.ttl(), may_make, Instant::now());
+        let step = ask.codec.caches.next_step(found.key, self.ttl(), may_make, Instant::now());
         let body = match step {
             Step::Make(_) => state.request_to_keep(ask, &head, &found, self.ttl().as_secs())?,
             _ => Vec::new(),
@@ -181,7 +181,7 @@ impl<'a> Keeper<'a> {
 
     async fn carry_out(&self, plan: Plan<'a>) -> Outcome {
         let Plan { key, step, body } = plan;
-        let caches = self.ask.codec.caches();
+        let caches = &self.ask.codec.caches;
         match step {
             Step::Use | Step::Leave => Outcome::Settled,
             Step::Make(making) => {
@@ -217,7 +217,7 @@ impl<'a> Keeper<'a> {
     /// The provider's word on a cached content: it is there, with a new time to live if one was asked for; or it is
     /// gone. Any other failure says nothing about it.
     fn told(&self, key: Key, sent: Result<Option<Duration>, ProviderError>) -> Outcome {
-        let caches = self.ask.codec.caches();
+        let caches = &self.ask.codec.caches;
         match sent {
             Ok(ttl) => {
                 caches.confirm(&key, ttl, Instant::now());
@@ -232,7 +232,7 @@ impl<'a> Keeper<'a> {
     }
 
     async fn make(&self, body: Vec<u8>) -> Result<String, ProviderError> {
-        let path = self.ask.codec.platform().caches_path().unwrap_or_default();
+        let path = self.ask.codec.platform.caches_path().unwrap_or_default();
         let answer = self.request(Method::POST, &path, body).await?;
         let Resource { name } = serde_json::from_slice(&answer)
             .map_err(|cause| malformed("the cached content has no name").with_source(cause))?;

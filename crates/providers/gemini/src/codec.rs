@@ -137,16 +137,8 @@ impl GenerateCodec {
         &self.model
     }
 
-    pub(crate) fn platform(&self) -> &Platform {
-        &self.platform
-    }
-
     pub(crate) fn family(&self) -> &'static str {
         self.platform.family()
-    }
-
-    pub(crate) fn caches(&self) -> &Caches {
-        &self.caches
     }
 
     /// The address of a path below the version of the API.

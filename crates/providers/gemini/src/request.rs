@@ -41,7 +41,7 @@ pub(crate) fn authorized(
     let google_key = HeaderName::from_static("x-goog-api-key");
     let is_set = extra.iter().any(|(name, _)| name == AUTHORIZATION.as_str() || name == google_key.as_str());
     let parts = match key.filter(|key| !key.is_empty() && !is_set) {
-        Some(key) => codec.platform().authorized(parts, key),
+        Some(key) => codec.platform.authorized(parts, key),
         None => parts,
     };
     parts.with_extra_headers(extra)

@@ -67,7 +67,7 @@ fn sampling(
     let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let none = if !capabilities.sampling {
         Some("the model takes no sampling options")
-    } else if ask.codec.version() >= WITHOUT_SAMPLING {
+    } else if *ask.codec.version >= *WITHOUT_SAMPLING {
         Some("this version of the API takes no sampling options")
     } else {
         None

@@ -31,7 +31,7 @@ pub(super) fn members(
     if request.streaming {
         options.set("stream", true);
     }
-    if has_tools && codec.strict_tools() {
+    if has_tools && codec.strict_tools {
         options.set("strict_tools", true);
     }
     for (_, definition) in request.tools.iter() {

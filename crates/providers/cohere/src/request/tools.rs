@@ -21,9 +21,5 @@ pub(super) fn loosened(
     definition: &ToolDefinition,
     refusals: &mut Refusals<'_>,
 ) -> Result<Vec<SchemaLoosening>, ProviderError> {
-    if codec.strict_tools() {
-        Ok(Vec::new())
-    } else {
-        strict_loosened(tools, definition, None, None, refusals)
-    }
+    if codec.strict_tools { Ok(Vec::new()) } else { strict_loosened(tools, definition, None, None, refusals) }
 }

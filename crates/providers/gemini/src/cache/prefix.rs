@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{Document, MediaKind, Message, ProviderError, Routed, Secret, UserMessage, UserPart};
+use attache_transport::count_seen;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +39,7 @@ impl State {
             known.cut == cut
                 && known.head == digest
                 && known.messages.len() == cut.until()
-                && known.messages.iter().zip(messages).all(|(a, b)| is_same(a, b))
+                && count_seen(messages, &known.messages) == cut.until()
         });
         let key = match known {
             Some(known) => known.key,
@@ -67,7 +68,7 @@ impl State {
     }
 
     fn body_to_keep(&self, ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Vec<u8>, ProviderError> {
-        let model = Value::from(ask.codec.platform().model_path(ask.codec.model())?);
+        let model = Value::from(ask.codec.platform.model_path(ask.codec.model())?);
         let mut text = format!(r#"{{"model":{model}"#);
         let config = head.tool_config.as_ref().map(Value::to_string).unwrap_or_default();
         for (name, json) in
@@ -237,10 +238,6 @@ fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> 
     add(&head.tools);
     add(&head.tool_config.as_ref().map(Value::to_string).unwrap_or_default());
     Ok(digest.finalize().into())
-}
-
-fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
-    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ async fn what_is_about_to_end_is_prolonged() {
     let mock = MockProvider::start().await.unwrap();
     mock.respond_with(|_| Reply::new().text("Yes."));
     let model = Gemini::new("gemini-2.5-flash", "k").unwrap().with_base_url(mock.url());
-    let soon = |seconds| model.codec().caches().end_at(Instant::now() + Duration::from_secs(seconds));
+    let soon = |seconds| model.codec().caches.end_at(Instant::now() + Duration::from_secs(seconds));
     ask(&model, CachePolicy::Long).await;
     soon(100);
     ask(&model, CachePolicy::Long).await;

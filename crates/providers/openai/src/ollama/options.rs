@@ -1,10 +1,10 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
-    ResponseFormat, StructuredOutput, ToolChoice, merge_members,
+    CachePolicy, ChatRequest, Degradation, ModelCapabilities, ModelSettings, ProviderError, ResponseFormat,
+    StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, Refusals, refuse_allowed, set_member};
+use attache_transport::{ANY, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
@@ -92,31 +92,17 @@ fn tools(
     let cites = settings.citations.filter(|cites| *cites);
     refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     let has_tools = !request.tools.is_empty();
-    if has_tools && !capabilities.tools {
-        let text = format!("{} does not call tools", capabilities.model);
-        return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
+    check_choice(&request.tool_choice, &request.tools, has_tools, capabilities)?;
+    if request.tool_choice == ToolChoice::None {
+        return Ok(false);
     }
-    match &request.tool_choice {
-        ToolChoice::Auto => {}
-        ToolChoice::None => return Ok(false),
-        ToolChoice::Required if has_tools => force(refusals)?,
-        ToolChoice::Tool(name) if request.tools.get(name).is_some() => force(refusals)?,
-        ToolChoice::Required | ToolChoice::Tool(_) => {
-            let text = "a tool is required that is not offered";
-            return Err(
-                ProviderError::new(ErrorKind::InvalidRequest, text).with_param("tool_choice".to_owned())
-            );
-        }
-        _ => refusals.refuse("tool_choice", "this choice is unknown here", "the model decides")?,
+    if forces_tool(&request.tool_choice) {
+        refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
     }
     if has_tools && settings.parallel_tool_calls == Some(false) {
         refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
     }
     Ok(has_tools)
-}
-
-fn force(refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
-    refusals.refuse("tool_choice", "no tool can be forced", "the model decides")
 }
 
 fn format(
