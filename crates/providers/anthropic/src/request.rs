@@ -15,10 +15,10 @@ use attache_core::{
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
-    RequestParts, RoleTag, StrictForms, extra_tools, head, invalid_history, system_blocks, with_kept,
+    RequestParts, RoleTag, StrictForms, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
 };
 use http::HeaderName;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::ask::Ask;
 use self::history::{Plan, container, is_block};
@@ -26,7 +26,6 @@ use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::{FILES_BETA, MessagesCodec};
-use crate::error;
 use crate::platform::Platform;
 use crate::response::CONTAINER;
 
@@ -107,7 +106,7 @@ impl State {
             let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
             options.members.insert(CONTAINER.to_owned(), value);
         }
-        forbid_conversation(&settings.extra_body)?;
+        forbid(&settings.extra_body, &["messages", "system"])?;
         let more_tools = extra_tools(&settings.extra_body)?;
         merge_members(&mut options.members, &settings.extra_body);
         options.members.shift_remove("tools");
@@ -254,16 +253,6 @@ pub(crate) fn count(
         }
         Value::Object(members)
     })
-}
-
-/// Refuses members of the caller's own for what comes from the conversation.
-fn forbid_conversation(extra: &Map<String, Value>) -> Result<(), ProviderError> {
-    match ["messages", "system"].into_iter().find(|name| extra.contains_key(*name)) {
-        Some(name) => Err(error::configuration(format!(
-            "extra_body must not hold {name}, which come from the conversation"
-        ))),
-        None => Ok(()),
-    }
 }
 
 /// JSON objects `own`, joined by commas, then `more`, the last of them all with `marker`.

@@ -18,7 +18,7 @@ use attache_core::{
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
-    StrictForms, check_pairing, head, invalid_history, system_blocks, with_kept,
+    StrictForms, check_pairing, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
 };
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
@@ -264,12 +264,7 @@ impl Extra {
             tools: Vec::new(),
             tool_config: Map::new(),
         };
-        for name in ["messages", "system"] {
-            if body.contains_key(name) {
-                let message = format!("extra_body must not hold {name}, which come from the conversation");
-                return Err(error::configuration(message));
-            }
-        }
+        forbid(body, &["messages", "system"])?;
         let mut object = |name: &str| match extra.members.shift_remove(name) {
             None => Ok(Map::new()),
             Some(Value::Object(object)) => Ok(object),
@@ -277,11 +272,8 @@ impl Extra {
         };
         extra.additional = object("additionalModelRequestFields")?;
         extra.tool_config = object("toolConfig")?;
-        extra.tools = match extra.tool_config.shift_remove("tools") {
-            None => Vec::new(),
-            Some(Value::Array(tools)) => tools,
-            Some(_) => return Err(error::configuration("the tools of extra_body must be a list")),
-        };
+        extra.tools = extra_tools(&extra.tool_config)?.to_vec();
+        extra.tool_config.shift_remove("tools");
         Ok(extra)
     }
 }

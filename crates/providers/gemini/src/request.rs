@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet, merge_members};
 use attache_transport::{
-    EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, own_system, system_blocks,
+    EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, forbid, own_system,
+    system_blocks,
 };
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -25,7 +26,7 @@ use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::cut::{Held, Prefix};
 use crate::codec::GenerateCodec;
-use crate::error::{configuration, invalid_history, unsupported};
+use crate::error::{invalid_history, unsupported};
 
 /// The user's words in a conversation that begins with the model, which the API does not take.
 const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks first.)"}]},"#;
@@ -237,10 +238,7 @@ fn merge<'c>(
     const CONVERSATION: [&str; 3] = ["contents", "systemInstruction", "system_instruction"];
     merge_members(members, extra);
     members.shift_remove("tools");
-    if let Some(name) = CONVERSATION.into_iter().find(|name| extra.contains_key(*name)) {
-        let text = format!("extra_body must not hold {name}, which comes from the conversation");
-        return Err(configuration(text));
-    }
+    forbid(extra, &CONVERSATION)?;
     let streamed = "/functionCallingConfig/streamFunctionCallArguments";
     if members.get("toolConfig").and_then(|config| config.pointer(streamed)) == Some(&Value::Bool(true)) {
         return Err(unsupported("arguments of calls cannot be streamed in pieces")

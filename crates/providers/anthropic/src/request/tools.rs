@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use attache_core::schema::{Strict, Subset};
 use attache_core::{ModelSettings, ProviderError, SchemaReport, ToolChoice, ToolSet};
 use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{Codec as _, Refusals, StrictForms, forces_tool, refuse_allowed, strict_loosened};
+use attache_transport::{
+    Codec as _, Refusals, StrictForms, forces_tool, refuse_allowed, strict_loosened, write_json,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -45,14 +47,8 @@ pub(super) fn render(
         let description = definition.description();
         let description = if description.trim().is_empty() { "" } else { description };
         let tool = Tool { name, description, input_schema, input_examples, strict: strict.is_some() };
-        let json = serde_json::to_string(&tool).map_err(|cause| {
-            let message = format!("the tool {} cannot be written as JSON", definition.name());
-            error::configuration(message).with_source(cause)
-        })?;
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.push_str(&json);
+        text.push_str(if text.is_empty() { "" } else { "," });
+        write_json(&tool, &mut text)?;
     }
     Ok(text)
 }

@@ -7,7 +7,9 @@ use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition, ToolSet,
 };
 use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{Codec as _, Refusals, StrictForms, described, refuse_allowed, strict_loosened};
+use attache_transport::{
+    Codec as _, Refusals, StrictForms, described, refuse_allowed, strict_loosened, write_json,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -79,14 +81,8 @@ fn add(
     strict: bool,
 ) -> Result<(), ProviderError> {
     let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema }, strict } };
-    let json = serde_json::to_string(&tool).map_err(|cause| {
-        error::configuration(format!("the tool {name} cannot be written as JSON")).with_source(cause)
-    })?;
-    if !text.is_empty() {
-        text.push(',');
-    }
-    text.push_str(&json);
-    Ok(())
+    text.push_str(if text.is_empty() { "" } else { "," });
+    write_json(&tool, text)
 }
 
 /// The keywords that most models do not take at the root of a tool's schema; one such tool would fail the whole

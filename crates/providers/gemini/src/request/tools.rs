@@ -4,7 +4,9 @@ use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,
     ToolDefinition, ToolSet,
 };
-use attache_transport::{Codec as _, Refusals, check_tools, described, forces_tool, refuse_allowed};
+use attache_transport::{
+    Codec as _, Refusals, check_tools, described, forces_tool, refuse_allowed, write_json,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -29,12 +31,8 @@ pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
         // The model reads in descriptions what the API does not enforce, as it does for every other provider.
         let (schema, _) = compile(definition);
         let declaration = Declaration { name, description: &description, parameters_json_schema: &schema };
-        let json = serde_json::to_string(&declaration).map_err(|cause| {
-            let message = format!("the tool {} cannot be written as JSON", definition.name());
-            configuration(message).with_source(cause)
-        })?;
         text.push_str(if text.is_empty() { r#"{"functionDeclarations":["# } else { "," });
-        text.push_str(&json);
+        write_json(&declaration, &mut text)?;
     }
     if !text.is_empty() {
         text.push_str("]}");
