@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use attache_core::{ConversationDocuments, Message, ModelHandle};
 
+use crate::count::{CountError, InputTokens, input_tokens};
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
@@ -88,6 +89,28 @@ impl Agent {
     /// [`ToolsError`] if the tools cannot be offered.
     pub async fn tool_manager(&self) -> Result<ToolManager, ToolsError> {
         ToolManager::new(Arc::clone(&self.0)).await
+    }
+
+    /// The tokens of the first request of a run over that input, without asking the model anything: counted by the model's
+    /// API, or estimated where it counts none or fails. Hooks and memory have no part in it, and nobody observes it.
+    ///
+    /// ```
+    /// # use attache_agent::Agent;
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let model = ScriptedModel::new([Turn::text("Hello.")]).unverified();
+    /// let agent = Agent::builder(model).system("Be brief.").build()?;
+    /// let short = agent.count_tokens("What is the capital of Germany?").await?;
+    /// let long = agent.count_tokens("What is the capital of Germany? ".repeat(10)).await?;
+    /// assert!(short.tokens < long.tokens && !short.is_counted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CountError`] if the tools cannot be offered, or the documents cannot be shown to the model.
+    pub async fn count_tokens(&self, input: impl Into<RunInput>) -> Result<InputTokens, CountError> {
+        input_tokens(&self.0, input.into()).await
     }
 
     /// The parts that it is made of.

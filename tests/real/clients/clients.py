@@ -76,6 +76,9 @@ def anthropic(base):
         {"role": "user", "content": [result]},
     ]
     assert "sunny" in ask(turns, tools=tools).content[0].text
+    plain = client.messages.count_tokens(model="papers", messages=user).input_tokens
+    more = client.messages.count_tokens(model="papers", messages=turns, tools=tools, system="Be brief.").input_tokens
+    assert 0 < plain < more, (plain, more)
     source = {"type": "base64", "media_type": "text/csv", "data": CSV}
     asked = [{"type": "text", "text": "The document?"}, {"type": "document", "title": "a.csv", "source": source}]
     assert ask([{"role": "user", "content": asked}]).content[0].text == "I read it."
@@ -89,6 +92,12 @@ def anthropic(base):
             assert error.body["error"]["type"] in ("not_found_error", "invalid_request_error"), error.body
         else:
             raise AssertionError(f"{kind} was expected")
+    try:
+        client.messages.count_tokens(model="nobody", messages=user)
+    except anthropic.NotFoundError as error:
+        assert error.body["error"]["type"] == "not_found_error", error.body
+    else:
+        raise AssertionError("an error was expected")
     long = [{"role": "user", "content": "long"}]
     with client.messages.stream(model="papers", max_tokens=100, messages=long) as stream:
         for _ in stream.text_stream:

@@ -63,6 +63,7 @@ pub(crate) use close::closed_calls;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use open::Task;
+pub(crate) use shorten::shortened;
 
 /// The state that a run carries from step to step, beside its log: all of it can be made again from the log.
 struct Driver {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ContentTree, Document, MediaKind, Message, ToolResult, ToolResultsMessage, UserPart,
+    AssistantPart, ContentTree, Document, MediaKind, Message, ModelCapabilities, ToolResult,
+    ToolResultsMessage, ToolSet, UserPart,
 };
 
 use crate::memory::past::Past;
-use crate::memory::tokens::TokenCounter;
+use crate::memory::tokens::{EstimatedTokens, TokenCounter};
 
 /// Results up to that many characters are not worth clearing.
 pub(super) const SHORT_RESULT: usize = 400;
@@ -69,6 +70,29 @@ pub(super) fn tokens(message: &Message, counter: &dyn TokenCounter, past: &Past<
         }
         _ => Tokens::default(),
     }
+}
+
+/// Estimates a request as the model is shown it.
+pub(crate) fn of_request(
+    messages: &[Arc<Message>],
+    tools: &Arc<ToolSet>,
+    capabilities: &ModelCapabilities,
+    result_chars: usize,
+) -> u64 {
+    let past = Past {
+        history: messages,
+        task: 0,
+        tools,
+        capabilities,
+        result_chars,
+        reader: None,
+        read_tokens: None,
+        counted: None,
+        failed_at: None,
+        is_full: false,
+    };
+    let shown = messages.iter().map(|message| tokens(message, &EstimatedTokens, &past).full);
+    shown.sum::<u64>() + of_tools(&past, &EstimatedTokens)
 }
 
 /// Counts the definitions of tools.

@@ -102,11 +102,16 @@ impl Body {
         self.attache.on_disconnect
     }
 
+    /// Refuses a request for an answer that lacks what each needs.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        match self.max_tokens {
+            Some(_) => Ok(()),
+            None => Err(Fault::invalid("max_tokens: field required").at("max_tokens")),
+        }
+    }
+
     /// The options for the model; an option that cannot be honoured is refused.
     pub(crate) fn settings(&self) -> Result<Option<ModelSettings>, Fault> {
-        if self.max_tokens.is_none() {
-            return Err(Fault::invalid("max_tokens: field required").at("max_tokens"));
-        }
         if self.top_k.is_some() {
             return Err(Fault::unsupported("top_k", "top_k is not known here"));
         }

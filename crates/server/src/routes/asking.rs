@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_agent::{AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver};
+use attache_agent::{
+    Agent, AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver,
+};
 use attache_core::{Message, ModelSettings, ToolCallId, fresh};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
@@ -190,19 +192,7 @@ impl Asking<'_> {
                 (run, Some(self.parking(Kept::Log(journal), true)))
             }
             None => {
-                let mut history = conversation.history;
-                if let Some(system) = conversation.system {
-                    // The agent's own instructions stand, and come first.
-                    let system = match agent.instructions() {
-                        Some(own) => format!("{own}\n\n{system}"),
-                        None => system,
-                    };
-                    history.insert(0, Message::system(system).shared());
-                }
-                let input = RunInput::new(conversation.new)
-                    .with_history(history)
-                    .with_run_id(id)
-                    .with_options(options);
+                let input = whole(agent, conversation).with_run_id(id).with_options(options);
                 match self.has_tools {
                     false => (agent.run(input), None),
                     true => {
@@ -227,6 +217,20 @@ impl Asking<'_> {
             }
         })
     }
+}
+
+/// A conversation of which the client keeps all.
+pub(super) fn whole(agent: &Agent, conversation: Conversation) -> RunInput {
+    let mut history = conversation.history;
+    if let Some(system) = conversation.system {
+        // The agent's own instructions stand, and come first.
+        let system = match agent.instructions() {
+            Some(own) => format!("{own}\n\n{system}"),
+            None => system,
+        };
+        history.insert(0, Message::system(system).shared());
+    }
+    RunInput::new(conversation.new).with_history(history)
 }
 
 /// The calls whose results a request brings.

@@ -1,7 +1,8 @@
-//! Anthropic's Messages: `POST /v1/messages`.
+//! Anthropic's Messages: `POST /v1/messages`, and the count of its tokens.
 
 use std::sync::Arc;
 
+use attache_agent::{CountError, RunInput, RunOptions, SessionError};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -9,7 +10,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::answer::json;
-use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed};
+use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed, whole};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::answer::Asking as Approvals;
@@ -17,6 +18,7 @@ use crate::dialect::messages::Reply;
 use crate::fault::Fault;
 use crate::inbound::messages::{Body as Asked, counted};
 use crate::inbound::{body, tools};
+use crate::json::Object;
 
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -32,6 +34,7 @@ pub(crate) async fn create(
         return Err(Fault::invalid("model: field required").at("model"));
     }
     let hosted = &app.hosted(Some(&asked.model))?;
+    asked.check()?;
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
@@ -68,6 +71,50 @@ pub(crate) async fn create(
     Ok(response)
 }
 
+/// Counts the tokens of a request: those of the conversation, the tools of the client and all that the agent adds itself.
+pub(crate) async fn count_tokens(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
+    request: Body,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Run)?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let mut asked: Asked = body::json(&bytes)?;
+    drop(bytes);
+    if asked.model.is_empty() {
+        return Err(Fault::invalid("model: field required").at("model"));
+    }
+    let hosted = &app.hosted(Some(&asked.model))?;
+    let agent = hosted.agent();
+    let settings = asked.settings()?;
+    let tools = tools::tools(agent, asked.take_tools()?).await?;
+    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let input = match named_session(&headers)? {
+        None => whole(agent, conversation),
+        // The session has the history, if it is there.
+        Some(id) => match hosted.sessions.get(principal.name(), &id).await {
+            Ok(session) => RunInput::new(conversation.new).with_history(session.history().await?),
+            Err(SessionError::NotFound) => RunInput::new(conversation.new),
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let mut options = RunOptions::new().with_tools(tools.tools);
+    if let Some(settings) = settings {
+        options = options.with_settings(agent.settings().merged(&settings));
+    }
+    let counted = agent.count_tokens(input.with_options(options)).await.map_err(|error| match error {
+        CountError::Documents(problem) => Fault::invalid(problem).at("messages"),
+        error => Fault::internal(&error),
+    })?;
+    let mut body = Vec::new();
+    Object::begin(&mut body)
+        .with("input_tokens", &counted.tokens)
+        .by("attache", |out| Object::begin(out).with("estimated", &!counted.is_counted).end())
+        .end();
+    Ok(json(body))
+}
+
 /// Puts a failure into the shape that clients of Anthropic know.
 pub(crate) async fn shaped(response: Response) -> Response {
     let Some(fault) = response.extensions().get::<Fault>().cloned() else { return response };
@@ -75,9 +122,6 @@ pub(crate) async fn shaped(response: Response) -> Response {
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut body = Vec::new();
-    crate::json::Object::begin(&mut body)
-        .with("type", "error")
-        .by("error", |out| fault.write_messages(out))
-        .end();
+    Object::begin(&mut body).with("type", "error").by("error", |out| fault.write_messages(out)).end();
     Response::from_parts(head, body.into())
 }

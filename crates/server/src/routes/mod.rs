@@ -126,6 +126,7 @@ fn messages_of(app: &Arc<App>, off: &[Dialect]) -> Router<Arc<App>> {
     }
     Router::new()
         .route("/v1/messages", post(messages::create))
+        .route("/v1/messages/count_tokens", post(messages::count_tokens))
         .route_layer(from_fn_with_state(Arc::clone(app), front::admit))
         .layer(from_fn(front::unbroken))
         .layer(map_response(messages::shaped))

@@ -1,10 +1,15 @@
 //! Anthropic's Messages.
 
+use std::sync::Arc;
+
 use attache_agent::{Agent, tool_fn};
-use attache_core::{ErrorKind, Usage};
+use attache_core::{
+    BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, ModelCapabilities, ModelSettings,
+    ProviderError, ProviderState, Usage,
+};
 use attache_server::{ApiKey, ApiKeys, Dialect};
 use attache_testkit::Turn;
-use http::StatusCode;
+use http::{Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, data, named, server, text, value};
@@ -37,6 +42,89 @@ async fn an_answer_whole_and_streamed() {
     insta::assert_snapshot!("messages_whole", named(&text(whole).await));
     let streamed = client.post("/v1/messages", asked(json!({"stream": true}))).await;
     insta::assert_snapshot!("messages_streamed", named(&text(streamed).await));
+}
+
+/// A model whose API counts: a thousand for each message, and one for each tool.
+struct Counting(Stage);
+
+impl LlmProvider for Counting {
+    fn model_id(&self) -> &str {
+        self.0.model_id()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        self.0.capabilities()
+    }
+
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.0.settings()
+    }
+
+    fn set_settings(&self, settings: ModelSettings) {
+        self.0.set_settings(settings);
+    }
+
+    fn state(&self) -> ProviderState {
+        self.0.state()
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        self.0.stream(request)
+    }
+
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        let count = 1_000 * request.messages.len() + request.tools.iter().count();
+        Some(Box::pin(std::future::ready(Ok(count as u64))))
+    }
+}
+
+// A36
+#[tokio::test]
+async fn tokens_are_counted_by_the_models_api_or_estimated() {
+    const PATH: &str = "/v1/messages/count_tokens";
+    let user = |said: &str| json!({"model": "papers", "messages": [{"role": "user", "content": said}]});
+    let agent = || Agent::builder(Counting(Stage::new([Turn::text("900.")]))).system("Be brief.");
+    let client = Client::new(server(agent().tool(tool_fn("book", "Books a table", || Ok("table 1")))));
+    let mut asked = user("What is the rent?");
+    asked["system"] = "Answer in German.".into();
+    asked["tools"] = weather();
+    let counted = value(client.post(PATH, asked).await).await;
+    assert_eq!(counted, json!({"input_tokens": 2_002, "attache": {"estimated": false}}));
+    // A session has the history.
+    let named = |path: &str| {
+        Request::post(path).header("x-attache-session", "s").header("content-type", "application/json")
+    };
+    let mut turn = user("What is the rent?");
+    turn["max_tokens"] = 100.into();
+    let answer = client.send(named("/v1/messages"), turn.to_string()).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert!(text(answer).await.contains("900."));
+    let counted = value(client.send(named(PATH), user("And the deposit?").to_string()).await).await;
+    assert_eq!(counted["input_tokens"], 4_001);
+
+    let client = Client::of([]);
+    let mut last = 0;
+    let pdf = json!([{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "word ".repeat(5_000)}}]);
+    for content in [json!("Hi"), json!("word ".repeat(1_000)), pdf] {
+        let asked = json!({"model": "papers", "messages": [{"role": "user", "content": content}]});
+        let counted = value(client.post(PATH, asked).await).await;
+        assert_eq!(counted["attache"]["estimated"], true);
+        let tokens = counted["input_tokens"].as_u64().unwrap();
+        assert!(tokens > last, "{tokens}");
+        last = tokens;
+    }
+    assert!((4_000..12_000).contains(&last), "5,000 words: {last}");
+    for (asked, status, kind) in [
+        (json!({"model": "nobody", "messages": []}), StatusCode::NOT_FOUND, "not_found_error"),
+        (json!({"model": "papers", "messages": []}), StatusCode::BAD_REQUEST, "invalid_request_error"),
+        (json!({"messages": []}), StatusCode::BAD_REQUEST, "invalid_request_error"),
+        (json!([]), StatusCode::BAD_REQUEST, "invalid_request_error"),
+    ] {
+        let refused = client.post(PATH, asked.clone()).await;
+        assert_eq!(refused.status(), status, "{asked}");
+        let told = value(refused).await;
+        assert_eq!((&told["type"], &told["error"]["type"]), (&json!("error"), &json!(kind)), "{told}");
+    }
 }
 
 // A36
