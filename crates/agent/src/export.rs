@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use attache_core::{Conversation, ConversationError, DocumentId, DocumentStore, Message, ToolDefinition};
-use serde_json::Value;
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 
@@ -35,28 +37,95 @@ impl Agent {
         messages: &[Arc<Message>],
         tools: impl IntoIterator<Item = ToolDefinition>,
     ) -> Result<String, ConversationError> {
-        let kept = messages.iter().filter(|message| !message.is_tool_call_documents()).cloned();
-        let json = Conversation::new(kept).with_tools(tools).to_json()?;
-        let mut conversation = serde_json::from_str(&json).map_err(ConversationError::Unwritable)?;
+        let mut conversation = exported(messages, tools)?;
         fill(&mut conversation, &*self.store()).await?;
         serde_json::to_string_pretty(&conversation).map_err(ConversationError::Unwritable)
     }
+
+    /// The same in pieces, without line breaks: of the documents that the store has, one is in memory at a time.
+    ///
+    /// # Errors
+    /// [`ConversationError`] if a message cannot be written; in the stream, if the store fails to read a document that it
+    /// may still have. The text is no JSON then.
+    pub fn export_in_pieces(
+        &self,
+        messages: &[Arc<Message>],
+        tools: Vec<ToolDefinition>,
+    ) -> Result<impl Stream<Item = Result<Bytes, ConversationError>> + Send + use<>, ConversationError> {
+        let mut conversation = exported(messages, tools)?;
+        let documents = match conversation.as_object_mut().and_then(|all| all.shift_remove("documents")) {
+            Some(Value::Array(documents)) => documents,
+            _ => Vec::new(),
+        };
+        let mut text = serde_json::to_vec(&conversation).map_err(ConversationError::Unwritable)?;
+        drop(conversation);
+        // The documents are its last member.
+        text.pop();
+        text.extend_from_slice(if text.len() > 1 { b",\"documents\":[" } else { b"\"documents\":[" });
+        let store = self.store();
+        Ok(async_stream::try_stream! {
+            yield Bytes::from(text);
+            for (at, mut entry) in documents.into_iter().enumerate() {
+                let bytes = match entry.as_object_mut() {
+                    Some(entry) => missing(entry, &*store).await?,
+                    None => None,
+                };
+                let mut text = if at == 0 { Vec::new() } else { vec![b','] };
+                serde_json::to_writer(&mut text, &entry).map_err(ConversationError::Unwritable)?;
+                let Some(bytes) = bytes else {
+                    yield Bytes::from(text);
+                    continue;
+                };
+                text.pop();
+                text.extend_from_slice(b",\"data\":\"");
+                yield Bytes::from(text);
+                for piece in bytes.chunks(PIECE) {
+                    yield Bytes::from(base64_simd::STANDARD.encode_to_string(piece));
+                }
+                yield Bytes::from_static(b"\"}");
+            }
+            yield Bytes::from_static(b"]}");
+        })
+    }
+}
+
+/// The most bytes that are encoded at a time: whole groups of base64.
+const PIECE: usize = 48 << 10;
+
+fn exported(
+    messages: &[Arc<Message>],
+    tools: impl IntoIterator<Item = ToolDefinition>,
+) -> Result<Value, ConversationError> {
+    let kept = messages.iter().filter(|message| !message.is_tool_call_documents()).cloned();
+    let json = Conversation::new(kept).with_tools(tools).to_json()?;
+    serde_json::from_str(&json).map_err(ConversationError::Unwritable)
 }
 
 /// Puts the bytes of documents where they are missing, as far as the store has them.
 async fn fill(conversation: &mut Value, store: &dyn DocumentStore) -> Result<(), ConversationError> {
     let entries = conversation.get_mut("documents").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
-        let Some(id) = id.filter(|_| entry.contains_key("missing")) else { continue };
-        let bytes = match store.get(&id).await {
-            Ok(bytes) => bytes,
-            // It has the document, and whoever asks again gets it.
-            Err(source) if source.is_retryable() => return Err(ConversationError::Store { id, source }),
-            Err(_) => continue,
-        };
-        entry.shift_remove("missing");
-        entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
+        if let Some(bytes) = missing(entry, store).await? {
+            entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
+        }
     }
     Ok(())
+}
+
+/// The bytes of a document that are missing, if the store has them. The entry says so no longer.
+async fn missing(
+    entry: &mut Map<String, Value>,
+    store: &dyn DocumentStore,
+) -> Result<Option<Bytes>, ConversationError> {
+    let id = entry.get("id").and_then(Value::as_str).and_then(DocumentId::parse);
+    let Some(id) = id.filter(|_| entry.contains_key("missing")) else { return Ok(None) };
+    match store.get(&id).await {
+        Ok(bytes) => {
+            entry.shift_remove("missing");
+            Ok(Some(bytes))
+        }
+        // It has the document, and whoever asks again gets it.
+        Err(source) if source.is_retryable() => Err(ConversationError::Store { id, source }),
+        Err(_) => Ok(None),
+    }
 }

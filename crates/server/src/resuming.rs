@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, RunOptions, Session, SessionError};
+use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -63,7 +63,7 @@ pub(crate) async fn go_on(
         return Ok(());
     }
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, goes_on: true, ..Way::default() };
-    let resumed = session.resume_with(RunOptions::new().with_tools(offered(session, run).await?.tools));
+    let resumed = session.resume_with(offered(session, run).await?.options(hosted.agent()));
     let mut viewer = match app.start(principal, hosted, Some(session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
         Err(fault) if fault.code() == "under_way" => return Ok(()),
@@ -76,7 +76,7 @@ pub(crate) async fn go_on(
     }
 }
 
-/// The tools that came with a run, which no agent has.
+/// The tools and settings that came with a run, which no agent has.
 async fn offered(session: &Session, run: &str) -> Result<Offered, Fault> {
     let entries = session.journal_of(run).load().await?;
     Ok(entries.iter().find_map(started).unwrap_or_default())

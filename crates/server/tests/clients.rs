@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::{Approval, ChatRequest, ErrorKind, Message, UserPart};
+use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
+use attache_core::{Approval, ChatRequest, Citation, DocumentId, ErrorKind, Message, UserPart};
 use attache_server::Server;
 use attache_testkit::{FunctionModel, Turn};
 use serde_json::json;
@@ -66,6 +67,17 @@ fn reply(request: &ChatRequest) -> Turn {
         "The document?" if format!("{:?}", request.messages).contains("day,rain") => Turn::text("I read it."),
         "pay" => Turn::call("pay", json!({})),
         "fail" => Turn::empty().then_error(ErrorKind::InvalidRequest),
+        "cite" => {
+            let lease = Source::Document { id: DocumentId::new(), name: Some("lease.pdf".to_owned()) };
+            let page =
+                Source::Url { url: "https://example.org/".to_owned(), title: Some("Rents".to_owned()) };
+            let span = Span::new(0, 17).map(AnswerSpan::Claim);
+            let lease =
+                Citation::new(lease, How::Native).with_place(Place::Pages(2, 2)).with_quote(Some("EUR 900"));
+            Turn::text("The rent is 900. It is usual.")
+                .citing(lease.with_answer_span(span))
+                .citing(Citation::new(page, How::Native))
+        }
         "long" => Turn::text("One moment.").and_call("wait", json!({})),
         "What is the rent?" => Turn::text("The rent is 900 euros."),
         other => panic!("{other:?}"),
@@ -85,7 +97,7 @@ async fn server() -> (String, UnboundedReceiver<()>) {
     });
     let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
     let model = FunctionModel::new(|request, _| reply(request)).unverified();
-    let agent = Agent::builder(model).tool(wait).tool(pay).build().unwrap();
+    let agent = Agent::builder(model).tool(wait).tool(pay).citations(true).build().unwrap();
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

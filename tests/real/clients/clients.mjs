@@ -24,6 +24,18 @@ async function openai() {
   const messages = [...user("The weather?"), message, result];
   const second = await api.chat.completions.create({ model: "papers", messages, tools });
   assert.match(second.choices[0].message.content, /sunny/);
+  // Citations: of pages of the web, and of documents that a session keeps.
+  const headers = { "X-Attache-Session": `cite-${process.pid}` };
+  const cites = { model: "papers", messages: user("cite") };
+  const { annotations } = (await api.chat.completions.create(cites, { headers })).choices[0].message;
+  assert.deepEqual(annotations.map((one) => one.type), ["url_citation", "url_citation"]);
+  assert.match(annotations[0].url_citation.url, /^\/v1\/sessions\/cite-.*#page=2$/);
+  assert.equal(annotations[1].url_citation.url, "https://example.org/");
+  const pieces = [];
+  for await (const chunk of await api.chat.completions.create({ ...cites, stream: true })) {
+    pieces.push(...(chunk.choices[0]?.delta?.annotations ?? []));
+  }
+  assert.deepEqual(pieces.map((one) => one.url_citation.title), ["Rents"]);
   const file = { type: "file", file: { filename: "a.csv", file_data: `data:text/csv;base64,${CSV}` } };
   const asked = user([{ type: "text", text: "The document?" }, file]);
   const read = await api.chat.completions.create({ model: "papers", messages: asked });
@@ -76,6 +88,9 @@ async function ai() {
   assert.match(text(paid), /paid/);
   const file = { type: "file", mediaType: "text/csv", filename: "a.csv", url: `data:text/csv;base64,${CSV}` };
   assert.equal(text(await send(chat("document"), [user("The document?", file)])), "I read it.");
+  const cited = (await send(chat("cite"), [user("cite")])).parts.filter((part) => part.type.startsWith("source-"));
+  assert.deepEqual(cited.map((part) => [part.type, part.title]), [["source-document", "lease.pdf"], ["source-url", "Rents"]]);
+  assert.equal(cited[0].filename, "lease.pdf");
   await assert.rejects(send(chat("fail"), [user("fail")]));
   // Cancel.
   const leave = new AbortController();
@@ -122,6 +137,11 @@ async function agui() {
   agent = thread("document", [{ type: "text", text: "The document?" }, { type: "document", source }]);
   await agent.runAgent({ tools });
   assert.equal(said(agent).content, "I read it.");
+  agent = thread("cite", "cite");
+  const cited = [];
+  await agent.runAgent({ tools }, { onCustomEvent: ({ event }) => { cited.push(event); } });
+  assert.deepEqual(cited.map((event) => event.name), ["attache.citation", "attache.citation"]);
+  assert.deepEqual(cited.map((event) => Object.keys(event.value.source)[0]), ["document", "url"]);
   agent = thread("fail", "fail");
   await assert.rejects(agent.runAgent({ tools }));
   // Cancel.

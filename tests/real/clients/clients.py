@@ -1,6 +1,7 @@
 """Clients in Python that ask our server: clients.py CLIENT ADDRESS"""
 
 import base64
+import json
 import sys
 
 ANSWER = "The rent is 900 euros."
@@ -29,6 +30,9 @@ def openai(base):
     kept = client.responses.retrieve(second.id)
     assert kept.output_text == second.output_text, kept
     client.responses.delete(second.id)
+    cited = client.responses.create(model="papers", input="cite").output[0].content[0].annotations
+    assert [one.type for one in cited] == ["file_citation", "url_citation"], cited
+    assert (cited[0].filename, cited[1].url, cited[1].title) == ("lease.pdf", "https://example.org/", "Rents"), cited
     # Documents.
     part = {"type": "input_file", "filename": "a.csv", "file_data": "data:text/csv;base64," + CSV}
     asked = [{"role": "user", "content": [{"type": "input_text", "text": "The document?"}, part]}]
@@ -79,6 +83,9 @@ def anthropic(base):
     plain = client.messages.count_tokens(model="papers", messages=user).input_tokens
     more = client.messages.count_tokens(model="papers", messages=turns, tools=tools, system="Be brief.").input_tokens
     assert 0 < plain < more, (plain, more)
+    cited = ask("cite").content[0].citations
+    assert [one.type for one in cited] == ["page_location", "web_search_result_location"], cited
+    assert (cited[0].start_page_number, cited[0].document_title, cited[1].url) == (2, "lease.pdf", "https://example.org/"), cited
     source = {"type": "base64", "media_type": "text/csv", "data": CSV}
     asked = [{"type": "text", "text": "The document?"}, {"type": "document", "title": "a.csv", "source": source}]
     assert ask([{"role": "user", "content": asked}]).content[0].text == "I read it."
@@ -155,7 +162,17 @@ def litellm(base):
     chunks = list(stream)
     pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices]
     assert "".join(piece for piece in pieces if piece) == ANSWER, pieces
-    # Its calls with tools import a package that it does not depend on.
+    # Its calls with tools import `mcp`, on which it does not depend.
+    tools = [{"type": "function", "function": {"name": "weather", "description": "Weather", "parameters": SCHEMA}}]
+    user = {"role": "user", "content": "The weather?"}
+    for stream in (False, True):
+        first = ask([user], tools=tools, stream=stream)
+        first = litellm.stream_chunk_builder(list(first)) if stream else first
+        call = first.choices[0].message.tool_calls[0]
+        assert first.choices[0].finish_reason == "tool_calls", first
+        assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Berlin"}), first
+        result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
+        assert "sunny" in ask([user, first.choices[0].message, result], tools=tools).choices[0].message.content
     file = {"type": "file", "file": {"filename": "a.csv", "file_data": "data:text/csv;base64," + CSV}}
     asked = [{"role": "user", "content": [{"type": "text", "text": "The document?"}, file]}]
     assert ask(asked).choices[0].message.content == "I read it."

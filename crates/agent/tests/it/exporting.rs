@@ -9,6 +9,7 @@ use attache_core::{
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
@@ -42,6 +43,11 @@ async fn an_export_has_the_documents_of_the_store_by_name_and_says_which_are_los
         [("lease.txt".to_owned(), "The rent is 900.".into()), ("door.png".to_owned(), PICTURE.into())]
     );
     assert_eq!(conversation.tools[0].name(), "lease");
+    // In pieces it is the same.
+    let pieces: Vec<Bytes> =
+        agent.export_in_pieces(&read, tools().collect()).unwrap().try_collect().await.unwrap();
+    let same: Value = serde_json::from_slice(&pieces.concat()).unwrap();
+    assert_eq!(same, serde_json::from_str::<Value>(&whole).unwrap());
     // The message in which the model was shown the documents is made of the results.
     assert_eq!(conversation.messages.len(), 4);
     let lost = documents[1].id().clone();
@@ -51,6 +57,26 @@ async fn an_export_has_the_documents_of_the_store_by_name_and_says_which_are_los
     let is_missing: Vec<bool> = entries.iter().map(|entry| entry["missing"] == true).collect();
     assert_eq!(is_missing, [false, true]);
     assert_eq!(entries[1]["fileName"], "door.png");
+}
+
+#[tokio::test]
+async fn an_export_in_pieces_holds_no_document_as_text() {
+    const SIZE: usize = 3 << 20;
+    let bytes: Vec<u8> = (0..SIZE).map(|at| (at % 251) as u8).collect();
+    let large = Document::from_bytes(bytes.clone(), "application/octet-stream").with_file_name("large.bin");
+    let store = Arc::new(MemoryDocumentStore::default());
+    store.put(&large).await.unwrap();
+    let agent = Agent::builder(ScriptedModel::new([])).store(store).build().unwrap();
+    let messages = [Message::User(UserMessage::new([large.clone().without_bytes().into()])).shared()];
+    let pieces: Vec<Bytes> =
+        agent.export_in_pieces(&messages, Vec::new()).unwrap().try_collect().await.unwrap();
+    assert!(pieces.iter().all(|piece| piece.len() <= 64 << 10), "a piece is bounded");
+    let text = String::from_utf8(pieces.concat()).unwrap();
+    let conversation = Conversation::from_json(&text).unwrap();
+    assert_eq!(conversation.messages[0].documents()[0].bytes().unwrap(), bytes);
+    let away = Agent::builder(ScriptedModel::new([])).store(Arc::new(Away)).build().unwrap();
+    let pieces: Vec<_> = away.export_in_pieces(&messages, Vec::new()).unwrap().collect().await;
+    assert!(matches!(pieces.last(), Some(Err(ConversationError::Store { .. }))), "it breaks off");
 }
 
 /// A store that cannot be reached.

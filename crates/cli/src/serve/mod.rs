@@ -94,6 +94,7 @@ async fn served(
         keys,
         agents: server.agents(),
         ring: ring.clone(),
+        beside,
         files: files.into(),
         outside: built.outside.into(),
     };

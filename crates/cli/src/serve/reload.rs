@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::agent::{Built, NAME, built};
+use super::beside::Beside;
 use super::settings::introduction;
 use crate::args::{Args, Serve};
 use crate::config::{Config, Folder, folder, of_project, own_file};
@@ -28,6 +29,8 @@ pub(super) struct Reload<'r> {
     pub(super) keys: PathBuf,
     pub(super) agents: Agents,
     pub(super) ring: KeyRing,
+    /// The other protocols, which go on with the agent that they began with.
+    pub(super) beside: Beside,
     /// The files of the configuration.
     pub(super) files: std::sync::Mutex<Vec<PathBuf>>,
     pub(super) outside: Mutex<Outside>,
@@ -94,6 +97,12 @@ impl<'r> Reload<'r> {
                     model = built.sessions.agent().model().id(),
                     "the configuration has changed: new turns have the new agent"
                 );
+                let beside: Vec<&str> = self.beside.paths().collect();
+                if !beside.is_empty() {
+                    // They have tasks and sessions of clients, which a new one would not know.
+                    let paths = beside.join(" and ");
+                    tracing::warn!("{paths} keep the agent of before until the server is started again");
+                }
                 self.agents.set(NAME, built.sessions);
                 self.agents.introduce(words);
                 *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_agent::EventKind;
 use attache_core::Usage;
 
+use super::annotation::Annotations;
 use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, event, usage};
 use crate::fault::Fault;
@@ -12,7 +13,7 @@ use crate::json::{Object, write};
 use crate::live::{Entry, View, What};
 
 /// The things that a client asked for beside the answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// The tokens, in a chunk of their own behind the last one.
     pub(crate) usage: bool,
@@ -20,6 +21,8 @@ pub(crate) struct Wanted {
     pub(crate) events: bool,
     pub(crate) asking: Asking,
     pub(crate) shown: Shown,
+    /// The beginning of the addresses of documents, where a session keeps them.
+    pub(crate) documents: Option<String>,
 }
 
 /// The reason why an answer ends, in OpenAI's words.
@@ -46,6 +49,7 @@ pub(crate) struct Chunks {
     /// Each chunk up to its choices.
     head: Vec<u8>,
     began: bool,
+    annotations: Annotations,
 }
 
 impl Chunks {
@@ -56,17 +60,38 @@ impl Chunks {
             .with("object", "chat.completion.chunk")
             .with("created", &head.created)
             .with("model", head.model);
-        Self { answer: Answer::asking(wanted.asking), wanted, head: bytes, began: false }
+        Self {
+            answer: Answer::asking(wanted.asking),
+            wanted,
+            head: bytes,
+            began: false,
+            annotations: Annotations::default(),
+        }
     }
 
     fn tell(&mut self, out: &mut Vec<u8>, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
-        let Self { answer, wanted, head, began } = self;
-        take(answer, &mut |piece| chunk(piece, *wanted, head, began, out));
+        let Self { answer, wanted, head, began, annotations } = self;
+        take(answer, &mut |piece| {
+            match &piece {
+                Piece::Text(text) => annotations.say(text),
+                Piece::Break => annotations.end_step(),
+                Piece::Citation(citation) => annotations.cite(citation, wanted.documents.as_deref()),
+                _ => {}
+            }
+            chunk(piece, wanted, head, began, &annotations.list, out);
+        });
     }
 }
 
 /// Writes a chunk.
-fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &mut Vec<u8>) {
+fn chunk(
+    piece: Piece<'_>,
+    wanted: &Wanted,
+    head: &[u8],
+    began: &mut bool,
+    annotations: &[Vec<u8>],
+    out: &mut Vec<u8>,
+) {
     let piece = match piece {
         Piece::Break => Piece::Text(BREAK),
         // The agent's own tools are its own business.
@@ -131,6 +156,9 @@ fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &
             }
         }
         Piece::End { end, usage: tokens, .. } => {
+            if !annotations.is_empty() {
+                delta(out, &mut |out| annotated(annotations, out), None);
+            }
             delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {
                 out.extend_from_slice(head);
@@ -148,6 +176,13 @@ fn chunk(piece: Piece<'_>, wanted: Wanted, head: &[u8], began: &mut bool, out: &
         }
         _ => {}
     }
+}
+
+/// Writes the member with the citations.
+fn annotated(annotations: &[Vec<u8>], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\"annotations\":[");
+    out.extend_from_slice(&annotations.join(&b','));
+    out.push(b']');
 }
 
 impl Tell for Chunks {
@@ -203,19 +238,26 @@ pub(crate) struct Whole {
     thinking: String,
     /// The calls for the client, as the array's members.
     calls: Vec<u8>,
+    annotations: Annotations,
+    documents: Option<String>,
     end: Option<Result<(&'static str, Usage), Fault>>,
     last: Option<Arc<Entry>>,
 }
 
 impl Whole {
-    pub(crate) fn new(wanted: Wanted) -> Self {
-        Self { answer: Answer::asking(wanted.asking), ..Self::default() }
+    pub(crate) fn new(wanted: &Wanted) -> Self {
+        let documents = wanted.documents.clone();
+        Self { answer: Answer::asking(wanted.asking), documents, ..Self::default() }
     }
 
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
-        let Self { answer, text, thinking, calls, end, .. } = self;
+        let Self { answer, text, thinking, calls, annotations, documents, end, .. } = self;
         take(answer, &mut |piece| match piece {
-            Piece::Text(piece) => text.push_str(piece),
+            Piece::Text(piece) => {
+                annotations.say(piece);
+                text.push_str(piece);
+            }
+            Piece::Citation(citation) => annotations.cite(citation, documents.as_deref()),
             Piece::Thinking(piece) => thinking.push_str(piece),
             Piece::Call { index, id, name, arguments } => {
                 if index > 0 {
@@ -231,13 +273,16 @@ impl Whole {
             }
             Piece::End { end: at, usage, .. } => *end = Some(Ok((finish_reason(at), usage.clone()))),
             Piece::Failed(fault) => *end = Some(Err(fault)),
-            Piece::Break => text.push_str(BREAK),
+            Piece::Break => {
+                annotations.end_step();
+                text.push_str(BREAK);
+            }
             _ => {}
         });
     }
 
     /// The answer's body.
-    pub(crate) fn finish(self, head: &Head<'_>, wanted: Wanted) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn finish(self, head: &Head<'_>, wanted: &Wanted) -> Result<Vec<u8>, Fault> {
         let (reason, tokens) = self.end.unwrap_or_else(|| Err(Fault::broken()))?;
         let mut out = Vec::with_capacity(self.text.len() + 512);
         let content = Some(&self.text).filter(|text| !text.is_empty() || self.calls.is_empty());
@@ -248,6 +293,11 @@ impl Whole {
                 .with("refusal", &None::<()>);
             let thinking = Some(&self.thinking).filter(|text| wanted.shown.thinking && !text.is_empty());
             let object = object.maybe("reasoning_content", thinking);
+            let cited = &self.annotations.list;
+            let object = match cited.is_empty() {
+                true => object,
+                false => object.each("annotations", cited, |cited, out| out.extend_from_slice(cited)),
+            };
             match self.calls.is_empty() {
                 true => object,
                 false => object.by("tool_calls", |out| {

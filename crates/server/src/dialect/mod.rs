@@ -1,6 +1,7 @@
 //! Projections of a run: each is a pure function of what happens, and writes bytes.
 
 pub(crate) mod ag_ui;
+mod annotation;
 pub(crate) mod answer;
 pub(crate) mod chat;
 pub(crate) mod event;

@@ -7,6 +7,7 @@ use attache_core::citation::Source;
 use attache_core::{Citation, ToolCallId, Usage};
 use serde_json::Value;
 
+use super::annotation::span;
 use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
@@ -452,14 +453,8 @@ fn part(text: &str, annotations: &[Vec<u8>], out: &mut Vec<u8>) {
 /// Writes a citation as an annotation; false where OpenAI's API has no word for its source. All that is known of it stands
 /// in the member `attache`.
 fn annotate(citation: &Citation, text: &str, step: usize, out: &mut Vec<u8>) -> bool {
-    let said = text.get(step..).unwrap_or_default();
-    let chars = |byte: u32| {
-        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
-        let before = said.get(..byte).map_or_else(|| said.chars().count(), |said| said.chars().count());
-        text.get(..step).map_or(0, |text| text.chars().count()) + before
-    };
-    let span = citation.in_answer.map(attache_core::citation::AnswerSpan::span);
-    let (start, end) = span.map_or((0, text.chars().count()), |span| (chars(span.start), chars(span.end)));
+    let (before, said) = text.split_at_checked(step).unwrap_or_default();
+    let (start, end) = span(citation, said, before.chars().count());
     let object = Object::begin(out);
     match &citation.source {
         Source::Document { id, name } => object

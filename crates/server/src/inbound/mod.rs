@@ -8,6 +8,7 @@ pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod place;
 pub(crate) mod responses;
+mod settings;
 pub(crate) mod tools;
 pub(crate) mod turn;
 pub(crate) mod ui;

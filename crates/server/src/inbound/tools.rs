@@ -1,12 +1,13 @@
-//! The tools that a client answers itself.
+//! The tools that a client answers itself, and its settings.
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, Tools};
-use attache_core::{Message, ToolDefinition, UserMessage};
+use attache_agent::{Agent, RunOptions, Tools};
+use attache_core::{Message, ModelSettings, ToolDefinition, UserMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::settings;
 use crate::fault::Fault;
 
 /// The most tools of one request.
@@ -66,46 +67,64 @@ impl FunctionTool {
     }
 }
 
-/// The tools of a request, as a run takes them.
+/// The things that come with a request and hold for its run: tools, and settings of the model.
 #[derive(Default)]
 pub(crate) struct Offered {
-    pub(crate) tools: Tools,
-    /// The same for the log of the run, if there are some.
+    tools: Tools,
+    settings: Option<ModelSettings>,
+    /// The tools for the log of the run, if there are some.
     kept: Option<Value>,
 }
 
-/// The metadata of a message with the tools that came with it: whoever goes on with the run offers them again.
-const KEPT: &str = "clientTools";
+/// The metadata of a message with what came with it: whoever goes on with the run has it again.
+const TOOLS: &str = "clientTools";
+const SETTINGS: &str = "clientSettings";
 
 impl Offered {
-    /// The tools that came with a run, by the messages that it began with.
+    pub(crate) fn with_settings(self, settings: Option<ModelSettings>) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The things that came with a run, by the messages that it began with.
     pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m Arc<Message>>) -> Self {
         let mut offered = Self::default();
         for message in messages {
             let Message::User(user) = &**message else { continue };
-            let Some(kept) = user.metadata.get(KEPT) else { continue };
-            let Ok(tools) = serde_json::from_value::<Vec<ClientTool>>(kept.clone()) else { continue };
-            for tool in tools {
+            let kept = user.metadata.get(TOOLS).and_then(|kept| Vec::<ClientTool>::deserialize(kept).ok());
+            for tool in kept.unwrap_or_default() {
                 offered.tools = offered.tools.with_external(tool.definition());
+            }
+            if let Some(settings) = user.metadata.get(SETTINGS).and_then(settings::of_kept) {
+                offered.settings = Some(settings);
             }
         }
         offered
     }
 
+    /// The options of the run.
+    pub(crate) fn options(self, agent: &Agent) -> RunOptions {
+        let options = RunOptions::new().with_tools(self.tools);
+        match self.settings {
+            Some(settings) => options.with_settings(agent.settings().merged(&settings)),
+            None => options,
+        }
+    }
+
     /// Keeps them with what the user says.
     pub(crate) fn keep_in(&self, message: UserMessage) -> UserMessage {
-        match &self.kept {
-            None => message,
-            Some(kept) => {
-                let metadata = message.metadata.clone().with(KEPT, kept.clone());
-                message.with_metadata(metadata)
+        let kept = [(TOOLS, self.kept.clone()), (SETTINGS, self.settings.as_ref().and_then(settings::kept))];
+        let mut metadata = message.metadata.clone();
+        for (name, kept) in kept {
+            if let Some(kept) = kept {
+                metadata = metadata.with(name, kept);
             }
         }
+        message.with_metadata(metadata)
     }
 
     /// Keeps them with the last thing that the user says among messages.
     pub(crate) fn keep_among(&self, messages: &mut [Arc<Message>]) {
-        if self.kept.is_none() {
+        if self.kept.is_none() && self.settings.is_none() {
             return;
         }
         for message in messages.iter_mut().rev() {
@@ -154,5 +173,5 @@ pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Offer
         }
         all = all.with_external(definition);
     }
-    Ok(Offered { tools: all, kept })
+    Ok(Offered { tools: all, kept, settings: None })
 }

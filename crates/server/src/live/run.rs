@@ -204,6 +204,16 @@ impl Live {
         self.lock().view.client_calls().any(|known| known.id.as_str() == call)
     }
 
+    /// True if that approval is one that nobody has decided about.
+    pub(crate) fn asks(&self, approval: &str) -> bool {
+        self.lock().view.approvals.iter().any(|asked| asked.id == approval)
+    }
+
+    /// The session of the run, if it has one.
+    pub(crate) fn in_session(&self) -> Option<&Session> {
+        self.held.as_ref()
+    }
+
     /// True if that call is one of the run.
     pub(crate) fn knows_call(&self, call: &str) -> bool {
         self.lock().view.calls().any(|known| known.id.as_str() == call)

@@ -119,6 +119,14 @@ impl Runs {
         state.runs.values().filter(is_one).cloned().collect()
     }
 
+    /// The run of that principal that asked for an approval, while it is known here.
+    pub(crate) fn that_asked(&self, principal: &str, approval: &str) -> Option<Arc<Live>> {
+        let state = self.lock();
+        let is_meant =
+            |live: &&Arc<Live>| *live.principal == *principal && live.is_visible() && live.asks(approval);
+        state.runs.values().find(is_meant).cloned()
+    }
+
     /// The number of runs that are under way.
     pub(crate) fn under_way(&self) -> usize {
         self.lock().counts.values().sum()

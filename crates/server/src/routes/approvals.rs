@@ -74,7 +74,7 @@ pub(crate) async fn decide(
     let bytes = body::bytes(asked, app.limits.body, app.limits.body_time).await?;
     let decision = decision(body::json(&bytes)?)?;
     let hosted = &app.hosted(model.model.as_deref())?;
-    let Some((session, run)) = find(hosted, &principal, &id).await? else {
+    let Some((session, run)) = find(&app, hosted, &principal, &id).await? else {
         return Err(Fault::not_found("approval"));
     };
     let journal = session.journal_of(&run);
@@ -103,22 +103,39 @@ pub(crate) async fn decide(
 /// The number of sessions used last that are looked into although no run waits in them.
 const RECENT: usize = 8;
 
-/// The session and the run of an approval, also of one that is settled.
-async fn find(hosted: &Hosted, principal: &Principal, id: &str) -> Result<Option<(Session, String)>, Fault> {
+/// The session and the run of an approval, also of one that is settled: a run that asked here is known by it; else the logs
+/// of the runs are read that are open, the session used last first.
+async fn find(
+    app: &App,
+    hosted: &Hosted,
+    principal: &Principal,
+    id: &str,
+) -> Result<Option<(Session, String)>, Fault> {
+    if let Some(live) = app.runs.that_asked(principal.name(), id)
+        && let Some(session) = live.in_session()
+        && *live.agent == *hosted.name
+    {
+        return Ok(Some((session.clone(), live.id.clone())));
+    }
     let sessions = hosted.sessions.list(principal.name()).await?;
-    for (at, info) in sessions.iter().enumerate() {
+    for (at, info) in sessions.into_iter().enumerate() {
         // Somebody may say the same again a moment later.
         if info.open_run.is_none() && at >= RECENT {
             continue;
         }
         let Ok(session) = hosted.sessions.get(principal.name(), info.id.as_str()).await else { continue };
-        let Some(run) = session.runs().await?.pop() else { continue };
-        let entries = session.journal_of(&run.id).load().await?;
+        let last = match info.open_run {
+            Some(run) => Some(run),
+            None => session.runs().await?.pop().map(|run| run.id),
+        };
+        let Some(run) = last else { continue };
+        // A session that is cleared at this moment has none.
+        let Ok(entries) = session.behind(&run, 0).await else { continue };
         let is_asked = entries
             .iter()
             .any(|entry| matches!(&entry.kind, attache_agent::EntryKind::Asked(asked) if asked.id == id));
         if is_asked {
-            return Ok(Some((session, run.id)));
+            return Ok(Some((session, run)));
         }
     }
     Ok(None)

@@ -96,14 +96,11 @@ impl Asking<'_> {
         settings: Option<ModelSettings>,
         tools: Offered,
     ) -> Result<Viewer, Fault> {
+        let offered = tools.with_settings(settings);
         if matches!(place, Place::Session(_)) {
-            tools.keep_among(&mut conversation.new);
+            offered.keep_among(&mut conversation.new);
         }
-        let settings = settings.map(|settings| self.hosted.agent().settings().merged(&settings));
-        let mut options = RunOptions::new().with_tools(tools.tools);
-        if let Some(settings) = settings {
-            options = options.with_settings(settings);
-        }
+        let options = offered.options(self.hosted.agent());
         match place {
             Place::Session(session) => self.in_session(session, conversation, options).await,
             Place::Request(id) => {

@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::TryStreamExt as _;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
@@ -120,7 +121,7 @@ async fn has(session: &Session, run: &str, message: &MessageId) -> Result<bool, 
     Ok(replayed.outcome().messages.iter().any(|known| known.id() == message))
 }
 
-/// The conversation of a session with its documents, as `attache sessions export` writes it.
+/// The conversation of a session with its documents, as `attache sessions export` writes it, one document at a time.
 pub(crate) async fn export(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
@@ -131,11 +132,12 @@ pub(crate) async fn export(
     let hosted = app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &id).await?;
     let history = session.history().await?;
-    let exported = hosted.agent().export(&history, []).await;
-    let text = exported.map_err(|error| Fault::internal(&error))?;
+    let pieces =
+        hosted.agent().export_in_pieces(&history, Vec::new()).map_err(|error| Fault::internal(&error))?;
+    let pieces = pieces.inspect_err(|error| tracing::warn!(%error, "an export breaks off"));
     let kind = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"conversation.json\"")),
     ];
-    Ok((kind, text).into_response())
+    Ok((kind, Body::from_stream(pieces)).into_response())
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache_agent::Session;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -21,6 +22,11 @@ use crate::inbound::{body, tools};
 /// The header by which a client asks for the events of the run.
 const EVENTS: &str = "x-attache-events";
 
+/// The beginning of the addresses of the documents of a session.
+fn documents_of(app: &App, session: &Session) -> String {
+    format!("{}/v1/sessions/{}/documents/", app.base, session.id())
+}
+
 pub(crate) async fn completions(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
@@ -39,8 +45,6 @@ pub(crate) async fn completions(
     extra.session = named_session(&headers)?.or(extra.session);
     extra.events |= headers.get(EVENTS).is_some_and(|value| value != "0");
     let approvals = Approvals::of(extra.session.is_some());
-    let wanted =
-        Wanted { usage: asked.wants_usage(), events: extra.events, asking: approvals, shown: app.shown };
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
@@ -59,15 +63,25 @@ pub(crate) async fn completions(
         Some(id) => Place::Session(asking.session(id).await?),
         None => Place::Request(fresh_id("chatcmpl-")),
     };
+    let wanted = Wanted {
+        usage: asked.wants_usage(),
+        events: extra.events,
+        asking: approvals,
+        shown: app.shown,
+        documents: match &place {
+            Place::Session(session) => Some(documents_of(&app, session)),
+            Place::Request(_) => None,
+        },
+    };
     let viewer = asking.start(&place, conversation, settings, tools).await?;
     let id = viewer.live().id.clone();
     let head = Head { id: &id, created: seconds(), model: &hosted.name };
     let mut response = match asked.stream {
         true => streamed(viewer, Chunks::new(&head, wanted)).await?,
         false => {
-            let mut whole = Whole::new(wanted);
+            let mut whole = Whole::new(&wanted);
             gather(viewer, &mut whole).await;
-            json(whole.finish(&head, wanted)?)
+            json(whole.finish(&head, &wanted)?)
         }
     };
     if let Place::Session(session) = &place {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{CountError, RunInput, RunOptions, SessionError};
+use attache_agent::{CountError, RunInput, SessionError};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -99,10 +99,7 @@ pub(crate) async fn count_tokens(
             Err(error) => return Err(error.into()),
         },
     };
-    let mut options = RunOptions::new().with_tools(tools.tools);
-    if let Some(settings) = settings {
-        options = options.with_settings(agent.settings().merged(&settings));
-    }
+    let options = tools.with_settings(settings).options(agent);
     let counted = agent.count_tokens(input.with_options(options)).await.map_err(|error| match error {
         CountError::Documents(problem) => Fault::invalid(problem).at("messages"),
         error => Fault::internal(&error),

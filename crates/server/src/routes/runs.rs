@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{RunOptions, SubmitError, say};
+use attache_agent::{SubmitError, say};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -43,7 +43,7 @@ pub(crate) async fn start(
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
     let id = run_in(&session);
-    let options = RunOptions::new().with_tools(tools.tools);
+    let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
     let on_disconnect = turn.on_disconnect.map_or(OnDisconnect::Detach, Into::into);
     let way = Way { on_disconnect: Some(on_disconnect), ..Way::default() };

@@ -1,7 +1,7 @@
 //! A turn of a thread: a conversation under the client's own id, which is that of a session. A page sends all of the
 //! conversation each time, its answers to calls, and what people decided.
 
-use attache_agent::{Decision, Outcome, RunOptions, decide};
+use attache_agent::{Decision, Outcome, decide};
 use attache_core::{ContentTree, ToolCallId};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ pub(super) async fn turn(
             asking.app.record.decided(of, &decided);
         }
         return asking
-            .resume(&session, last.run_id, conversation, RunOptions::new().with_tools(tools.tools))
+            .resume(&session, last.run_id, conversation, tools.options(asking.hosted.agent()))
             .await;
     }
     if conversation.new.is_empty() {

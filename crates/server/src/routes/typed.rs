@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{RunOptions, SubmitError, deliver};
+use attache_agent::{SubmitError, deliver};
 use attache_core::{Capture, ContentTree, ResultStatus, ToolCall, ToolCallId, ToolResult};
 use axum::Extension;
 use axum::body::Body;
@@ -35,7 +35,7 @@ pub(crate) async fn stream(
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
     let id = run_in(&session);
-    let options = RunOptions::new().with_tools(tools.tools);
+    let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
     let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };
     let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;

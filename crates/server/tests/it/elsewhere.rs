@@ -114,3 +114,32 @@ async fn an_answer_of_a_run_elsewhere_is_streamed_from_its_beginning_to_its_end(
     let unknown = other.get("/v1/responses/resp_s.nothing~1?stream=true").await;
     assert_eq!(unknown.status(), StatusCode::NOT_FOUND, "{}", value(unknown).await);
 }
+
+// A38: the settings and tools of a request hold for its run, also where another process goes on with it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_goes_on_elsewhere_has_the_settings_of_its_request() {
+    let stage = Stage::new([Turn::call("pay", json!({})), Turn::text("{}")]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let pay = attache_agent::tool_fn("pay", "Pays", || Ok("paid"))
+            .with_approval(attache_core::Approval::Always);
+        let agent = Agent::builder(stage.clone()).tool(pay).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let asked = json!({
+        "model": "papers", "input": "Pay", "tools": tools(), "temperature": 0.25, "top_p": 0.5,
+        "max_output_tokens": 77, "parallel_tool_calls": false, "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "n", "strict": true, "schema": {"type": "object"}}},
+    });
+    let first = value(one.post("/v1/responses", asked).await).await;
+    let open = other.got("/v1/approvals").await;
+    let id = open["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+    let decided = other.post(&format!("/v1/approvals/{id}"), json!({"decision": "approve"})).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    let told = other.ended(first["id"].as_str().unwrap().strip_prefix("resp_").unwrap()).await.to_string();
+    assert!(!told.contains("options_differ"), "{told}");
+    let [before, after] = &stage.requests()[..] else { panic!("two steps") };
+    assert_eq!(before.settings.max_tokens, Some(77));
+    assert_eq!(before.settings, after.settings);
+    assert_eq!(before.tools.iter().count(), after.tools.iter().count());
+}

@@ -10,6 +10,7 @@
 mod attacks;
 mod chat;
 mod chatting;
+mod cited;
 mod common;
 mod elsewhere;
 mod front;
