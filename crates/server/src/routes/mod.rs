@@ -89,8 +89,8 @@ pub(crate) fn router(
     let mounted = mounted.into_iter().fold(Router::new(), |routes, (path, others)| {
         let others =
             others.layer(from_fn(front::may_run)).layer(from_fn_with_state(Arc::clone(app), front::admit));
-        // The others answer also for a path below theirs that is no route.
-        routes.nest(&path, others)
+        // The others answer also for a path below theirs that is no route, and for their own with a slash behind it.
+        routes.nest_service(&path, others)
     });
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));

@@ -7,6 +7,41 @@ use serde_json::{Map, Value, json};
 
 use crate::card::{base64url, canonical, clean};
 
+/// The media types that an agent takes where nothing else is said: those that models take or converters read.
+const INPUT: [&str; 31] = [
+    "text/plain",
+    "text/markdown",
+    "text/html",
+    "text/csv",
+    "application/json",
+    "application/xml",
+    "application/pdf",
+    "application/rtf",
+    "application/epub+zip",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.oasis.opendocument.spreadsheet",
+    "application/vnd.oasis.opendocument.presentation",
+    "message/rfc822",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/bmp",
+    "image/tiff",
+    "audio/mpeg",
+    "audio/wav",
+    "audio/ogg",
+    "audio/flac",
+    "audio/mp4",
+    "video/mp4",
+];
+
 /// The words of an agent of ours about itself.
 ///
 /// ```
@@ -22,7 +57,7 @@ pub struct A2aProfile {
     pub(crate) url: String,
     version: String,
     skills: Vec<A2aAbility>,
-    input: Vec<String>,
+    pub(crate) input: Vec<String>,
     output: Vec<String>,
     schemes: Map<String, Value>,
     provider: Option<(String, String)>,
@@ -84,7 +119,7 @@ impl A2aProfile {
             url: url.into().trim_end_matches('/').to_owned(),
             version: "1.0.0".to_owned(),
             skills: Vec::new(),
-            input: modes(&["text/plain", "application/json", "application/pdf", "image/png", "image/jpeg"]),
+            input: modes(&INPUT),
             output: modes(&["text/plain", "application/json", "application/octet-stream"]),
             schemes: Map::new(),
             provider: None,
@@ -107,7 +142,8 @@ impl A2aProfile {
         self
     }
 
-    /// Sets the media types that it takes.
+    /// Sets the media types that it takes, such as `image/png` or `*/*`. A message with a part of another one is refused; any
+    /// text is taken where `text/plain` is.
     #[must_use]
     pub fn input_modes(mut self, modes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.input = modes.into_iter().map(Into::into).collect();

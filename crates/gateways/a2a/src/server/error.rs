@@ -15,6 +15,7 @@ pub(crate) enum Refusal {
     NotCancelable,
     NoPush,
     Unsupported(&'static str),
+    ContentType,
     NoExtendedCard,
     Version,
 }
@@ -42,6 +43,13 @@ impl Refusal {
                 "no notifications are sent",
             ),
             Self::Unsupported(why) => (-32004, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION", why),
+            Self::ContentType => (
+                -32005,
+                415,
+                "INVALID_ARGUMENT",
+                "CONTENT_TYPE_NOT_SUPPORTED",
+                "a part of the message has a media type that the card does not name",
+            ),
             Self::NoExtendedCard => (
                 -32007,
                 400,

@@ -121,8 +121,10 @@ impl A2aServer {
         self
     }
 
-    /// The router, to be served at the address that the profile names, or nested there. Runs go on while it lives.
-    pub fn router(self) -> Router {
+    /// The router, to be served at the address that the profile names, or nested there: by `Router::nest_service`, which takes
+    /// the address also with a slash behind it, as some clients write it. Runs go on while it lives.
+    pub fn router(mut self) -> Router {
+        self.tasks.input.clone_from(&self.profile.input);
         let card = self.profile.card(self.signer.as_ref(), self.tasks.notifications.is_some()).to_string();
         let tag: String =
             digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
@@ -192,8 +194,14 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u
 fn check_version(headers: &HeaderMap, query: Option<&str>) -> Result<(), Refusal> {
     let said = headers.get("a2a-version").and_then(|version| version.to_str().ok()).map(str::trim);
     let in_query = || query?.split('&').find_map(|pair| pair.strip_prefix("A2A-Version="));
-    match said.or_else(in_query).unwrap_or_default() {
-        "" | "0.3" | "0.3.0" | "1.0" | "1.0.0" => Ok(()),
+    let version = said.or_else(in_query).unwrap_or_default();
+    // Patches of a version are one to both sides.
+    let mut numbers = version.splitn(3, '.');
+    let (major, minor, patch) = (numbers.next().unwrap_or_default(), numbers.next(), numbers.next());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match (major, minor) {
+        ("", None) => Ok(()),
+        ("0", Some("3")) | ("1", Some("0")) if patch.is_none_or(is_number) => Ok(()),
         _ => Err(Refusal::Version),
     }
 }
@@ -315,7 +323,13 @@ async fn done(
         Operation::Push(asked) => {
             Done::Value(Box::pin(tasks.notifications(&principal, asked, params, shape.0)).await?)
         }
-        Operation::ExtendedCard => return Err(Refusal::NoExtendedCard),
+        // The card says that there is none; 0.3 has one error for that and for one that is missing. (A2A 1.0 section 3.3.4)
+        Operation::ExtendedCard => {
+            return Err(match shape.0 {
+                A2aVersion::V0_3 => Refusal::NoExtendedCard,
+                A2aVersion::V1 => Refusal::Unsupported("there is no extended card"),
+            });
+        }
     })
 }
 
@@ -385,7 +399,13 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
     params.extend(named.into_iter().map(|(name, value)| (name.to_owned(), value.into())));
     let params = Value::Object(params);
     match done(&served, principal, operation, &params, Shape(A2aVersion::V1), Framing(None)).await {
-        Ok(Done::Value(result)) => answered(StatusCode::OK, &result),
+        Ok(Done::Value(result)) => {
+            let mut response = answered(StatusCode::OK, &result);
+            // (A2A 1.0 section 11.1)
+            let own = HeaderValue::from_static("application/a2a+json");
+            response.headers_mut().insert(http::header::CONTENT_TYPE, own);
+            response
+        }
         Ok(Done::Stream(response)) => response,
         Err(refusal) => failed(refusal),
     }

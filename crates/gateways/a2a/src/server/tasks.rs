@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
-use attache_core::{Capture, Document, DocumentStore, ToolResult, UserMessage, UserPart, fresh};
+use attache_core::{
+    Capture, Document, DocumentStore, MediaKind, MediaType, ToolResult, UserMessage, UserPart, fresh,
+};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -13,7 +15,7 @@ use super::error::Refusal;
 use super::notify::Notifications;
 use super::view::{Logged, View};
 use crate::card::{base64url, from_base64url};
-use crate::wire::{A2aState, Content, Message};
+use crate::wire::{A2aState, Content, Message, Part};
 
 /// The time that a run may take to let its session go, once its log says that it stops.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -55,6 +57,8 @@ pub(crate) struct Tasks {
     pub(crate) gives_documents: bool,
     pub(crate) caller_approves: bool,
     pub(crate) notifications: Option<Notifications>,
+    /// The media types that the card names for messages.
+    pub(crate) input: Vec<String>,
     state: Mutex<State>,
 }
 
@@ -119,6 +123,7 @@ impl Tasks {
             gives_documents: true,
             caller_approves: false,
             notifications: None,
+            input: vec!["*/*".to_owned()],
             state: Mutex::default(),
         }
     }
@@ -145,6 +150,10 @@ impl Tasks {
 
     /// Takes a message: a new task, or the answer to one that asks. Yields its place once it has begun.
     pub(crate) async fn send(self: &Arc<Self>, principal: &str, message: Message) -> Result<Place, Refusal> {
+        let takes = |part: &Part| part.media_type.as_deref().is_none_or(|said| is_taken(&self.input, said));
+        if !message.parts.iter().all(takes) {
+            return Err(Refusal::ContentType);
+        }
         let input = input(&message)?;
         match &message.task {
             Some(task) => self.go_on(principal, task, &message, input).await,
@@ -442,6 +451,14 @@ fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
         }
         state.failed.push((id.to_owned(), failure));
     }
+}
+
+/// True if parts of that type are taken: any text where plain text is, and bytes of no known type, which are looked at.
+fn is_taken(modes: &[String], said: &str) -> bool {
+    let Some(said) = MediaType::parse(said) else { return false };
+    let is_text = said.kind() == MediaKind::Text;
+    said == MediaType::octet_stream()
+        || modes.iter().any(|mode| said.matches(mode) || (is_text && mode == "text/plain"))
 }
 
 fn words(message: &Message) -> String {

@@ -421,7 +421,7 @@ async fn requests_that_cannot_be_done_say_why() {
         ),
         ("tasks/pushNotificationConfig/set", json!({"taskId": "t"}), -32003),
         ("CreateTaskPushNotificationConfig", json!({"taskId": "t"}), -32003),
-        ("GetExtendedAgentCard", json!({}), -32007),
+        ("GetExtendedAgentCard", json!({}), -32004),
         ("agent/getAuthenticatedExtendedCard", json!({}), -32007),
     ] {
         assert_eq!(served.rpc("ann", method, params).await, Err(code), "{method}");
