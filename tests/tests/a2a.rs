@@ -8,6 +8,7 @@
 )]
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use attache_core::{
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tests::APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
-use attache_tests::real::{Listening, Python};
+use attache_tests::real::{Listening, Node, Python, script};
 use serde_json::{Value, json};
 
 fn python() -> Python {
@@ -171,11 +172,12 @@ async fn files_of_an_agent_reach_the_model_on_every_api() {
 const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwKeVCBq+Q5w6Y2gF\nk8omzkQuy6BnEqozK+jzMl2BG5ihRANCAARMv0/QgxthZiW3699zWrBS1mQZPPS6\noQvhIC4e6YrSzHazEeLBh4fo3tFuWl1ig2tHk7SAsTOzxcfvgUf1wVUS\n-----END PRIVATE KEY-----\n";
 const JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"TL9P0IMbYWYlt-vfc1qwUtZkGTz0uqEL4SAuHumK0sw","y":"drMR4sGHh-je0W5aXWKDa0eTtICxM7PFx--BR_XBVRI","kid":"k","alg":"ES256"}"#;
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs the packages of tests/real/a2a.txt: cargo xtask counterparts"]
-async fn a_client_of_the_python_sdk_asks_an_agent_of_ours() {
-    let ways = 6;
-    let turns = (0..ways).flat_map(|_| {
+/// The ways in which each client asks: in two forms of version 1.0 and in 0.3, with a stream and without.
+const WAYS: usize = 6;
+
+/// An agent of ours that gives a lease, and asks which bakery, once for each way; its address.
+async fn ours() -> String {
+    let turns = (0..WAYS).flat_map(|_| {
         [
             Turn::call("lease", json!({})),
             Turn::text("Here it is."),
@@ -199,16 +201,20 @@ async fn a_client_of_the_python_sdk_asks_an_agent_of_ours() {
         .signer(A2aSigner::pem(&PEM.into(), "k").unwrap())
         .router();
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
 
-    let mut command = python().command("a2a_client.py");
-    command.args([&url, JWK]);
+/// The lines that a client prints.
+async fn said(mut command: Command) -> Vec<Value> {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), ways + 1, "{said}");
-    assert_eq!(lines[0], json!({"card": "Leases — schöne", "verified": true}));
-    for line in &lines[1..] {
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn every_way_works(lines: &[Value]) {
+    assert_eq!(lines.len(), WAYS, "{lines:?}");
+    for line in lines {
         assert_eq!(line["text"], "Here it is.", "{line}");
         assert_eq!(line["files"], json!([["lease.pdf", "application/pdf", sha256_hex(PDF)]]), "{line}");
         assert_eq!(line["states"].as_array().unwrap().last().unwrap(), "TASK_STATE_COMPLETED", "{line}");
@@ -219,4 +225,23 @@ async fn a_client_of_the_python_sdk_asks_an_agent_of_ours() {
             "{line}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the packages of tests/real/a2a.txt: cargo xtask counterparts"]
+async fn a_client_of_the_python_sdk_asks_an_agent_of_ours() {
+    let mut command = python().command("a2a_client.py");
+    command.args([&ours().await, JWK]);
+    let lines = said(command).await;
+    assert_eq!(lines[0], json!({"card": "Leases — schöne", "verified": true}));
+    every_way_works(&lines[1..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the packages of tests/real/a2a: cargo xtask counterparts"]
+async fn a_client_of_the_typescript_sdk_asks_an_agent_of_ours() {
+    let node = Node::installed("a2a", Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let mut command = node.bare();
+    command.arg(script("a2a/client.mjs")).arg(node.file("@a2a-js/sdk")).arg(ours().await);
+    every_way_works(&said(command).await);
 }

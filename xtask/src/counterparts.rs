@@ -12,7 +12,7 @@ const PYTHON: [&str; 11] =
     ["a2a", "clients", "litellm", "llama", "mcp", "openapi", "otel", "routes", "s3", "sdks", "sqlite"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
-const NODE: [&str; 4] = ["clients", "mcp", "openapi", "web"];
+const NODE: [&str; 5] = ["a2a", "clients", "mcp", "openapi", "web"];
 
 /// Makes and fills every environment that is not there.
 pub(crate) fn install() -> Result<(), Failure> {

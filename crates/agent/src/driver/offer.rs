@@ -30,6 +30,21 @@ impl Driver {
         Ok(())
     }
 
+    /// Has those families listed again whose tools wait: the log has such a tool as it was when the run began, and the model
+    /// shall be shown the one that there is now.
+    pub(super) fn list_waiting_again(&mut self) {
+        let Some(offers) = &mut self.offers else { return };
+        for (family, known) in self.setup.tools.families().zip(&mut offers.versions) {
+            let waits = |entry: &ToolEntry| {
+                let is_own = matches!(&entry.executor, Executor::Family(door) if family.handles(door));
+                is_own && self.toolbox.waits(entry.spec.definition.name())
+            };
+            if self.toolbox.entries.values().any(waits) {
+                *known = None;
+            }
+        }
+    }
+
     /// Offers what the model asked for in its last round, and what families list since the last step.
     pub(super) async fn offer(&mut self) -> Result<Vec<EventKind>, Fault> {
         let mut events = Vec::new();

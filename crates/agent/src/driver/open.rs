@@ -189,6 +189,7 @@ pub(super) async fn open(
             driver.open_account()?;
             driver.toolbox = setup.toolbox_of(driver.run.families())?;
             driver.offer_recorded()?;
+            driver.list_waiting_again();
             if driver.run.options() != options.number() {
                 events.push(EventKind::Warning {
                     code: "options_differ",

@@ -448,6 +448,36 @@ async fn a_tool_that_waits_and_changes_is_shown_as_it_is_now_when_it_is_asked_fo
 }
 
 #[tokio::test]
+async fn a_tool_that_waits_and_changed_while_nobody_ran_it_is_shown_as_it_is_now() {
+    let (version, paid, journal) =
+        (Arc::new(AtomicU64::new(0)), Counter::default(), Arc::new(MemoryJournal::new()));
+    let build = |model: &ScriptedModel| {
+        let go = tool_fn("go", "", |_: NoArguments| Ok(()));
+        let go = go.with_spec(|spec| spec.with_always_visible(true).with_approval(Approval::Always));
+        let family = Changing(Arc::clone(&version), paid.clone(), &["Pays", "Pays twice"]);
+        let agent = Agent::builder(model.clone()).handler(family).tool(go);
+        agent.disclosure(Disclosure::default().with_max_tools(1)).build().unwrap()
+    };
+    let first = ScriptedModel::new([Turn::call("go", "{}")]);
+    let asked = build(&first).run_in(journal.clone(), RunInput::from("x")).outcome().await.unwrap();
+    version.store(1, Ordering::SeqCst);
+    // It is the first thing that the other process does.
+    let detail = Turn::call("tool_detail", json!({"name": "pay"}));
+    let model = ScriptedModel::new([detail, Turn::call("pay", "{}")]);
+    let mut run = build(&model).resume(journal.clone()).approve(&asked.approvals[0].id);
+    let events = all(&mut run).await;
+    assert_eq!(warnings(&events), ["tool_changed"]);
+    let requests = model.requests();
+    assert_eq!(offered(&requests[0]), ["go", "tool_detail", "tool_search"], "it stays hidden");
+    let asked = end(&events);
+    assert_eq!(asked.reason, EndReason::PendingApproval, "{:?}", told(&asked.messages));
+    assert!(told(&asked.messages)[1].contains("Pays twice"), "{:?}", told(&asked.messages));
+    let last = ScriptedModel::new([Turn::text("done")]);
+    let outcome = build(&last).resume(journal).approve(&asked.approvals[0].id).outcome().await.unwrap();
+    assert_eq!((outcome.reason, paid.get()), (EndReason::Answer, 1));
+}
+
+#[tokio::test]
 async fn a_tool_that_changed_while_nobody_ran_it_is_offered_anew_by_whoever_resumes_the_run() {
     let (version, paid, journal) =
         (Arc::new(AtomicU64::new(0)), Counter::default(), Arc::new(MemoryJournal::new()));

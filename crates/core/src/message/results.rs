@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::capture::Capture;
-use crate::document::Document;
+use crate::document::{Document, DocumentSource};
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::identity::own_ids;
 use crate::message::assistant::ToolCall;
 use crate::message::part::{Metadata, UserPart};
+use crate::store::{DocumentStore, StoreError};
 use crate::tool::error::ToolError;
 use crate::tree::{ContentTree, TreeError};
 
@@ -99,6 +100,29 @@ impl ToolResult {
     /// See [`Capture::finish`].
     pub fn of<T: Serialize + ?Sized>(call: &ToolCall, value: &T) -> Result<Self, TreeError> {
         Ok(Self::new(call, ResultStatus::Ok, Capture::new().finish(value)?))
+    }
+
+    /// The result of a call whose tool answered later, by whoever looked after it: its documents are put into the store that
+    /// the run reads. A value that cannot be shown is a failed result, which says why.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn stored<T: Serialize + ?Sized>(
+        call: &ToolCall,
+        status: ResultStatus,
+        value: &T,
+        store: &dyn DocumentStore,
+    ) -> Result<Self, StoreError> {
+        let tree = match Capture::new().with_store_id(store.id()).finish(value) {
+            Ok(tree) => tree,
+            Err(error) => return Ok(Self::failed(call, &ToolError::from(error))),
+        };
+        for document in tree.documents() {
+            if matches!(document.source(), DocumentSource::Bytes(_)) {
+                store.put(document).await?;
+            }
+        }
+        Ok(Self::new(call, status, tree))
     }
 
     /// A successful result of plain text.

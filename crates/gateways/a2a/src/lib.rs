@@ -28,7 +28,7 @@ pub use client::agent::A2aAgent;
 pub use client::fetcher::A2aFetcher;
 pub use client::handle::{A2aHandle, A2aHandleError};
 pub use client::output::{A2aBlock, A2aContent, A2aOutput};
-pub use client::update::{A2aQuestion, A2aResultError, A2aUpdate};
+pub use client::update::{A2aQuestion, A2aUpdate};
 pub use config::{A2aLimits, A2aQuestions};
 pub use push::{A2aPush, A2aPushError};
 #[cfg(feature = "server")]

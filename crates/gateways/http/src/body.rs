@@ -41,6 +41,18 @@ pub(crate) async fn body(
     if members.is_empty() && !endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
         return Ok(None);
     }
+    let in_body = |parameter: &&Parameter| parameter.is_required_in_body;
+    let mut demanded = endpoint.parameters.iter().filter(in_body).peekable();
+    // Nothing of it is given, so that it is left out.
+    if members.is_empty() && demanded.peek().is_some() {
+        return Ok(None);
+    }
+    if let Some(missing) =
+        demanded.find(|parameter| !members.iter().any(|(known, _)| known.name == parameter.name))
+    {
+        let text = format!("{:?} is missing: the body must have it if it is sent", missing.argument);
+        return Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments));
+    }
     let written = match endpoint.format {
         BodyFormat::Json => json(members, context).await?,
         BodyFormat::Form => form(&members),

@@ -52,6 +52,8 @@ pub struct Parameter {
     pub(crate) argument: String,
     pub(crate) schema: Value,
     pub(crate) required: bool,
+    /// True if a body, which may be left out, must have it.
+    pub(crate) is_required_in_body: bool,
     pub(crate) style: Option<Style>,
     pub(crate) explode: Option<bool>,
     /// True if the model names a document, whose bytes are sent.
@@ -71,6 +73,7 @@ impl Parameter {
             name,
             schema,
             required: place == Place::Path,
+            is_required_in_body: false,
             style: None,
             explode: None,
             is_document: false,
@@ -177,7 +180,12 @@ pub(crate) fn document_schema() -> Value {
 
 fn schema_of_documents() -> &'static Value {
     static SCHEMA: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| {
-        attache_core::schemars::schema_for!(attache_core::DocumentRef).to_value()
+        let mut schema = attache_core::schemars::schema_for!(attache_core::DocumentRef).to_value();
+        if let Value::Object(members) = &mut schema {
+            // They say nothing to a model, once for each parameter.
+            members.retain(|name, _| name != "$schema" && name != "title");
+        }
+        schema
     });
     &SCHEMA
 }

@@ -6,8 +6,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::calling::{Followed, Talk};
+use crate::config::Door;
 use crate::eliciting::Elicitation;
-use crate::output::{McpContent, McpOutput};
+use crate::output::McpOutput;
 use crate::server::McpServer;
 use crate::task::{CancelGuard, McpUpdate, Place, Seen, State};
 
@@ -22,12 +23,23 @@ impl McpServer {
         let seen = talk.look(&place).await?;
         match seen.state {
             State::Working => Ok(McpUpdate::Working(seen.said)),
-            // It asks over the connection of a call, and there is none any more.
-            State::Asks(_) if place.is_old => Ok(McpUpdate::Working(seen.said)),
-            State::Asks(ref asked) => Ok(match self.question(asked) {
-                Some((_, question)) => McpUpdate::Asks(Box::new(question.question(Some(handle.to_owned())))),
-                None => McpUpdate::Working(seen.said),
-            }),
+            State::Asks(ref asked) => match self.question(asked) {
+                Some((_, question)) if !place.is_old => {
+                    Ok(McpUpdate::Asks(Box::new(question.question(Some(handle.to_owned())))))
+                }
+                // The older protocol asks over the connection of the call, and there is none any more.
+                _ => {
+                    let cancelled = talk.cancel(&place).await;
+                    if let Err(error) = cancelled {
+                        tracing::debug!(server = self.config.alias, %error, "a task could not be cancelled");
+                    }
+                    let alias = &self.config.alias;
+                    let text = format!(
+                        "the server {alias:?} asks for an input that nobody can give once its call is deferred; its task is cancelled"
+                    );
+                    Ok(McpUpdate::Done(Box::new(McpOutput::failed(text))))
+                }
+            },
             _ => {
                 let output = match talk.result(&place, seen).await {
                     Ok(result) => self.read_result(&place.tool, result)?,
@@ -37,11 +49,7 @@ impl McpServer {
                     {
                         return Err(error);
                     }
-                    Err(error) => McpOutput {
-                        content: vec![McpContent::text(error.for_model())],
-                        is_error: true,
-                        ..McpOutput::default()
-                    },
+                    Err(error) => McpOutput::failed(error.for_model()),
                 };
                 Ok(McpUpdate::Done(Box::new(output)))
             }
@@ -65,12 +73,16 @@ impl McpServer {
         talk.reply(&place, name, answer).await
     }
 
-    /// Cancels the task of a deferred call. The server may finish it all the same.
+    /// Cancels the task of a deferred call. The server may finish it all the same. That of a child process is gone with the
+    /// process, which is not started for it.
     ///
     /// # Errors
     /// As for [`poll`](Self::poll).
     pub async fn cancel(&self, handle: &str) -> Result<(), ToolError> {
         let place = self.place(handle)?;
+        if matches!(self.config.door, Door::Command(_)) && self.link.standing().await.is_none() {
+            return Ok(());
+        }
         self.talk().cancel(&place).await
     }
 

@@ -71,6 +71,11 @@ impl McpContent {
 }
 
 impl McpOutput {
+    /// A failure with its text for the model.
+    pub(crate) fn failed(text: impl Into<String>) -> Self {
+        Self { content: vec![McpContent::text(text)], is_error: true, ..Self::default() }
+    }
+
     /// The documents for the model, in order; all others are withheld.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.content.iter().filter_map(|content| match content {

@@ -129,6 +129,12 @@ impl Link {
         Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
     }
 
+    /// The session, if one stands now.
+    pub(crate) async fn standing(&self) -> Option<Arc<Session>> {
+        let state = self.state.lock().await;
+        state.session.as_ref().filter(|session| !session.is_over()).map(Arc::clone)
+    }
+
     /// Ends the session, and waits for nothing before the next.
     pub(crate) async fn begin_anew(&self) {
         let mut state = self.state.lock().await;

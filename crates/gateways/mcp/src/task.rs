@@ -6,10 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{
-    Capture, Deferred, DocumentSource, DocumentStore, ResultStatus, StoreError, ToolCall, ToolError,
-    ToolResult,
-};
+use attache_core::{Deferred, DocumentStore, ResultStatus, StoreError, ToolCall, ToolError, ToolResult};
 use attache_transport::{percent_decoded, percent_encoded};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest, ClientRequest, ContentBlock,
@@ -20,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::config::Config;
+use crate::config::{Config, Door};
 use crate::output::McpOutput;
 use crate::session::Link;
 use crate::told::cut;
@@ -62,17 +59,7 @@ impl McpOutput {
         store: &dyn DocumentStore,
     ) -> Result<ToolResult, StoreError> {
         let status = if self.is_error { ResultStatus::Error } else { ResultStatus::Ok };
-        let tree = match Capture::new().with_store_id(store.id()).finish(&self) {
-            Ok(tree) => tree,
-            // The model reads why it has nothing.
-            Err(error) => return Ok(ToolResult::failed(call, &ToolError::from(error))),
-        };
-        for document in tree.documents() {
-            if matches!(document.source(), DocumentSource::Bytes(_)) {
-                store.put(document).await?;
-            }
-        }
-        Ok(ToolResult::new(call, status, tree))
+        ToolResult::stored(call, status, &self, store).await
     }
 }
 
@@ -273,7 +260,11 @@ impl Drop for CancelGuard {
         let (config, link) = (Arc::clone(&self.config), Arc::clone(&self.link));
         runtime.spawn(async move {
             let cancelled = timeout(CANCELLING, async {
-                let session = link.session(&config).await.ok()?;
+                // The tasks of a child process are gone with it, and another one would know nothing of them.
+                let session = match config.door {
+                    Door::Command(_) => link.standing().await?,
+                    Door::Endpoint(_) => link.session(&config).await.ok()?,
+                };
                 session.ask(cancel(&task)).await.ok()
             });
             if !matches!(cancelled.await, Ok(Some(_))) {

@@ -1,9 +1,6 @@
 //! The state of a task whose call was deferred.
 
-use attache_core::{
-    Capture, Document, DocumentSource, DocumentStore, ResultStatus, StoreError, ToolCall, ToolError,
-    ToolResult,
-};
+use attache_core::{DocumentStore, ResultStatus, StoreError, ToolCall, ToolResult};
 
 use super::output::A2aOutput;
 
@@ -33,33 +30,13 @@ impl A2aOutput {
     /// The result of the deferred call, for `deliver`. Its documents are put into the store that the agent reads.
     ///
     /// # Errors
-    /// If the store fails, or the output is too large.
+    /// If the store fails.
     pub async fn into_result(
         self,
         call: &ToolCall,
         store: &dyn DocumentStore,
-    ) -> Result<ToolResult, A2aResultError> {
+    ) -> Result<ToolResult, StoreError> {
         let status = if self.is_error() { ResultStatus::Error } else { ResultStatus::Ok };
-        let tree = match Capture::new().with_store_id(store.id()).finish(&self) {
-            Ok(tree) => tree,
-            // The model reads why it has nothing.
-            Err(error) => return Ok(ToolResult::failed(call, &ToolError::from(error))),
-        };
-        for document in tree.documents() {
-            put(store, document).await?;
-        }
-        Ok(ToolResult::new(call, status, tree))
+        ToolResult::stored(call, status, &self, store).await
     }
 }
-
-async fn put(store: &dyn DocumentStore, document: &Document) -> Result<(), StoreError> {
-    match document.source() {
-        DocumentSource::Bytes(_) => store.put(document).await,
-        _ => Ok(()),
-    }
-}
-
-/// The documents of a result could not be kept.
-#[derive(Debug, thiserror::Error)]
-#[error("the documents of the result could not be stored")]
-pub struct A2aResultError(#[from] StoreError);

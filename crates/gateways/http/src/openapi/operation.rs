@@ -327,7 +327,7 @@ impl<'d> Reader<'d> {
         endpoint: &mut Endpoint,
     ) {
         let required: HashSet<&str> = match object.get("required") {
-            Some(Value::Array(names)) if is_required => names.iter().filter_map(Value::as_str).collect(),
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => HashSet::new(),
         };
         let members = object.get("properties").and_then(Value::as_object);
@@ -362,7 +362,17 @@ impl<'d> Reader<'d> {
                 made.explode = encoding.get("explode").and_then(Value::as_bool);
                 made.part_type = text(encoding, "contentType").map(str::to_owned);
             }
-            endpoint.parameters.push(if required.contains(name.as_str()) { made.required() } else { made });
+            made.required = is_required && required.contains(name.as_str());
+            made.is_required_in_body = !is_required && required.contains(name.as_str());
+            if made.is_required_in_body && made.schema.get("$ref").is_none() {
+                let told = made
+                    .schema
+                    .get("description")
+                    .and_then(Value::as_str)
+                    .map_or(String::new(), |told| format!("{told} "));
+                made = made.with_description(format!("{told}(required if the body is sent)"));
+            }
+            endpoint.parameters.push(made);
         }
     }
 

@@ -2,7 +2,9 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "what is written in place reads best without a mark")]
 
-use attache_core::{ConversationDocuments, Document, Effect, Message, ToolContext, ToolHandler, UserMessage};
+use attache_core::{
+    ConversationDocuments, Document, Effect, Message, ToolContext, ToolErrorKind, ToolHandler, UserMessage,
+};
 use attache_http_tools::{CallerHeaders, HttpTools, OpenApi};
 use axum::http::header;
 use serde_json::{Value, json};
@@ -158,6 +160,45 @@ async fn bodies_are_flat_where_they_are_plain_objects() {
 }
 
 #[tokio::test]
+async fn a_body_that_may_be_left_out_has_its_required_members_if_it_is_sent() {
+    let schema_of_body = json!({
+        "type": "object", "required": ["note", "to"],
+        "properties": {"note": {"type": "string", "description": "The text."}, "to": {"type": "string"}, "cc": {"type": "string"}},
+    });
+    let content = json!({"application/json": {"schema": schema_of_body}});
+    let tools =
+        tools(&one("post", "/notes", json!({"operationId": "x", "requestBody": {"content": content}})));
+    let taken = schema(&tools, 0).await;
+    assert!(taken.get("required").is_none(), "{taken}");
+    assert_eq!(taken["properties"]["note"]["description"], "The text. (required if the body is sent)");
+    // Without a body it is a request without one.
+    assert_eq!(value(&call(&tools, "x", json!({})).await.unwrap())["body"], "");
+    for (arguments, missing) in [(json!({"cc": "c"}), "note"), (json!({"note": "n", "cc": "c"}), "to")] {
+        let error = call(&tools, "x", arguments).await.unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
+        assert!(error.for_model().contains(missing), "{error:?}");
+    }
+    let sent = value(&call(&tools, "x", json!({"note": "n", "to": "t"})).await.unwrap());
+    assert_eq!(sent["body"], r#"{"note":"n","to":"t"}"#);
+}
+
+#[tokio::test]
+async fn the_schema_of_a_document_says_nothing_but_what_a_model_needs() {
+    let member = json!({"type": "string", "format": "binary"});
+    let content = json!({"multipart/form-data": {"schema": {"type": "object", "properties": {"file": member.clone(), "more": {"type": "array", "items": member}}}}});
+    let tools = tools(&one(
+        "post",
+        "/",
+        json!({"operationId": "x", "requestBody": {"required": true, "content": content}}),
+    ));
+    let taken = schema(&tools, 0).await;
+    for place in [&taken["properties"]["file"], &taken["properties"]["more"]["items"]] {
+        let names: Vec<_> = place.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["type", "description"], "{taken}");
+    }
+}
+
+#[tokio::test]
 async fn all_of_is_merged_and_recursion_is_kept() {
     let components = json!({"schemas": {
         "Base": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}, "additionalProperties": false},
@@ -165,7 +206,7 @@ async fn all_of_is_merged_and_recursion_is_kept() {
         "Node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}, "named": {"$ref": "#/components/schemas/Named"}}},
         "Loop": {"allOf": [{"$ref": "#/components/schemas/Loop"}]},
     }});
-    let reference = |name: &str| json!({"operationId": name, "requestBody": {"content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{name}")}}}}});
+    let reference = |name: &str| json!({"operationId": name, "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{name}")}}}}});
     let paths = json!({"/a": {"post": reference("Named")}, "/b": {"post": reference("Node")}, "/c": {"post": reference("Loop")}});
     let document = document("3.0.0", paths, components);
     let tools = tools(&document);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_agent::{Agent, EndReason, MemoryDocumentStore, MemoryJournal, deliver};
 use attache_core::ToolErrorKind;
-use attache_mcp::{McpEndpoint, McpLimits, McpServer, McpUpdate};
+use attache_mcp::{McpCommand, McpEndpoint, McpLimits, McpServer, McpUpdate};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
 
@@ -241,7 +241,7 @@ async fn a_task_that_takes_long_becomes_a_deferred_call_that_survives_restarts()
 /// A task that asks until it is answered.
 async fn asking() -> Scripted {
     let answered = Arc::new(AtomicBool::new(false));
-    let heard = Arc::clone(&answered);
+    let (heard, seen) = (Arc::clone(&answered), Arc::clone(&answered));
     let looks = move |asked: &Asked| match asked.asks() {
         "tasks/update" => {
             let given = &asked.body["params"]["inputResponses"]["who"];
@@ -249,7 +249,7 @@ async fn asking() -> Scripted {
             heard.store(true, Ordering::SeqCst);
             Some(json!({"resultType": "complete"}))
         }
-        "tasks/get" if answered.load(Ordering::SeqCst) => Some(complete(task("completed", &lease()))),
+        "tasks/get" if seen.load(Ordering::SeqCst) => Some(complete(task("completed", &lease()))),
         "tasks/get" => Some(complete(task("input_required", &question()))),
         _ => None,
     };
@@ -257,6 +257,9 @@ async fn asking() -> Scripted {
         (_, Some(result)) => Answer::Result(result),
         ("tools/list", _) => Answer::Result(complete(json!({"tools": [tool("draw")]}))),
         ("tools/call", _) => begun(),
+        ("tasks/cancel", _) if !answered.load(Ordering::SeqCst) => {
+            Answer::Result(json!({"resultType": "complete"}))
+        }
         (other, _) => greeting(other),
     })
     .await
@@ -388,6 +391,41 @@ async fn an_older_task_that_takes_long_behind_its_question_is_deferred() {
     let output = call(&server, "mcp_test___a").await.unwrap();
     assert_eq!(output.deferred.unwrap().handle.as_deref(), Some("mcp-task://test/a/t-1?old"));
     assert_eq!(count(&scripted, "tasks/cancel"), 0);
+}
+
+// Nobody waits for ever for a task that waits for somebody who cannot be asked.
+#[tokio::test]
+async fn a_deferred_task_whose_question_nobody_can_answer_ends_as_a_failure() {
+    let older = older_task("input_required", || Answer::Hang).await;
+    let newer = asking().await;
+    for (scripted, server, handle) in [
+        // The older protocol asks over the connection of the call, which is gone.
+        (
+            &older,
+            McpServer::http("test", McpEndpoint::new(older.url())).with_elicitation(),
+            "mcp-task://test/a/t-1?old",
+        ),
+        // Nobody may be asked.
+        (&newer, newer.server(), "mcp-task://test/draw/t-1"),
+    ] {
+        let McpUpdate::Done(output) = server.poll(handle).await.unwrap() else { panic!("{handle}") };
+        let read = serde_json::to_string(&output).unwrap();
+        assert!(output.is_error && read.contains("asks for an input that nobody can give"), "{read}");
+        assert_eq!(count(scripted, "tasks/cancel"), 1, "{handle}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_process_that_is_gone_is_not_started_to_cancel_a_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let command = McpCommand::new("sh").args(["-c", &format!("echo > {}; cat", started.display())]);
+    let server = McpServer::command("test", command);
+    server.cancel("mcp-task://test/a/t-1").await.unwrap();
+    server.cancel("mcp-task://test/a/t-1?old").await.unwrap();
+    assert!(!started.exists());
+    assert!(server.cancel("mcp-task://other/a/t-1").await.is_err());
 }
 
 #[tokio::test]
