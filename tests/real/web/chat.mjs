@@ -18,7 +18,7 @@ async function open(context, path = '/', { mayFail = false } = {}) {
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (message) => {
-    const isExpected = mayFail && /Failed to load resource|net::ERR/.test(message.text());
+    const isExpected = mayFail && /Failed to load resource|net::ERR|policy directive: "img-src/i.test(message.text());
     const isConfig = message.location().url.includes('/v1/chat/config');
     if (message.type() === 'error' && !isExpected && !isConfig) {
       page.faults.push(message.text());
@@ -97,6 +97,11 @@ scenarios.an_answer_is_stopped = async (context) => {
   const run = (await api(`/v1/sessions/${await session(page)}`)).runs.at(-1);
   assert.ok(run.ended);
   await ask(page, 'once more');
+  const next = await ask(page, 'word by word, slowly', { ends: false });
+  await next.getByText(word(3)).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await next.getByText('Stopped').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
 };
 
 scenarios.a_reload_in_mid_stream_goes_on = async (context) => {
@@ -407,11 +412,8 @@ scenarios.documents_of_all_kinds_are_shown = async (context) => {
   await pane.locator('.plain').waitFor();
   assert.equal(await width(), kept);
   // What a model did not get as it is has a badge, which opens the routing report.
-  const badge = answers(page).locator('button.badge').first();
-  if (await badge.count()) {
-    await badge.click();
-    await page.getByRole('complementary', { name: 'What the model saw' }).waitFor();
-  }
+  await answers(page).locator('.filed', { hasText: 'call.wav' }).locator('button.badge').click();
+  await page.getByRole('complementary', { name: 'What the model saw' }).getByText('call.wav').waitFor();
 };
 
 scenarios.an_empty_chat_says_how_to_begin = async (context) => {
@@ -458,6 +460,15 @@ scenarios.messages_wait_their_turn = async (context) => {
   await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.answer').length === 2);
   await settled(page);
   assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['word by word, slowly', 'the second']);
+  // One that cannot wait is said while the answer is under way.
+  await ask(page, 'word by word, slowly', { ends: false });
+  await box(page).fill('make it short');
+  await box(page).press('Enter');
+  await page.getByRole('button', { name: 'Say it now' }).click();
+  await page.locator('.bubble', { hasText: 'make it short' }).waitFor();
+  assert.equal(await page.locator('.queue').count(), 0);
+  await page.keyboard.press('Escape');
+  await settled(page);
   // A draft belongs to its session, and is there after a reload.
   await box(page).fill('a draft\nof two lines');
   await page.reload();
@@ -517,6 +528,12 @@ scenarios.the_keyboard_is_enough = async (context) => {
     }
     assert.ok((await focused()).includes(wanted), `${wanted} cannot be reached`);
   };
+  const order = await page.evaluate(() => {
+    const root = document.querySelector('attache-chat').shadowRoot;
+    const places = ['.sessions', '.log', '.composer'].map((name) => root.querySelector(name));
+    return places.slice(1).every((place, at) => places[at].compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING);
+  });
+  assert.ok(order, 'chats, messages, composer');
   await reach('Source 1');
   await page.keyboard.press('Enter');
   await page.locator('.pane mark').first().waitFor();
@@ -549,7 +566,7 @@ scenarios.an_input_method_sends_nothing = async (context) => {
 scenarios.hostile_text_does_nothing = async (context) => {
   const foreign = [];
   context.on('request', (request) => request.url().startsWith(address) || /^(data|blob):/.test(request.url()) || foreign.push(request.url()));
-  const page = await open(context);
+  const page = await open(context, '/', { mayFail: true });
   const answer = await ask(page, 'be hostile');
   await answer.getByText('The end of the hostile answer.').waitFor();
   await page.waitForTimeout(300);
@@ -569,7 +586,20 @@ scenarios.hostile_text_does_nothing = async (context) => {
   assert.deepEqual(found, { tags: [], handlers: [], links: ['https://good.example'] });
   // An image of another server is loaded by a click alone.
   await page.route('https://evil.example/**', (route) => route.abort());
-  await answer.getByRole('button', { name: /click to load/ }).first().waitFor();
+  await answer.getByRole('button', { name: /click to load/ }).first().click();
+  // The policy of this page forbids it all the same, and a link takes its place.
+  await answer.getByRole('link', { name: 'https://evil.example/leak.png?secret=1' }).waitFor();
+  // Nothing but the click asked for it.
+  assert.deepEqual(foreign.splice(0), ['https://evil.example/leak.png?secret=1']);
+  const shop = await host(context, '<script src="/attache-chat.js" data-mode="popup" data-open defer></script>');
+  const told = await ask(shop, 'be hostile');
+  await told.getByText('The end of the hostile answer.').waitFor();
+  assert.deepEqual(foreign, []);
+  const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  await shop.route('https://evil.example/**', (route) => route.fulfill({ contentType: 'image/png', body: pixel }));
+  await told.getByRole('button', { name: /click to load/ }).first().click();
+  await told.locator('img').first().waitFor();
+  assert.deepEqual(foreign, ['https://evil.example/leak.png?secret=1']);
 };
 
 /** A page of somebody else's on the server's own origin. */
@@ -836,6 +866,11 @@ scenarios.a_question_is_written_anew = async (context) => {
   await page.getByText('1 of 2').waitFor();
   await page.getByRole('button', { name: 'Later version' }).click();
   await page.getByText('Ask again if you want the clause itself.').waitFor();
+  // An answer that is made again is a version too.
+  await answers(page).last().getByRole('button', { name: 'Answer again' }).click();
+  await page.getByText('3 of 3').waitFor();
+  await settled(page);
+  assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['first', 'a long one']);
   assert.equal(await page.locator('.session').count(), 1);
 };
 
@@ -989,6 +1024,8 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   const closed = await host(context, widget(''), { policy: STRICT, script });
   await ask(closed, 'read the storage');
   await closed.getByText('No tool reads the storage.').waitFor();
+  await ask(closed, 'read the biscuit');
+  await closed.getByText('No tool reads the cookies.').waitFor();
   await closed.close();
   const page = await host(context, widget('data-page-tools="storage"'), { policy: STRICT, script });
   await page.evaluate(() => document.querySelector('attache-chat').newSession());
@@ -1000,6 +1037,15 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   assert.equal(results.length, 2);
   assert.match(JSON.stringify(results[0]), /3 chairs/);
   assert.match(JSON.stringify(results[1]), /not for tools/);
+  // Leave for the one is none for the other.
+  await ask(page, 'read the biscuit');
+  await page.getByText('No tool reads the cookies.').waitFor();
+  const cookies = await host(context, widget('data-page-tools="cookies"'), { policy: STRICT, script: "document.cookie = 'shop=17';" });
+  await cookies.evaluate(() => document.querySelector('attache-chat').newSession());
+  await ask(cookies, 'read the biscuit');
+  await cookies.getByText('The cookies told me.').waitFor();
+  const told = (await api(`/v1/sessions/${await session(cookies)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
+  assert.deepEqual(told.map((result) => result.content), ['17']);
 };
 
 scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {
@@ -1024,6 +1070,47 @@ scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {
   await (await ask(page, 'and my order now?')).getByText('I know of order-18.').waitFor();
   assert.equal(heads.length, 2);
   assert.ok(heads.every((head) => /^visit-\d+$/.test(head)) && heads[0] !== heads[1], heads.join());
+};
+
+scenarios.the_page_drives_the_chat = async (context) => {
+  // The page is of another origin than the server, which allows it.
+  const shop = 'http://127.0.0.1:18999';
+  const body = `<!doctype html><html lang="en"><title>A shop</title><script>
+    window.heard = [];
+    for (const name of ['ready', 'open', 'close', 'message', 'error']) addEventListener('attache-' + name, (event) => heard.push(name));
+    window.attache = { q: [['setAuth', async () => 'token-' + (window.tokens = (window.tokens ?? 0) + 1)]] };
+    </script><script src="${address}/attache-chat.js" data-agent="letters" data-mode="popup" data-theme="dark" data-language="de" data-heading="Briefe" defer></script>`;
+  await context.route(`${shop}/`, (route) => route.fulfill({ contentType: 'text/html', body }));
+  const asked = [];
+  context.on('request', (request) => request.url().includes('/runs') && request.method() === 'POST' && asked.push([request.url(), request.headers().authorization]));
+  const page = await context.newPage();
+  opened.push(Object.assign(page, { faults: [] }));
+  page.on('console', (message) => console.error(message.text()));
+  page.on('pageerror', (error) => page.faults.push(String(error)));
+  await page.goto(`${shop}/`);
+  await page.getByRole('button', { name: 'Chat öffnen' }).waitFor();
+  assert.deepEqual(await page.evaluate(() => heard), ['ready']);
+  await page.evaluate(() => attache.open());
+  await page.getByRole('heading', { name: 'Briefe' }).waitFor();
+  assert.equal(await page.locator('.shell').evaluate((shell) => getComputedStyle(shell).colorScheme), 'dark');
+  await page.evaluate(() => attache.send('have this', [new File(['The deposit is 2,700.'], 'note.txt', { type: 'text/plain' })]));
+  await page.getByText('I write letters.').waitFor();
+  await page.locator('.question .file', { hasText: 'note.txt' }).waitFor();
+  await settled(page);
+  const first = await session(page);
+  await page.evaluate(() => attache.newSession());
+  await page.locator('.question').waitFor({ state: 'detached' });
+  await page.evaluate((id) => attache.openSession(id), first);
+  await page.locator('.question .file', { hasText: 'note.txt' }).waitFor();
+  await page.evaluate(() => attache.close());
+  await page.getByRole('button', { name: 'Chat öffnen' }).waitFor();
+  assert.deepEqual(await page.evaluate(() => heard), ['ready', 'open', 'message', 'message', 'close']);
+  assert.equal(asked.length, 1);
+  assert.match(asked[0][1], /^Bearer token-\d+$/);
+  // Whatever fails is told the page.
+  await page.route('**/v1/sessions/**', (route) => route.abort());
+  await page.evaluate(() => (attache.open(), attache.send('and now?')));
+  await page.waitForFunction(() => heard.includes('error'));
 };
 
 scenarios.the_demo_fills_its_cart = async (context) => {
@@ -1088,7 +1175,9 @@ const late = setTimeout(() => {
   process.exit(1);
 }, 90_000);
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+// A page that a scenario makes up comes from nowhere, and might not ask a server of this machine.
+const args = ['--no-sandbox', '--disable-features=LocalNetworkAccessChecks'];
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
 try {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
   await scenarios[name](context);

@@ -229,6 +229,12 @@ async fn headers_and_facts_are_asked_for_each_time() {
     scenario("headers_and_facts_are_asked_for_each_time").await;
 }
 
+// A72, A73
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_drives_the_chat() {
+    scenario("the_page_drives_the_chat").await;
+}
+
 // A59, A81
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_demo_fills_its_cart() {

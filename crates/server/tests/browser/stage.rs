@@ -164,6 +164,11 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ if has("lease") => Turn::text(CITED),
         0 if has("agreement") => Turn::call("agreement", json!({})),
         _ if has("agreement") => term(request),
+        0 if has("biscuit") && request.tools.iter().all(|(_, tool)| tool.name() != "cookies_get") => {
+            Turn::text("No tool reads the cookies.")
+        }
+        0 if has("biscuit") => Turn::call("cookies_get", json!({ "name": "shop" })),
+        _ if has("biscuit") => Turn::text("The cookies told me."),
         0 if has("storage") && request.tools.iter().all(|(_, tool)| tool.name() != "storage_get") => {
             Turn::text("No tool reads the storage.")
         }
@@ -272,6 +277,7 @@ pub(crate) fn server(scenario: &str) -> Server {
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay).tool(agreement);
     let agent = agent.tool(ledger).tool(address).tool(minutes).tool(folder).approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
+    let store = agent.store();
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let mut limits = ServerLimits::default();
     limits.upload = 100_000;
@@ -285,6 +291,13 @@ pub(crate) fn server(scenario: &str) -> Server {
                 ["a long one", "a wide one", "a short one", "one too many"].map(str::to_owned).into();
             server.agents().introduce(introduction);
             server
+        }
+        "the_page_drives_the_chat" => {
+            let model = FunctionModel::new(|_, _| Turn::text("I write letters.")).unverified();
+            // Uploads are in one store.
+            let letters = Agent::builder(model).store(store).build().expect("it is whole");
+            let letters = Sessions::new(letters, Arc::new(MemorySessions::new()));
+            server.agent("letters", letters).allow_origin("http://127.0.0.1:18999")
         }
         _ => server,
     }

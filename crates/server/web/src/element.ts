@@ -545,7 +545,7 @@ export class AttacheChat extends LitElement {
       ${config.examples.length > 0
         ? html`<div class="examples">${config.examples.slice(0, 3).map((example) => html`<button type="button" dir="auto" @click=${() => this.chat.send(example)}>${example}</button>`)}</div>`
         : nothing}
-      ${config.features.uploads === false ? nothing : html`<p class="muted small">${icon('attach')} ${this.say('dropHere')}</p>`}
+      ${config.features.uploads === false ? nothing : html`<p class="note muted small">${icon('attach')}${this.say('dropHere')}</p>`}
     </div>`;
   }
 

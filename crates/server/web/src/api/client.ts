@@ -162,18 +162,19 @@ export class Client {
 }
 
 function failure(status: number, body: string, retryAfter: string | null): Failure {
-  let told: { message?: unknown; code?: unknown; run?: unknown } = {};
+  let told: { message?: unknown; code?: unknown; run?: unknown; retryAfter?: unknown } = {};
   try {
     told = (JSON.parse(body) as { error?: typeof told }).error ?? {};
   } catch {
     // Something in between answered in words of its own.
   }
-  const seconds = Number(retryAfter);
+  // Of another origin, the head is not told.
+  const seconds = Number(retryAfter ?? told.retryAfter);
   return new Failure(
     typeof told.message === 'string' ? told.message : '',
     status,
     typeof told.code === 'string' ? told.code : String(status),
-    retryAfter && Number.isFinite(seconds) ? seconds : undefined,
+    seconds > 0 ? seconds : undefined,
     typeof told.run === 'string' ? told.run : undefined,
   );
 }

@@ -198,7 +198,15 @@ export class MarkdownView extends HTMLElement {
       const image = document.createElement('img');
       image.referrerPolicy = 'no-referrer';
       image.alt = load.textContent ?? '';
-      image.src = load.dataset.load ?? '';
+      const address = load.dataset.load ?? '';
+      // A policy of the page may forbid it: then it is a link.
+      image.onerror = () => {
+        const link = document.createElement('a');
+        [link.href, link.target, link.rel] = [address, '_blank', 'noopener noreferrer nofollow'];
+        link.textContent = address;
+        image.replaceWith(link);
+      };
+      image.src = address;
       load.replaceWith(image);
     }
   };
@@ -268,7 +276,8 @@ function mark(made: DocumentFragment, speaking: Speaking | undefined): void {
         into = parts;
       } else if (piece.startsWith(SIGNS.open) && piece.endsWith(SIGNS.close)) {
         if (!isLiteral) {
-          parts.append(reference(Number(piece.slice(1, -1)), speaking));
+          // A number stays on the line of the words that it is about.
+          parts.append('\u2060', reference(Number(piece.slice(1, -1)), speaking));
         }
       } else if (piece) {
         into.appendChild(document.createTextNode(piece));

@@ -97,6 +97,7 @@ export class Chat extends Conversation {
       this.session ||= text16();
       const told = object(
         await this.client.ask('POST', `/v1/sessions/${encodeURIComponent(this.session)}/runs`, {
+          model: this.client.agent || undefined,
           message: text,
           documents: documents.map((document) => document.id),
           frontendTools: this.tools.list(),
