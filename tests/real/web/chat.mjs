@@ -303,7 +303,8 @@ scenarios.thinking_and_tools_fold = async (context) => {
   await thinking.getByText('I should').waitFor();
   assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
   await answer.locator('.markdown').getByText('The rent is').waitFor();
-  await thinking.getByText(/^Thought for [\d.]+ sec$/).waitFor();
+  // Its time is not known where the page looked on too late.
+  await thinking.getByText(/^Thought( for [\d.]+ sec)?$/).waitFor();
   assert.ok(!(await thinking.evaluate((each) => each.open)), 'folded once the answer begins');
   await settled(page);
   // One line for several calls, and one with its name for several of one tool. They are folded, unless one has failed.

@@ -189,10 +189,14 @@ export abstract class Conversation extends Connection {
     const wasWaiting = this.last?.state === 'waiting';
     const following = (this.following = new AbortController());
     const { signal } = following;
+    let hasHeard = false;
     try {
       const end = await follow(this.client, run, {
         signal,
-        event: (value) => this.heard(id, value, signal),
+        event: (value) => {
+          hasHeard = true;
+          this.heard(id, value, signal);
+        },
         lost: (isLost) => {
           if (isLost !== this.isReconnecting) {
             this.isReconnecting = isLost;
@@ -201,7 +205,10 @@ export abstract class Conversation extends Connection {
         },
       });
       if (end !== 'ended') {
-        this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
+        // What the run has told is not shown twice.
+        if (!hasHeard) {
+          this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
+        }
         const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal));
         if (told.outcome) {
           this.change(id, (answer) => read.ended({ ...answer, runId: run }, told.outcome));
@@ -212,6 +219,10 @@ export abstract class Conversation extends Connection {
         }
       }
       this.over(id, run, following, wasWaiting);
+      if (end !== 'ended' && hasHeard && !this.isRunning) {
+        // Its last words were lost on the way: the session has them.
+        await this.reload();
+      }
     } catch (error) {
       if (!signal.aborted) {
         this.following = undefined;
