@@ -100,16 +100,15 @@ impl Asking<'_> {
         if matches!(place, Place::Session(_)) {
             offered.keep_among(&mut conversation.new);
         }
-        let options = offered.options(self.hosted.agent());
+        let mut options = offered.options(self.hosted.agent());
+        if self.is_whole {
+            // The client sees nothing before the end, and others who look on see the text at once.
+            options = options.with_streaming(false);
+        }
         match place {
             Place::Session(session) => self.in_session(session, conversation, options).await,
             Place::Request(id) => {
-                let mut options = options.with_principal(self.principal.name());
-                if self.is_whole {
-                    // Nobody looks on.
-                    options = options.with_streaming(false);
-                }
-                self.alone(id, conversation, options).await
+                self.alone(id, conversation, options.with_principal(self.principal.name())).await
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The statements that PostgreSQL has otherwise than others. Rows that a transaction decides about are locked.
 
-use attache_agent::{Entry, JournalError};
+use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take};
 use sqlx::{Row as _, query};
 
+use super::store::Store;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -45,6 +46,28 @@ pub(super) const HOLD_FACTS: &str = "SELECT pg_advisory_xact_lock(hashtextextend
 
 /// True if an append to a run that has begun is one statement.
 pub(super) const APPENDS_AT_ONCE: bool = true;
+
+/// Opens a session where all is as usual, in fewer round trips; `None` if it is not.
+pub(super) async fn open_usual(
+    _store: &Store,
+    _open: OpenSession<'_>,
+) -> Result<Option<SessionState>, SqlError> {
+    Ok(None)
+}
+
+/// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
+pub(super) async fn take_usual(
+    _store: &Store,
+    _take: Take<'_>,
+    _left: &str,
+) -> Result<Option<i64>, SqlError> {
+    Ok(None)
+}
+
+/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written.
+pub(super) async fn append_usual(_store: &Store, _append: &Prepared) -> Result<bool, SqlError> {
+    Ok(false)
+}
 
 /// Tells other processes that something was delivered.
 pub(super) async fn tell(connection: &mut Connection) -> Result<(), SqlError> {

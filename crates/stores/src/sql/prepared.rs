@@ -1,6 +1,7 @@
 //! Appends as databases take them.
 
-use attache_agent::{Append, Beginning, Entry};
+use attache_agent::{Append, Beginning, Entry, EntryKind};
+use attache_core::Message;
 
 use super::error::SqlError;
 use super::row::{int, json, ranges_text};
@@ -15,6 +16,8 @@ pub(crate) struct Prepared {
     pub(crate) until: i64,
     pub(crate) kept_until: Option<i64>,
     pub(crate) ends: bool,
+    /// False if nothing but a question to the model is lost with it.
+    pub(crate) syncs: bool,
     pub(crate) documents: Vec<String>,
     pub(crate) keys: Vec<String>,
     pub(crate) bodies: Vec<String>,
@@ -43,11 +46,23 @@ impl Prepared {
             until: int(append.until),
             kept_until: append.kept_until.map(int),
             ends: append.ends,
+            syncs: !append.entries.iter().all(is_last_word),
             documents: append.documents.iter().map(|id| id.as_str().to_owned()).collect(),
             keys: append.entries.iter().map(|entry| entry.key.as_str().to_owned()).collect(),
             bodies: append.entries.iter().map(json).collect::<Result<_, _>>()?,
             begins: append.begins.as_deref().map(Begins::new).transpose()?,
         })
+    }
+}
+
+/// True for a reply without calls: nothing is done because of it before something else is recorded.
+fn is_last_word(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::Reply(reply) => match &*reply.message {
+            Message::Assistant(message) => message.tool_calls().next().is_none(),
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn entry(body: &str, at: u64, place: impl std::fmt::Display) -> Resul
 }
 
 /// A message, at that place of its session.
-pub(crate) fn message((place, body): (usize, String)) -> Result<Arc<Message>, SqlError> {
-    let read = serde_json::from_str::<Message>(&body);
+pub(crate) fn message((place, body): (usize, &str)) -> Result<Arc<Message>, SqlError> {
+    let read = serde_json::from_str::<Message>(body);
     read.map(Message::shared).map_err(|error| SqlError::Unreadable(format!("message {place}: {error}")))
 }
 

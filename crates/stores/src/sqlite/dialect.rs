@@ -1,9 +1,11 @@
 //! The statements that SQLite has otherwise than others. A transaction that writes is alone.
 
-use attache_agent::{Entry, JournalError};
+use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take};
 use sqlx::{Row as _, query};
 
 use super::append::{note_documents, run_of, take_delivered, write};
+use super::store::Store;
+use super::usual;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -42,6 +44,24 @@ pub(super) const HOLD_FACTS: &str = "SELECT $1";
 
 /// True if an append to a run that has begun is one statement.
 pub(super) const APPENDS_AT_ONCE: bool = false;
+
+/// Opens a session where all is as usual, in fewer round trips; `None` if it is not.
+pub(super) async fn open_usual(
+    store: &Store,
+    open: OpenSession<'_>,
+) -> Result<Option<SessionState>, SqlError> {
+    usual::open(store, open).await
+}
+
+/// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
+pub(super) async fn take_usual(store: &Store, take: Take<'_>, left: &str) -> Result<Option<i64>, SqlError> {
+    usual::take(store, take, left).await
+}
+
+/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written.
+pub(super) async fn append_usual(store: &Store, append: &Prepared) -> Result<bool, SqlError> {
+    usual::append(store, append).await
+}
 
 /// Other processes look by themselves.
 pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {

@@ -34,6 +34,7 @@ mod search;
 #[path = "../sql/ops/sessions.rs"]
 mod sessions;
 mod store;
+mod usual;
 
 pub use facts::Facts as SqliteFacts;
 pub use store::SqliteStore;

@@ -10,9 +10,10 @@ use attache_core::{StoreError, StoreErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
+use super::usual::Usual;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::left::Left;
 use crate::sql::migrate::{migrate, migrator};
@@ -47,7 +48,9 @@ const READERS: u32 = 4;
 ///
 /// Any number of processes of one machine may hold the file. The effect of a call that has answered is on the disk: the
 /// file is in WAL mode with `synchronous=FULL`, since the intent to run a call must outlive a power failure that the
-/// call's effect outlives. Writes of a process go through one connection, reads through four others. A wait notices at
+/// call's effect outlives. Two things are on the disk with what is written behind them, and before that outlive the
+/// process alone: that a session was opened or its lease taken, and a reply without calls, behind which the end of the run
+/// comes. Writes of a process go through two connections, reads through four others. A wait notices at
 /// once what this store writes, and what other processes do within 200 milliseconds. A write fails with
 /// [`StoreErrorKind::Unavailable`] if another process that stands still in the middle of one keeps it out for 5 seconds;
 /// one that was killed keeps nobody out. Any other call fails if it takes longer than 30 seconds.
@@ -62,6 +65,7 @@ pub(super) type Store = SqliteStore;
 
 struct Inner {
     writer: SqlitePool,
+    usual: Mutex<Usual>,
     readers: SqlitePool,
     left: Left,
     changed: Notify,
@@ -88,11 +92,18 @@ impl SqliteStore {
             let mut connection = writer.acquire().await?;
             migrate(&migrator(MIGRATIONS), &mut *connection).await.map_err(SqlError::Store)?;
             drop(connection);
+            let usual = Mutex::new(Usual::new(options.clone()));
             let readers = pool()
                 .max_connections(READERS)
                 .min_connections(0)
                 .connect_lazy_with(options.pragma("query_only", "on"));
-            Ok(Self(Arc::new(Inner { writer, readers, left: Left::default(), changed: Notify::new() })))
+            Ok(Self(Arc::new(Inner {
+                writer,
+                usual,
+                readers,
+                left: Left::default(),
+                changed: Notify::new(),
+            })))
         };
         in_time(opened).await.map_err(SqlError::store)
     }
@@ -100,6 +111,7 @@ impl SqliteStore {
     /// Closes the file, once what is under way has come to its end.
     pub async fn close(&self) {
         self.0.readers.close().await;
+        self.0.usual.lock().await.close().await;
         self.0.writer.close().await;
     }
 
@@ -113,12 +125,20 @@ impl SqliteStore {
         Ok(self.0.writer.acquire().await?)
     }
 
+    /// The connection for the calls of a usual turn. It stays where it is: a pool asks after each use whether it is well,
+    /// which costs as much as the use.
+    pub(super) async fn usual(&self) -> Result<MutexGuard<'_, Usual>, SqlError> {
+        let usual = self.0.usual.lock().await;
+        if self.is_closed() { Err(SqlError::Database(sqlx::Error::PoolClosed)) } else { Ok(usual) }
+    }
+
     /// A connection that reads.
     pub(super) async fn reading(&self) -> Result<PoolConnection<Sqlite>, SqlError> {
         Ok(self.0.readers.acquire().await?)
     }
 
     /// A transaction that reads everything as of one moment.
+    #[cfg(feature = "object")]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Sqlite>, SqlError> {
         Ok(self.0.readers.begin().await?)
     }

@@ -86,29 +86,30 @@ pub(super) async fn load(
     session: &str,
     run: Option<&str>,
 ) -> Result<Option<StoredRun>, SqlError> {
-    let found = query(
-        "SELECT r.run, r.id, r.ranges FROM attache_run r JOIN attache_session s ON s.id = r.session \
-         WHERE s.id = $1 AND s.principal = $2 AND ($3 IS NULL OR r.id = $3) ORDER BY r.run DESC LIMIT 1",
+    // One statement reads everything as of one moment, in one round trip.
+    let rows = query(
+        "WITH found AS (SELECT r.run, r.id, r.ranges FROM attache_run r \
+         JOIN attache_session s ON s.id = r.session \
+         WHERE s.id = $1 AND s.principal = $2 AND ($3 IS NULL OR r.id = $3) ORDER BY r.run DESC LIMIT 1) \
+         SELECT CAST(0 AS BIGINT) AS part, CAST(0 AS BIGINT) AS place, ranges AS body, CAST(0 AS BIGINT) AS at, \
+         id AS run FROM found \
+         UNION ALL SELECT 1, e.place, e.body, e.at, NULL FROM attache_entry e JOIN found f ON f.run = e.run \
+         UNION ALL SELECT 2, m.place, m.body, 0, NULL FROM attache_message m JOIN found f ON true \
+         WHERE m.session = $1 ORDER BY 1, 2",
     )
     .bind(session)
     .bind(principal)
     .bind(run)
-    .fetch_optional(&mut *connection)
+    .fetch_all(connection)
     .await?;
-    let Some(found) = found else { return Ok(None) };
-    let rows = query("SELECT body, at FROM attache_entry WHERE run = $1 ORDER BY place")
-        .bind(found.try_get::<i64, _>(0)?)
-        .fetch_all(&mut *connection)
-        .await?;
-    let entries =
-        rows.iter().enumerate().map(|(place, row)| entry(row.try_get(0)?, number(row.try_get(1)?), place));
-    let entries = entries.collect::<Result<_, SqlError>>()?;
-    let rows = query("SELECT body FROM attache_message WHERE session = $1 ORDER BY place")
-        .bind(session)
-        .fetch_all(connection)
-        .await?;
-    let messages = rows.iter().enumerate().map(|(at, row)| message((at, row.try_get(0)?)));
-    let messages = messages.collect::<Result<_, SqlError>>()?;
-    let ranges = ranges(found.try_get(2)?)?;
-    Ok(Some(StoredRun { id: found.try_get(1)?, ranges, entries, messages }))
+    let Some((found, rows)) = rows.split_first() else { return Ok(None) };
+    let (mut entries, mut messages) = (Vec::new(), Vec::new());
+    for row in rows {
+        let body: &str = row.try_get(2)?;
+        match row.try_get::<i64, _>(0)? {
+            1 => entries.push(entry(body, number(row.try_get(3)?), entries.len())?),
+            _ => messages.push(message((messages.len(), body))?),
+        }
+    }
+    Ok(Some(StoredRun { id: found.try_get(4)?, ranges: ranges(found.try_get(2)?)?, entries, messages }))
 }

@@ -13,11 +13,12 @@ use attache_agent::{
 };
 use attache_core::{BoxFuture, StoreError, WordQuery, fresh};
 
-use super::dialect::{APPENDS_AT_ONCE, tell};
+use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell};
 use super::store::{POLL, Store};
 use super::{append, clear, fork, lease, nodes, read, search};
 use crate::sql::error::{Failing, SqlError, in_time, written};
 use crate::sql::prepared::Prepared;
+use crate::sql::row::number;
 
 impl SessionStore for Store {
     fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>> {
@@ -26,6 +27,9 @@ impl SessionStore for Store {
         Box::pin(async move {
             let opened = written(async move {
                 let open = OpenSession { id: &id, principal: &principal, make, now, expired_before };
+                if let Some(state) = open_usual(&store, open).await? {
+                    return Ok(Opened { state, gone: Cleared::default() });
+                }
                 let mut writing = store.writing().await?;
                 let opened = lease::open(&mut writing, open).await?;
                 writing.commit().await?;
@@ -132,8 +136,17 @@ impl SessionStore for Store {
             let taken = written(async move {
                 let (run, holder) = (run.as_deref(), holder.as_str());
                 let take = Take { session: &session, principal: &principal, run, holder, now, until };
+                let left = store.left().of(session.as_str());
+                waiting.upgrade().ok_or(SqlError::Late)?;
+                if let Some(fence) = take_usual(&store, take, &left).await? {
+                    // A caller that is gone meanwhile has noted so, for the next one.
+                    if store.left().of(session.as_str()) == left {
+                        store.left().forget(session.as_str());
+                    }
+                    return Ok(number(fence));
+                }
                 let mut writing = store.writing().await?;
-                let fence = lease::take(&mut writing, take, &store.left().of(session.as_str())).await?;
+                let fence = lease::take(&mut writing, take, &left).await?;
                 waiting.upgrade().ok_or(SqlError::Late)?;
                 writing.commit().await?;
                 store.left().forget(session.as_str());
@@ -187,7 +200,7 @@ impl SessionStore for Store {
     ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>> {
         Box::pin(async move {
             let loaded = in_time(async {
-                read::load(&mut *self.snapshot().await?, principal, session.as_str(), run).await
+                read::load(&mut *self.reading().await?, principal, session.as_str(), run).await
             });
             loaded.await.map_err(SqlError::journal)
         })
@@ -212,6 +225,8 @@ impl SessionStore for Store {
             let stand = written(async move {
                 let stand = if APPENDS_AT_ONCE && prepared.begins.is_none() {
                     append::append(&mut *store.single().await?, &prepared).await?
+                } else if append_usual(&store, &prepared).await? {
+                    Vec::new()
                 } else {
                     let mut writing = store.writing().await?;
                     let stand = append::append(&mut writing, &prepared).await?;
