@@ -35,6 +35,7 @@ mod search;
 mod sessions;
 mod store;
 mod usual;
+mod writer;
 
 pub use facts::Facts as SqliteFacts;
 pub use store::SqliteStore;

@@ -13,7 +13,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use tokio::sync::futures::Notified;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
-use super::usual::Usual;
+use super::writer::Writer;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::left::Left;
 use crate::sql::migrate::{migrate, migrator};
@@ -65,7 +65,7 @@ pub(super) type Store = SqliteStore;
 
 struct Inner {
     writer: SqlitePool,
-    usual: Mutex<Usual>,
+    usual: Mutex<Writer>,
     readers: SqlitePool,
     left: Left,
     changed: Notify,
@@ -92,7 +92,7 @@ impl SqliteStore {
             let mut connection = writer.acquire().await?;
             migrate(&migrator(MIGRATIONS), &mut *connection).await.map_err(SqlError::Store)?;
             drop(connection);
-            let usual = Mutex::new(Usual::new(options.clone()));
+            let usual = Mutex::new(Writer::new(options.clone()));
             let readers = pool()
                 .max_connections(READERS)
                 .min_connections(0)
@@ -127,7 +127,7 @@ impl SqliteStore {
 
     /// The connection for the calls of a usual turn. It stays where it is: a pool asks after each use whether it is well,
     /// which costs as much as the use.
-    pub(super) async fn usual(&self) -> Result<MutexGuard<'_, Usual>, SqlError> {
+    pub(super) async fn usual(&self) -> Result<MutexGuard<'_, Writer>, SqlError> {
         let usual = self.0.usual.lock().await;
         if self.is_closed() { Err(SqlError::Database(sqlx::Error::PoolClosed)) } else { Ok(usual) }
     }

@@ -5,85 +5,16 @@
 use std::fmt::Write as _;
 
 use attache_agent::{OpenSession, SessionState, Take};
-use futures_util::TryStreamExt as _;
-use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteRow};
-use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, Either, Executor as _, Row as _, Sqlite,
-    SqliteConnection, query, raw_sql,
-};
+use sqlx::{AssertSqlSafe, Row as _, query};
 
 use super::store::Store;
+use super::writer::Disk;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::{Begins, Prepared};
 use crate::sql::row::int;
 
 /// The most entries and the most messages of an append of which the statements are kept: there are few texts then.
 const MOST: usize = 4;
-
-/// The time from which on a commit is on the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disk {
-    /// Once it is done.
-    Now,
-    /// Once one that does not wait for anything is done behind it. Before that it outlives the process, not a power
-    /// failure, which takes along all processes that may hold a lease.
-    Later,
-}
-
-/// A connection that writes.
-#[derive(Debug)]
-pub(super) struct Usual {
-    options: SqliteConnectOptions,
-    /// It leaves its place while it is used: a use that breaks off closes it, which rolls back.
-    open: Option<(SqliteConnection, Disk)>,
-}
-
-impl Usual {
-    /// One that is opened when it is first used, with commits that are on the disk.
-    pub(super) fn new(options: SqliteConnectOptions) -> Self {
-        Self { options, open: None }
-    }
-
-    pub(super) async fn close(&mut self) {
-        if let Some((connection, _)) = self.open.take() {
-            // It is closed in any case.
-            let _ = connection.close().await;
-        }
-    }
-
-    /// Runs the statements of a transaction, and yields the rows and how many the last one that writes has changed.
-    async fn run(
-        &mut self,
-        disk: Disk,
-        statements: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<(Vec<SqliteRow>, u64), SqlError> {
-        let (mut connection, now) = match self.open.take() {
-            Some(open) => open,
-            None => (self.options.connect().await?, Disk::Now),
-        };
-        if now != disk {
-            // SQLite looks at it when a statement is prepared, so that it is none of those that are kept.
-            let level = match disk {
-                Disk::Now => "PRAGMA synchronous = FULL",
-                Disk::Later => "PRAGMA synchronous = NORMAL",
-            };
-            raw_sql(level).execute(&mut connection).await?;
-        }
-        let (mut rows, mut changed) = (Vec::new(), 0);
-        let mut results = connection.fetch_many(statements);
-        while let Some(result) = results.try_next().await? {
-            match result {
-                // A commit tells what the statement before it did.
-                Either::Left(done) => changed = done.rows_affected(),
-                Either::Right(row) => rows.push(row),
-            }
-        }
-        drop(results);
-        self.open = Some((connection, disk));
-        Ok((rows, changed))
-    }
-}
 
 /// Touches a session, or makes one where there is none. `None` if it has expired, is another's, or is not to be made.
 pub(super) async fn open(store: &Store, open: OpenSession<'_>) -> Result<Option<SessionState>, SqlError> {
@@ -235,4 +166,82 @@ fn beginning(begins: &Begins, entries: usize) -> (String, usize) {
     }
     text.push_str("COMMIT");
     (text, if messages > 0 { messages } else { entries })
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Append, Beginning, Entry, EntryKind, Key, SessionId, SessionStore as _};
+    use attache_core::{Message, ToolCallId};
+
+    use super::*;
+    use crate::SqliteStore;
+
+    fn note() -> Entry {
+        Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()))
+    }
+
+    fn append_of(session: &SessionId, fence: i64, number: u64, entries: Vec<Entry>) -> Append {
+        Append {
+            session: session.clone(),
+            run: "run".into(),
+            fence: fence.try_into().unwrap(),
+            number,
+            now: 20,
+            until: 40,
+            ends: number == 2,
+            entries,
+            begins: None,
+            documents: Vec::new(),
+            kept_until: None,
+        }
+    }
+
+    // A turn that took the other way would be right, too, and twice as dear.
+    #[tokio::test]
+    async fn each_call_of_a_usual_turn_is_one_round_trip_and_no_other_call_changes_anything_on_that_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("sessions.db")).await.unwrap();
+        let id = SessionId::parse("one").unwrap();
+        let opening =
+            |principal, make| OpenSession { id: &id, principal, make, now: 10, expired_before: Some(5) };
+        assert_eq!(open(&store, opening("ann", false)).await.unwrap(), None);
+        assert_eq!(open(&store, opening("ann", true)).await.unwrap(), Some(SessionState::New));
+        assert_eq!(open(&store, opening("ann", true)).await.unwrap(), Some(SessionState::Continued));
+        assert_eq!(open(&store, opening("bob", true)).await.unwrap(), None);
+
+        let taking =
+            |holder| Take { session: &id, principal: "ann", run: Some("run"), holder, now: 10, until: 40 };
+        let fence = take(&store, taking("one"), "").await.unwrap().unwrap();
+        assert_eq!(take(&store, taking("two"), "").await.unwrap(), None);
+        let next = take(&store, taking("two"), "one").await.unwrap().unwrap();
+        assert!(next > fence);
+
+        let message = Message::user("Hello.").shared();
+        let mut first = append_of(&id, next, 1, vec![note()]);
+        first.begins = Some(Box::new(Beginning {
+            name: "".into(),
+            title: "Hello.".to_owned(),
+            first: 0,
+            messages: vec![message],
+            ranges: std::iter::once(0..1).collect(),
+            closes: None,
+        }));
+        let prepared = |append: &Append| Prepared::new(append).unwrap();
+        let stale = append_of(&id, fence, 1, vec![note()]);
+        assert!(!append(&store, &prepared(&stale)).await.unwrap(), "the run has not begun");
+        assert!(append(&store, &prepared(&first)).await.unwrap());
+        assert!(!append(&store, &prepared(&first)).await.unwrap(), "it has begun");
+        assert!(!append(&store, &prepared(&stale)).await.unwrap(), "somebody else has the lease");
+        let again = append_of(&id, next, 1, vec![note()]);
+        assert!(!append(&store, &prepared(&again)).await.unwrap(), "the number was used");
+        let known = append_of(&id, next, 2, first.entries.clone());
+        assert!(!append(&store, &prepared(&known)).await.unwrap(), "the entry stands");
+        let stored = store.load("ann", &id, None).await.unwrap().unwrap();
+        assert_eq!((stored.entries.len(), stored.messages.len()), (1, 1), "nothing else was written");
+        assert!(append(&store, &prepared(&append_of(&id, next, 2, vec![note()]))).await.unwrap());
+        let stored = store.load("ann", &id, Some("run")).await.unwrap().unwrap();
+        assert_eq!(stored.entries.len(), 2);
+        let runs = store.runs("ann", &id).await.unwrap();
+        assert_eq!(runs.first().and_then(|run| run.ended), Some(20));
+    }
 }
