@@ -13,8 +13,8 @@ use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::SetupError;
 use crate::output::{answer, fail, line, page, word, written};
+use crate::show::number::grouped;
 use crate::show::table::Table;
-use crate::show::terminal::grouped;
 use crate::show::width::terminal_width;
 
 /// Runs the command. `capabilities` is the file on top of the bundled table.

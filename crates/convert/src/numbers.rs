@@ -1,9 +1,9 @@
 //! Numbers as a reader sees them: the formats of sheets, and the codes that say how digits are written.
 
-mod codes;
 mod digits;
+mod format_code;
 mod formats;
 
-pub(crate) use self::codes::Pattern;
 pub(crate) use self::digits::plain;
+pub(crate) use self::format_code::Pattern;
 pub(crate) use self::formats::Formats;

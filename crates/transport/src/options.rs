@@ -5,7 +5,7 @@ use attache_core::{
 };
 use serde_json::{Map, Value};
 
-use crate::refusals::Refusals;
+use crate::refused_options::Refusals;
 
 /// True if the model knows a way of reasoning: `adaptive`, `budget`, `effort`, `off`.
 pub fn knows(capabilities: &ModelCapabilities, way: &str) -> bool {

@@ -4,7 +4,7 @@ use attache_core::schema::{Strict, Subset};
 use attache_core::{OutputSchema, ProviderError, SchemaLoosening, ToolDefinition, ToolSet};
 use serde_json::Value;
 
-use crate::refusals::Refusals;
+use crate::refused_options::Refusals;
 
 mod restoring;
 

@@ -8,7 +8,7 @@ use attache_core::{ErrorKind, Message, Metadata, ProviderError, SystemMessage, T
 use crate::driver::Driver;
 use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
-use crate::driver::offers::Offers;
+use crate::driver::offer_state::Offers;
 use crate::driver::open::{ToolFacts, values};
 use crate::driver::stop::Fault;
 use crate::driver::team::unknown;

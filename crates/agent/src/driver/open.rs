@@ -13,7 +13,7 @@ use crate::decide::DecideError;
 use crate::driver::Driver;
 use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
-use crate::driver::offers::Offers;
+use crate::driver::offer_state::Offers;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;

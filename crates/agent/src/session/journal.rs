@@ -6,19 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult, UserPart};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
 
 use super::clock::Clock;
 use super::guard::Lease;
 use super::id::SessionId;
 use super::settings::Settings;
 use super::store::{Append, Beginning, Delivery, SessionStore, StoredRun};
+use super::title::title;
 use super::weave::{Woven, unweave};
 use crate::journal::{Fence, Journal, JournalError};
 use crate::log::{Entry, EntryKind, Hooked, Key};
-
-/// The most characters of a session's title.
-const TITLE: usize = 80;
 
 /// The number of times that an append is tried that others overtook.
 const TRIES: u32 = 16;
@@ -224,36 +222,6 @@ pub(super) fn whole(stored: StoredRun) -> Result<(Vec<Entry>, Vec<Arc<Message>>)
 fn read_only() -> JournalError {
     let text = "a run of a session is driven by `Session::resume`";
     StoreError::new(StoreErrorKind::Conflict, text).into()
-}
-
-/// The first words of a question.
-fn title(question: &[Arc<Message>]) -> String {
-    let texts = question.iter().filter_map(|message| match &**message {
-        Message::User(user) => user.parts.iter().find_map(|part| match part {
-            UserPart::Text(part) => Some(part.text()),
-            _ => None,
-        }),
-        _ => None,
-    });
-    short(texts)
-}
-
-/// The first words of texts, without control characters, which not every store takes.
-pub(super) fn short<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let mut words = texts.flat_map(str::split_whitespace);
-    let mut title = String::new();
-    for word in words.by_ref() {
-        let space = usize::from(!title.is_empty());
-        let left = TITLE.saturating_sub(title.chars().count() + space);
-        if left == 0 {
-            break;
-        }
-        if space > 0 {
-            title.push(' ');
-        }
-        title.extend(word.chars().filter(|char| !char.is_control()).take(left));
-    }
-    title
 }
 
 fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {

@@ -12,6 +12,7 @@ mod said;
 mod sessions;
 mod settings;
 mod store;
+mod title;
 mod turn;
 mod weave;
 

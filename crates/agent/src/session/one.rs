@@ -7,9 +7,10 @@ use attache_core::{Message, StoreErrorKind};
 
 use super::error::{SessionError, without_nul};
 use super::id::SessionId;
-use super::journal::{SessionJournal, short, whole};
+use super::journal::{SessionJournal, whole};
 use super::settings::Settings;
 use super::store::{Fork, RunInfo, SessionInfo, SessionState, StopRequest};
+use super::title::short;
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;

@@ -20,8 +20,8 @@ use crate::log::{Disposition, ToolOutcome};
 use crate::observe::WatchedTool;
 use crate::pace::Pace;
 use crate::run::UNKNOWN_OUTCOME;
-use crate::tools::family::{CHANGED, GONE, is_same};
 use crate::tools::layers::is_ours;
+use crate::tools::listing::{CHANGED, GONE, is_same};
 use crate::tools::{Door, Handling, Ready, Work};
 
 /// One call on its way.

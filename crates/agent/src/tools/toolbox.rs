@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::log::{FamilyTools, ListedTool, OfferedTool};
 use crate::preflight::{Preflight, Screen};
 use crate::tools::catalog::origin;
-use crate::tools::family::Family;
 use crate::tools::layers::{DETAIL, Layers, SEARCH};
+use crate::tools::listing::Family;
 use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
 
 /// The tools of a run, listed and checked.

@@ -12,7 +12,7 @@ use crate::args::Ask;
 use crate::config::Config;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::short;
-use crate::show::terminal::{counted, grouped};
+use crate::show::number::{counted, grouped};
 use crate::show::width::terminal_width;
 use crate::wire::gathered;
 

@@ -15,9 +15,9 @@ use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, written};
 use crate::show::markdown::Markdown;
+use crate::show::number::counted;
 use crate::show::style::{Style, When};
 use crate::show::table::Table;
-use crate::show::terminal::counted;
 use crate::show::width::terminal_width;
 use crate::show::wrap::hung;
 

@@ -1,6 +1,8 @@
 //! Text for people: styles, tables, and a run as it goes.
 
+mod closing;
 pub(crate) mod markdown;
+pub(crate) mod number;
 pub(crate) mod routed;
 pub(crate) mod status;
 pub(crate) mod style;

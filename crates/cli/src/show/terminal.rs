@@ -9,6 +9,7 @@ use attache_tools::Listing;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::closing::closing;
 use super::markdown::Markdown;
 use super::routed::Routed;
 use super::status::{Status, elapsed};
@@ -212,16 +213,7 @@ impl Terminal {
         if self.in_chat && matches!(outcome.reason, EndReason::PendingApproval | EndReason::InputRequired) {
             return Ok(());
         }
-        let mut text = format!("· {} after {}", outcome.reason, counted(outcome.steps.into(), "step"));
-        text.push_str(&format!(", {}", elapsed(self.began.elapsed())));
-        if let (Some(input), Some(output)) = (outcome.usage.input_tokens, outcome.usage.output_tokens) {
-            text.push_str(&format!(", {} tokens in, {} out", grouped(input), grouped(output)));
-        }
-        if let Some(currency) = &self.currency {
-            let known = outcome.cost.known.units();
-            let about = if outcome.cost.is_complete() { "" } else { " at least" };
-            text.push_str(&format!(",{about} {currency} {known:.4}"));
-        }
+        let text = closing(outcome, self.began.elapsed(), self.currency.as_deref());
         self.note(&text);
         Ok(())
     }
@@ -269,25 +261,6 @@ impl Terminal {
     }
 }
 
-/// A number and its noun.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(number))
-}
-
-/// A number with commas between its thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The files that a listing left out.
 fn omitted(result: &ToolResult) -> Option<u64> {
     let is_listing = result.tool_name.as_deref() == Some("list_files") && !result.is_error();
@@ -309,19 +282,5 @@ fn told(result: &ToolResult) -> String {
     match documents.as_slice() {
         [] => format!("{mark} {}", short(&result.tree.model_text(), 160)),
         documents => format!("{mark} {}", documents.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(
-            (grouped(7), grouped(1_234), grouped(1_000_000)),
-            ("7".into(), "1,234".into(), "1,000,000".into())
-        );
-        assert_eq!((counted(1, "step"), counted(2, "step")), ("1 step".into(), "2 steps".into()));
     }
 }

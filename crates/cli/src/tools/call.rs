@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::model::SetupError;
 use crate::output::{answer, fail, harmless, line, page, written};
 use crate::outside::Outside;
-use crate::show::terminal::grouped;
+use crate::show::number::grouped;
 
 /// Calls the tool, shows its result, and writes its documents where that is asked for.
 pub(super) async fn call(

@@ -14,8 +14,8 @@ use crate::exit::Exit;
 use crate::model::{OFFLINE, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::outside::Outside;
+use crate::show::number::{counted, grouped};
 use crate::show::table::Table;
-use crate::show::terminal::{counted, grouped};
 use crate::show::width::terminal_width;
 
 /// Runs the command.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::codes::Pattern;
 use super::digits::plain;
+use super::format_code::Pattern;
 
 /// Styles of cells that are kept.
 const MAX_STYLES: usize = 100_000;
@@ -197,7 +197,7 @@ fn of_code(code: &str) -> Kind {
 mod tests {
     use std::rc::Rc;
 
-    use super::super::codes::Pattern;
+    use super::super::format_code::Pattern;
     use super::{Formats, Kind, of_code};
 
     fn show(value: &str, kind: Kind) -> String {

@@ -59,6 +59,18 @@ struct Members<'a> {
     delivered: Option<&'a RawValue>,
 }
 
+/// The line that `text` is, without its end; `None` if its end is not there, because a crash cut it off.
+pub(super) fn whole(text: &[u8]) -> Result<Option<&[u8]>, String> {
+    match text.split_last() {
+        None => Ok(None),
+        Some((b'\n', line)) if seal::holds(line) => Ok(Some(line)),
+        Some((b'\n', _)) => Err("its checksum is wrong".to_owned()),
+        Some((_, line)) if seal::holds(line) => Err("its end is damaged".to_owned()),
+        Some(_) if text.len() > MAX_LINE => Err(format!("it is longer than {MAX_LINE} bytes")),
+        Some(_) => Ok(None),
+    }
+}
+
 /// Reads a line whose seal holds.
 pub(super) fn read(line: &[u8]) -> Result<Line, serde_json::Error> {
     let members: Members<'_> = serde_json::from_slice(line)?;

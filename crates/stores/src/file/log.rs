@@ -10,7 +10,7 @@ use attache_agent::{Entry, Fence, JournalError, Key};
 use attache_core::{StoreError, StoreErrorKind, fresh};
 
 use super::disk::{self, failed};
-use super::line::{self, Batch, Line, MAX_LINE, Says};
+use super::line::{self, Batch, Line, MAX_LINE, Says, whole};
 use super::seal;
 
 /// The contents of a log file that was read: the places of the entries, not the entries themselves. It follows the file
@@ -249,18 +249,6 @@ impl Log {
         self.lines += u64::try_from(places.len()).unwrap_or(u64::MAX);
         self.end += u64::try_from(batch.text.len()).unwrap_or(u64::MAX);
         Ok(places)
-    }
-}
-
-/// The line that `text` is, without its end; `None` if its end is not there, because a crash cut it off.
-fn whole(text: &[u8]) -> Result<Option<&[u8]>, String> {
-    match text.split_last() {
-        None => Ok(None),
-        Some((b'\n', line)) if seal::holds(line) => Ok(Some(line)),
-        Some((b'\n', _)) => Err("its checksum is wrong".to_owned()),
-        Some((_, line)) if seal::holds(line) => Err("its end is damaged".to_owned()),
-        Some(_) if text.len() > MAX_LINE => Err(format!("it is longer than {MAX_LINE} bytes")),
-        Some(_) => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use attache_core::{
 };
 
 use crate::log::EncodedLog;
-use crate::refusals::Refusals;
+use crate::refused_options::Refusals;
 
 /// The most markers that a request may carry, and the most blocks that the API looks back from one for an entry
 /// written earlier.

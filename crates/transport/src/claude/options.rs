@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::hides_thinking;
 use crate::options::{budget_for, can_reason, knows};
-use crate::refusals::Refusals;
+use crate::refused_options::Refusals;
 use crate::strict::strict_answer;
 
 /// The least thinking budget that Claude takes.

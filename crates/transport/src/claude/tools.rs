@@ -10,7 +10,7 @@ use attache_core::{
 };
 use serde_json::Value;
 
-use crate::refusals::Refusals;
+use crate::refused_options::Refusals;
 use crate::strict::{StrictForms, strict_loosened};
 use crate::tool_schema::{check_tools, plain_root};
 

@@ -11,7 +11,7 @@ use attache_core::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
-use super::address::{Reach, reach};
+use super::public_addresses::{Reach, reach};
 
 /// Looks up the addresses of a host.
 type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;

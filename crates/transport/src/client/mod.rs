@@ -1,6 +1,5 @@
 //! The HTTP client.
 
-mod address;
 mod connect;
 mod connections;
 mod deadline;
@@ -13,6 +12,7 @@ mod idle;
 mod lanes;
 mod pool;
 mod proxies;
+mod public_addresses;
 mod reply;
 mod settings;
 mod source;

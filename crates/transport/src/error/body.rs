@@ -3,6 +3,7 @@
 use attache_core::{ErrorKind, ProviderError};
 use serde_json::{Map, Value};
 
+use super::too_long::context_too_long;
 use super::{kind_of_code, kind_of_status, shortened};
 
 /// The facts of an error object in JSON, however it is shaped: `{"error":{…}}`, `{"error":"…"}`, flat members,
@@ -77,25 +78,8 @@ impl ErrorBody {
         let by_code = words.into_iter().flatten().find_map(|word| kind_of_code(word));
         by_code
             .filter(|kind| *kind == ErrorKind::ContextTooLong)
-            .or_else(|| self.context_too_long())
+            .or_else(|| self.message.as_deref().and_then(context_too_long))
             .or(by_code)
-    }
-
-    /// Providers tell of a full window in words only, under various codes. (anthropic.md 11)
-    fn context_too_long(&self) -> Option<ErrorKind> {
-        const PHRASES: [&str; 5] = [
-            "prompt is too long",
-            "exceed context limit",
-            "maximum context length",
-            "exceeds the context size",
-            "input is too long",
-        ];
-        const TOO_MUCH: [&str; 6] = ["exceed", "too long", "too large", "larger than", "longer than", " fit"];
-        let message = self.message.as_ref()?.to_ascii_lowercase();
-        let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
-        // Of a window other errors speak too.
-        let is_too_long = says(&PHRASES) || message.contains("context window") && says(&TOO_MUCH);
-        is_too_long.then_some(ErrorKind::ContextTooLong)
     }
 
     /// An error inside a reply under status 200: the kind by [`kind`](Self::kind), or that of a numeric code read

@@ -2,6 +2,7 @@
 
 mod body;
 mod headers;
+mod too_long;
 
 use attache_core::{ErrorKind, ProviderError, ResponseInfo};
 use http::header::CONTENT_ENCODING;
