@@ -16,7 +16,17 @@ pub(crate) fn build() -> Command {
 }
 
 /// Tests against what is not ours: servers and SDKs in Python and JavaScript. They are ignored unless they are asked for.
-const COUNTERPARTS: [&str; 5] = ["a2a", "llamacpp", "mcp", "official_types", "s3"];
+const COUNTERPARTS: [&str; 9] = [
+    "a2a",
+    "a2a_conformance",
+    "http_tools",
+    "llamacpp",
+    "mcp",
+    "mcp_conformance",
+    "official_types",
+    "s3",
+    "telemetry",
+];
 
 /// Every test of the workspace, with `variables` set. Snapshots are compared, and each is one that a test compares.
 pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {

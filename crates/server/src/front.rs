@@ -24,6 +24,19 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// The route that answered among those of others, which nothing outside of their router can tell.
+#[derive(Clone, Debug)]
+struct RouteOfOthers(Arc<str>);
+
+/// Tells [`mark`] by which route of others under `place` a request was answered.
+pub(crate) async fn name(State(place): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().trim_end_matches('/'));
+    let route = route.map_or(place, Arc::from);
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(RouteOfOthers(route));
+    response
+}
+
 /// Answers for a handler that panics, such as a program's own that says who asks: the others go on.
 pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
@@ -43,7 +56,9 @@ pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Ne
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();
     let mut response = during(&id, &method, next.run(request)).await;
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    let others = response.extensions_mut().remove::<RouteOfOthers>();
+    let route = others.as_ref().map(|route| &*route.0).or(route.as_ref().map(MatchedPath::as_str));
+    let route = route.unwrap_or("none");
     app.record.metrics.answered(route, &method, response.status(), began.elapsed());
     let headers = response.headers_mut();
     let fields = [

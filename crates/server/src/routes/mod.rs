@@ -87,8 +87,11 @@ pub(crate) fn router(
         );
     let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), front::admit));
     let mounted = mounted.into_iter().fold(Router::new(), |routes, (path, others)| {
-        let others =
-            others.layer(from_fn(front::may_run)).layer(from_fn_with_state(Arc::clone(app), front::admit));
+        let place: Arc<str> = format!("{base}{path}").into();
+        let others = others
+            .layer(from_fn(front::may_run))
+            .layer(from_fn_with_state(Arc::clone(app), front::admit))
+            .layer(from_fn_with_state(place, front::name));
         // The others answer also for a path below theirs that is no route, and for their own with a slash behind it.
         routes.nest_service(&path, others)
     });

@@ -7,8 +7,10 @@ use attache_agent::{Agent, tool_fn};
 use attache_core::Approval;
 use attache_server::{ApiKey, ApiKeys, AuditEntry, Audited, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
+use axum::Router;
 use axum::body::Body;
-use http::{Request, StatusCode, header};
+use axum::routing::get;
+use http::{HeaderMap, Request, StatusCode, header};
 use serde_json::json;
 
 use crate::common::{Client, Stage, server, sessions, text, trusting, value};
@@ -85,6 +87,30 @@ async fn numbers_tell_what_the_server_does_and_nothing_of_whom() {
     for private in ["canary", "CANARY", "ann", "secret-answer", &run] {
         assert!(!text.contains(private), "{private}: {text}");
     }
+}
+
+#[tokio::test]
+async fn routes_of_others_are_counted_by_their_names() {
+    let yes = || get(async || "yes");
+    let who = Router::new().route("/", yes()).route("/of/{id}", yes());
+    let all = Router::new().fallback(async || "all");
+    let server = Server::new("papers", sessions(Agent::builder(Stage::new([]))));
+    let admitted =
+        |_: HeaderMap| async { Some(Principal::new("ann").with_scopes([Scope::Run, Scope::Metrics])) };
+    let client = Client::new(server.authenticate(admitted).mount("/who", who).mount("/all", all));
+    for path in ["/who", "/who/", "/who/of/canary", "/who/nothing", "/all", "/all/", "/all/canary"] {
+        client.get(path).await;
+    }
+    let text = text(client.get("/metrics").await).await;
+    let told = samples(&text);
+    for (route, status, times) in
+        [("/who", 200, 2.0), ("/who/of/{id}", 200, 1.0), ("/who", 404, 1.0), ("/all", 200, 3.0)]
+    {
+        let name =
+            format!("attache_http_requests_total{{route=\"{route}\",method=\"GET\",status=\"{status}\"}}");
+        assert_eq!(told.get(&*name), Some(&times), "{name}:\n{text}");
+    }
+    assert!(!text.contains("canary"), "{text}");
 }
 
 #[tokio::test]

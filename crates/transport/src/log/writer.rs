@@ -140,8 +140,8 @@ impl<'a> ItemWriter<'a> {
         self.item.documents.push((self.item.text.len(), document));
     }
 
-    /// Appends JSON in which each `$` gives way to the next of `values`.
-    pub fn fill(&mut self, template: &str, values: &[Fill<'_>]) {
+    /// Appends JSON in which each `$` gives way to the next of `values`. A template is part of a codec, and never made of input.
+    pub fn fill(&mut self, template: &'static str, values: &[Fill<'_>]) {
         debug_assert_eq!(template.matches('$').count(), values.len(), "{template}");
         let mut pieces = template.split('$');
         self.raw(pieces.next().unwrap_or_default());
