@@ -455,10 +455,14 @@ fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
 
 /// True if parts of that type are taken: any text where plain text is, and bytes of no known type, which are looked at.
 fn is_taken(modes: &[String], said: &str) -> bool {
-    let Some(said) = MediaType::parse(said) else { return false };
-    let is_text = said.kind() == MediaKind::Text;
-    said == MediaType::octet_stream()
-        || modes.iter().any(|mode| said.matches(mode) || (is_text && mode == "text/plain"))
+    // What is no type, or says of bytes that they are some, says nothing.
+    let said = MediaType::resolve(Some(said), None, None);
+    let takes = |mode: &String| {
+        // Profiles write types as people do: `Image/JPG`, `text/plain; charset=utf-8`.
+        let mode = MediaType::resolve(Some(mode), None, None);
+        said.matches(mode.essence()) || said.kind() == MediaKind::Text && mode.essence() == "text/plain"
+    };
+    said.essence() == MediaType::octet_stream().essence() || modes.iter().any(takes)
 }
 
 fn words(message: &Message) -> String {
@@ -532,4 +536,20 @@ fn input(message: &Message) -> Result<UserMessage, Refusal> {
         return Err(Refusal::InvalidParams("the message has no content"));
     }
     Ok(UserMessage::new(parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_taken;
+
+    #[test]
+    fn parts_are_taken_by_what_the_card_names() {
+        let takes = |mode: &str, said: &str| is_taken(&[mode.to_owned()], said);
+        assert!(takes("Image/JPG", "image/jpeg") && takes("image/*", "image/heic"));
+        assert!(takes("text/plain; charset=utf-8", "text/markdown") && takes("*/*", "chemical/x-pdb"));
+        for unknown in ["application/octet-stream", "binary/octet-stream", "no type"] {
+            assert!(takes("image/png", unknown), "{unknown}");
+        }
+        assert!(!takes("image/png", "image/gif") && !takes("text/plain", "application/pdf"));
+    }
 }
