@@ -433,7 +433,7 @@ fn filled(template: &'static str, values: &[Fill<'_>]) -> String {
 
 #[test]
 fn a_template_takes_its_values_as_they_are() {
-    // What stands in a value is no place for another one.
+    // A `$` in a value is no place for another one.
     let text = filled(
         r#"{"a":$,"b":"<$>","c":$}"#,
         &[Fill::Text("$1 \"$\""), Fill::Bare("$\n"), Fill::Json("[\"$\"]")],

@@ -455,7 +455,7 @@ fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
 
 /// True if parts of that type are taken: any text where plain text is, and bytes of no known type, which are looked at.
 fn is_taken(modes: &[String], said: &str) -> bool {
-    // What is no type, or says of bytes that they are some, says nothing.
+    // A word that is no type, or means bytes of any sort, says nothing.
     let said = MediaType::resolve(Some(said), None, None);
     let takes = |mode: &String| {
         // Profiles write types as people do: `Image/JPG`, `text/plain; charset=utf-8`.
