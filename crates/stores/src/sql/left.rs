@@ -25,8 +25,28 @@ impl Left {
         left.get(session).cloned().unwrap_or_default()
     }
 
-    /// Somebody else has the session.
-    pub(crate) fn forget(&self, session: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+    /// Somebody else has the session than that holder. One who left it meanwhile stays noted.
+    pub(crate) fn forget(&self, session: &str, holder: &str) {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if left.get(session).is_some_and(|noted| noted == holder) {
+            left.remove(session);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_who_leaves_while_the_lease_is_handed_over_stays_noted() {
+        let left = Left::default();
+        left.note("one", "old");
+        let before = left.of("one");
+        left.note("one", "new");
+        left.forget("one", &before);
+        assert_eq!(left.of("one"), "new");
+        left.forget("one", "new");
+        assert_eq!(left.of("one"), "");
     }
 }

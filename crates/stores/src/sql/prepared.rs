@@ -46,7 +46,7 @@ impl Prepared {
             until: int(append.until),
             kept_until: append.kept_until.map(int),
             ends: append.ends,
-            syncs: !append.entries.iter().all(is_last_word),
+            syncs: append.begins.is_some() || append.ends || !append.entries.iter().all(is_last_word),
             documents: append.documents.iter().map(|id| id.as_str().to_owned()).collect(),
             keys: append.entries.iter().map(|entry| entry.key.as_str().to_owned()).collect(),
             bodies: append.entries.iter().map(json).collect::<Result<_, _>>()?,

@@ -128,7 +128,9 @@ impl SqliteStore {
     /// The connection for the calls of a usual turn. It stays where it is: a pool asks after each use whether it is well,
     /// which costs as much as the use.
     pub(super) async fn usual(&self) -> Result<MutexGuard<'_, Writer>, SqlError> {
-        let usual = self.0.usual.lock().await;
+        // As long as for a connection of a pool: a write of another process may hold up those before this one, too.
+        let usual = tokio::time::timeout(BUSY, self.0.usual.lock()).await;
+        let usual = usual.map_err(|_| SqlError::Database(sqlx::Error::PoolTimedOut))?;
         if self.is_closed() { Err(SqlError::Database(sqlx::Error::PoolClosed)) } else { Ok(usual) }
     }
 

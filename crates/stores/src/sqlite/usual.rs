@@ -238,9 +238,14 @@ mod tests {
         assert!(!append(&store, &prepared(&known)).await.unwrap(), "the entry stands");
         let stored = store.load("ann", &id, None).await.unwrap().unwrap();
         assert_eq!((stored.entries.len(), stored.messages.len()), (1, 1), "nothing else was written");
-        assert!(append(&store, &prepared(&append_of(&id, next, 2, vec![note()]))).await.unwrap());
+        let one_known = [first.entries.clone(), vec![note()]].concat();
+        assert!(!append(&store, &prepared(&append_of(&id, next, 2, one_known))).await.unwrap());
+        let three = vec![note(), note(), note()];
+        assert!(append(&store, &prepared(&append_of(&id, next, 2, three.clone()))).await.unwrap());
         let stored = store.load("ann", &id, Some("run")).await.unwrap().unwrap();
-        assert_eq!(stored.entries.len(), 2);
+        let keys: Vec<_> = stored.entries.iter().map(|entry| entry.key.as_str()).collect();
+        let told: Vec<_> = first.entries.iter().chain(&three).map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, told, "all, in their order");
         let runs = store.runs("ann", &id).await.unwrap();
         assert_eq!(runs.first().and_then(|run| run.ended), Some(20));
     }

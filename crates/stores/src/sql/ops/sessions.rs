@@ -140,16 +140,14 @@ impl SessionStore for Store {
                 waiting.upgrade().ok_or(SqlError::Late)?;
                 if let Some(fence) = take_usual(&store, take, &left).await? {
                     // A caller that is gone meanwhile has noted so, for the next one.
-                    if store.left().of(session.as_str()) == left {
-                        store.left().forget(session.as_str());
-                    }
+                    store.left().forget(session.as_str(), &left);
                     return Ok(number(fence));
                 }
                 let mut writing = store.writing().await?;
                 let fence = lease::take(&mut writing, take, &left).await?;
                 waiting.upgrade().ok_or(SqlError::Late)?;
                 writing.commit().await?;
-                store.left().forget(session.as_str());
+                store.left().forget(session.as_str(), &left);
                 Ok(fence)
             });
             let fence = taken.await.map_err(SqlError::session);
