@@ -12,7 +12,7 @@ use attache_core::{ProviderError, Secret};
 use attache_otel::{Content, Telemetry};
 use attache_transport::{HttpClient, RequestParts, Timeouts};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::{Request, Response};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::{InstrumentationScope, Key};
@@ -31,6 +31,8 @@ use tokio::time::timeout;
 const NAME: &str = "attache";
 /// The time that an export has, where `OTEL_EXPORTER_OTLP_TIMEOUT` says none.
 const EXPORT: Duration = Duration::from_secs(10);
+/// The longest time that an export can have, also where the variable sets no limit.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// The time that the last export has: a supervisor waits no longer for a server that ends.
 const LAST: Duration = Duration::from_secs(5);
 /// The longest answer of a collector that is read.
@@ -85,22 +87,56 @@ impl Signal {
                 return false;
             }
         }
-        let protocol = self.said("PROTOCOL");
-        let is_known = protocol.as_deref().is_none_or(|protocol| protocol == "http/protobuf");
-        if !is_known {
+        let problem = self.problem();
+        if let Some(problem) = problem {
             let of = self.as_str().to_ascii_lowercase();
-            tell(&format!(
-                "OTLP is spoken as http/protobuf alone, and another OTEL_EXPORTER_OTLP_PROTOCOL is set: {of} are not exported"
-            ));
+            tell(&format!("{problem}: {of} are not exported"));
         }
-        is_known
+        problem.is_none()
+    }
+
+    /// The reason why the variables cannot be followed. It repeats no value: each may be a secret.
+    fn problem(self) -> Option<&'static str> {
+        if self.said("PROTOCOL").is_some_and(|protocol| protocol != "http/protobuf") {
+            return Some(
+                "OTLP is spoken as http/protobuf alone, and another OTEL_EXPORTER_OTLP_PROTOCOL is set",
+            );
+        }
+        if self.said("COMPRESSION").is_some_and(|compression| compression != "none") {
+            return Some(
+                "OTLP is sent as it is, and an OTEL_EXPORTER_OTLP_COMPRESSION other than `none` is set",
+            );
+        }
+        let headers = self.said("HEADERS").unwrap_or_default();
+        let mut headers = headers.split(',').map(str::trim).filter(|header| !header.is_empty());
+        (!headers.all(is_header))
+            .then_some("OTEL_EXPORTER_OTLP_HEADERS holds something other than `name=value` in visible ASCII")
     }
 
     /// The time that an export has.
-    fn time(self) -> Duration {
-        let said = self.said("TIMEOUT").and_then(|said| said.trim().parse().ok());
-        said.map_or(EXPORT, Duration::from_millis)
+    fn time(self, tell: Tell) -> Duration {
+        let Some(said) = self.said("TIMEOUT") else { return EXPORT };
+        match said.trim().parse() {
+            Ok(0) => LONGEST,
+            Ok(milliseconds) => Duration::from_millis(milliseconds).min(LONGEST),
+            Err(_) => {
+                let (of, seconds) = (self.as_str().to_ascii_lowercase(), EXPORT.as_secs());
+                tell(&format!(
+                    "OTEL_EXPORTER_OTLP_TIMEOUT is no number of milliseconds: an export of {of} has {seconds} s"
+                ));
+                EXPORT
+            }
+        }
     }
+}
+
+/// True for a header that can be sent: a name, and visible ASCII, of which any byte may be percent-encoded.
+fn is_header(header: &str) -> bool {
+    let Some((name, value)) = header.split_once('=') else { return false };
+    let value = value.trim();
+    let is_visible = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    let encoded = value.split('%').skip(1).filter_map(|code| u8::from_str_radix(code.get(..2)?, 16).ok());
+    HeaderName::try_from(name.trim()).is_ok() && value.bytes().chain(encoded).all(is_visible)
 }
 
 /// A variable of the environment; one that is empty is none.
@@ -245,7 +281,7 @@ impl fmt::Debug for Collector {
 
 impl Collector {
     fn new(signal: Signal, tell: Tell) -> Self {
-        let time = signal.time();
+        let time = signal.time(tell);
         let timeouts = Timeouts::new().with_connect(time).with_total(time);
         let client = HttpClient::shared().with_timeouts(timeouts);
         Self { client, runtime: Handle::current(), signal, is_failing: AtomicBool::new(false), tell }

@@ -31,7 +31,9 @@ use crate::show::watch::Watch;
 
 pub(crate) use attached::{Attachments, file, piped_in};
 pub(crate) use build::{Wanted, build, folders};
-pub(crate) use follow::{Followed, follow};
+pub(crate) use follow::Followed;
+#[cfg(feature = "chat")]
+pub(crate) use follow::follow;
 use open::Shows;
 #[cfg(feature = "chat")]
 pub(crate) use save::{exported, writable};

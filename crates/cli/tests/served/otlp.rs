@@ -120,6 +120,9 @@ async fn content_is_exported_where_the_variable_says_so_and_nothing_where_it_is_
     let cases = [
         (("OTEL_SDK_DISABLED", "true"), None),
         (("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), Some("http/protobuf alone")),
+        (("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"), Some("OTLP_COMPRESSION")),
+        (("OTEL_EXPORTER_OTLP_HEADERS", "authorization=canary-secret%C3%A4"), Some("OTLP_HEADERS")),
+        (("OTEL_EXPORTER_OTLP_HEADERS", "a=b,canary-secret"), Some("OTLP_HEADERS")),
         (("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ann:canary-secret@no host"), Some("check the address")),
     ];
     for (variable, problem) in cases {
@@ -131,6 +134,20 @@ async fn content_is_exported_where_the_variable_says_so_and_nothing_where_it_is_
         assert_eq!(untold.received_requests().await.unwrap().len(), 0, "{variable:?}");
         assert_eq!(log.contains("not exported"), problem.is_some(), "{log}");
         assert!(log.contains(problem.unwrap_or_default()) && !log.contains(SECRET), "{log}");
+    }
+}
+
+// Zero sets no limit, as the specification has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_of_zero_or_of_no_number_fails_no_export() {
+    for (time, is_told) in [("0", false), ("soon", true)] {
+        let collector = collector(ResponseTemplate::new(200).set_delay(Duration::from_millis(50))).await;
+        let mut served = serving(&collector, &[("OTEL_EXPORTER_OTLP_TIMEOUT", time)]);
+        ask(&served);
+        served.terminate();
+        let (_, log) = served.ended();
+        assert!(!spans(&collector).await.is_empty() && !log.contains("not exported"), "{time}: {log}");
+        assert_eq!(log.contains("OTLP_TIMEOUT is no number"), is_told, "{time}: {log}");
     }
 }
 
