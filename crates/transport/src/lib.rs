@@ -99,7 +99,7 @@ pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
 pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
-pub use log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag};
+pub use log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::HttpModel;
 pub use network::Network;

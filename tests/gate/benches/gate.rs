@@ -11,8 +11,8 @@ use attache_agent::AgentRun;
 use attache_core::{ChatRequest, Message, ModelSettings, ToolSet};
 use attache_documents::{Materials, RouteOptions, Routing, route};
 use attache_gate::{
-    Api, Served, Stream, Waiting, agent, documents, started, started_about_document, started_behind_window,
-    tools,
+    Api, Served, Stream, Waiting, Whole, agent, documents, started, started_about_document,
+    started_behind_window, tools,
 };
 use attache_openai::ChatCodec;
 use attache_transport::{Codec, EncodedRequest};
@@ -119,6 +119,16 @@ fn served_burst(mut served: Served) -> (Served, usize) {
     (served, pieces)
 }
 
+// An answer of 200 words through the server, which the client takes whole: without a session, and in one of its own in
+// memory.
+#[library_benchmark]
+#[bench::alone(Whole::alone())]
+#[bench::in_session(Whole::in_session())]
+fn served_whole(mut whole: Whole) -> Whole {
+    assert_eq!(black_box(whole.answer()), 200);
+    whole
+}
+
 // An allocation behind a hundred callers, as deep as those of a step stand in futures. A gate that is blind to it is
 // blind to most of what it gates.
 #[library_benchmark]
@@ -151,6 +161,7 @@ library_benchmark_group!(
         held,
         served,
         served_burst,
+        served_whole,
         callers
     ]
 );

@@ -4,6 +4,7 @@ mod conversation;
 mod held;
 mod model;
 mod served;
+mod whole;
 mod wire;
 
 pub use conversation::{
@@ -12,4 +13,5 @@ pub use conversation::{
 pub use held::Waiting;
 pub use model::Instant;
 pub use served::Served;
+pub use whole::Whole;
 pub use wire::{Api, Stream};

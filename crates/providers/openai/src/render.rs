@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use attache_core::{Document, DocumentSource, ProviderError, ToolResult, UserMessage, UserPart};
 use attache_transport::Fill::Bare;
-use attache_transport::{ItemWriter, cannot_send};
+use attache_transport::{ItemWriter, cannot_send, template};
 
 pub(crate) use attache_transport::invalid_history as invalid;
 
@@ -16,7 +16,7 @@ const FAILED: &str = "\"the tool failed\"";
 pub(crate) fn open_result(result: &ToolResult, out: &mut ItemWriter<'_>) {
     if result.is_error() {
         let problem = if result.tree.is_blank() { FAILED } else { result.tree.json() };
-        out.fill(r#""{\"error\":$}"#, &[Bare(problem)]);
+        out.fill(template!(r#""{\"error\":$}"#), &[Bare(problem)]);
     } else {
         let literal = result.tree.model_text_literal();
         out.raw(literal.strip_suffix('"').unwrap_or(&literal));

@@ -71,15 +71,7 @@ impl Chunks {
 
     fn tell(&mut self, out: &mut Vec<u8>, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
         let Self { answer, wanted, head, began, annotations } = self;
-        take(answer, &mut |piece| {
-            match &piece {
-                Piece::Text(text) => annotations.say(text),
-                Piece::Break => annotations.end_step(),
-                Piece::Citation(citation) => annotations.cite(citation, wanted.documents.as_deref()),
-                _ => {}
-            }
-            chunk(piece, wanted, head, began, &annotations.list, out);
-        });
+        take(answer, &mut |piece| chunk(piece, wanted, head, began, annotations, out));
     }
 }
 
@@ -89,19 +81,26 @@ fn chunk(
     wanted: &Wanted,
     head: &[u8],
     began: &mut bool,
-    annotations: &[Vec<u8>],
+    annotations: &mut Annotations,
     out: &mut Vec<u8>,
 ) {
     let piece = match piece {
-        Piece::Break => Piece::Text(BREAK),
+        Piece::Text(text) => {
+            annotations.say(text);
+            Piece::Text(text)
+        }
+        Piece::Break => {
+            annotations.end_step();
+            Piece::Text(BREAK)
+        }
+        Piece::Citation(citation) => return annotations.cite(citation, wanted.documents.as_deref()),
         // The agent's own tools are its own business.
         Piece::Step
         | Piece::Writes { .. }
         | Piece::Arguments { .. }
         | Piece::Written { .. }
         | Piece::Result { .. }
-        | Piece::Approval(_)
-        | Piece::Citation(_) => return,
+        | Piece::Approval(_) => return,
         piece => piece,
     };
     if !std::mem::replace(began, true) {
@@ -156,8 +155,8 @@ fn chunk(
             }
         }
         Piece::End { end, usage: tokens, .. } => {
-            if !annotations.is_empty() {
-                delta(out, &mut |out| annotated(annotations, out), None);
+            if !annotations.list.is_empty() {
+                delta(out, &mut |out| annotated(&annotations.list, out), None);
             }
             delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use attache_core::{Message, MessageId, ProviderError};
 use bytes::Bytes;
 
-pub use self::writer::{Fill, ItemWriter};
+pub use self::writer::{Fill, ItemWriter, Template};
 
 use self::store::Store;
 use self::writer::Draft;

@@ -421,10 +421,11 @@ fn strings_are_escaped() {
 }
 
 /// The text of an item that one call of `fill` writes.
-fn filled(template: &'static str, values: &[Fill<'_>]) -> String {
+fn filled(json: &'static str, values: &[Fill<'_>]) -> String {
     let mut log = EncodedLog::new(&Envelope::LIST);
+    let template = Template::new(json);
     let write = |_, _: &Message, item: &mut ItemWriter<'_>| {
-        item.fill(template, values);
+        item.fill(&template, values);
         Ok(Some(USER))
     };
     log.sync(&[Message::user("m").shared()], |_, _| 0, write).unwrap();

@@ -19,7 +19,55 @@ pub struct ItemWriter<'a> {
     item: &'a mut Draft,
 }
 
-/// A value in a template of [`ItemWriter::fill`].
+/// JSON with places for values. It is part of a codec, cut while the codec is compiled, and never made of input.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    pieces: [&'static str; Self::MOST + 1],
+    places: usize,
+}
+
+impl Template {
+    /// The most places of a template.
+    const MOST: usize = 7;
+
+    /// Cuts JSON at each `$`. [`template!`](crate::template) does so while the codec is compiled.
+    ///
+    /// # Panics
+    /// If it has more than seven places.
+    #[expect(clippy::indexing_slicing, reason = "constants have no `get`; it fails while the codec is compiled")]
+    pub const fn new(json: &'static str) -> Self {
+        let mut template = Self { pieces: [""; Self::MOST + 1], places: 0 };
+        let (mut rest, mut at) = (json, 0);
+        while at < rest.len() {
+            if rest.as_bytes()[at] == b'$' {
+                let (piece, behind) = rest.split_at(at);
+                template.pieces[template.places] = piece;
+                template.places += 1;
+                (_, rest) = behind.split_at(1);
+                at = 0;
+            } else {
+                at += 1;
+            }
+        }
+        template.pieces[template.places] = rest;
+        template
+    }
+}
+
+/// A [`Template`] of JSON in which each `$` stands for a value, for [`ItemWriter::fill`].
+///
+/// ```
+/// use attache_transport::{Template, template};
+/// let part: &Template = template!(r#"{"type":"text","text":$}"#);
+/// ```
+#[macro_export]
+macro_rules! template {
+    ($json:literal) => {
+        const { &$crate::Template::new($json) }
+    };
+}
+
+/// A value in a [`Template`].
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "codecs make them, and each is a method of the writer")]
 pub enum Fill<'v> {
@@ -140,19 +188,24 @@ impl<'a> ItemWriter<'a> {
         self.item.documents.push((self.item.text.len(), document));
     }
 
-    /// Appends JSON in which each `$` gives way to the next of `values`. A template is part of a codec, and never made of input.
-    pub fn fill(&mut self, template: &'static str, values: &[Fill<'_>]) {
-        debug_assert_eq!(template.matches('$').count(), values.len(), "{template}");
-        let mut pieces = template.split('$');
-        self.raw(pieces.next().unwrap_or_default());
-        for (value, after) in values.iter().zip(pieces) {
+    /// Appends the JSON of a [`template!`](crate::template) with `values` in the places of its `$`, one for each.
+    pub fn fill(&mut self, template: &Template, values: &[Fill<'_>]) {
+        debug_assert_eq!(template.places, values.len(), "{template:?}");
+        let (first, behind) =
+            template.pieces.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
+        self.raw(first);
+        for (value, after) in values.iter().zip(behind) {
             match *value {
                 Fill::Text(text) => self.string(text),
                 Fill::Bare(text) => self.escaped(text),
                 Fill::Json(json) => self.raw(json),
                 Fill::Base64(content) => self.base64(content),
                 Fill::DataUri(essence, content) => {
-                    self.fill(r#""data:$;base64,$""#, &[Fill::Bare(essence), Fill::Base64(content)]);
+                    self.raw("\"data:");
+                    self.escaped(essence);
+                    self.raw(";base64,");
+                    self.base64(content);
+                    self.raw("\"");
                 }
             }
             self.raw(after);

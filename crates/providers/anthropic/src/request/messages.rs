@@ -8,7 +8,7 @@ use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
-    place_of_result, place_of_user, shown,
+    place_of_result, place_of_user, shown, template,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -52,7 +52,10 @@ impl Renderer<'_> {
             Message::System(system) => {
                 for part in &system.parts {
                     comma(item);
-                    item.fill(r#"{"type":"text","text":"<system>\n$\n</system>""#, &[Bare(part.text())]);
+                    item.fill(
+                        template!(r#"{"type":"text","text":"<system>\n$\n</system>""#),
+                        &[Bare(part.text())],
+                    );
                     end(item);
                 }
                 USER
@@ -98,7 +101,7 @@ impl Renderer<'_> {
             UserPart::Object(tree) if tree.is_blank() => {}
             UserPart::Object(tree) => {
                 comma(item);
-                item.fill(r#"{"type":"text","text":$"#, &[Json(&tree.model_text_literal())]);
+                item.fill(template!(r#"{"type":"text","text":$"#), &[Json(&tree.model_text_literal())]);
                 end(item);
             }
             UserPart::Document(document) => self.document(document, place, unrouted, item)?,
@@ -141,17 +144,22 @@ impl Renderer<'_> {
         comma(item);
         item.raw(block);
         match &source {
-            Shown::File(id) => item.fill(r#"file","file_id":$}"#, &[Text(id)]),
-            Shown::Address(url) => item.fill(r#"url","url":$}"#, &[Text(url)]),
-            Shown::Text(_) => item.fill(r#"text","media_type":"text/plain","data":$}"#, &[Text(text)]),
+            Shown::File(id) => item.fill(template!(r#"file","file_id":$}"#), &[Text(id)]),
+            Shown::Address(url) => item.fill(template!(r#"url","url":$}"#), &[Text(url)]),
+            Shown::Text(_) => {
+                item.fill(template!(r#"text","media_type":"text/plain","data":$}"#), &[Text(text)])
+            }
             Shown::Bytes(bytes) => {
-                item.fill(r#"base64","media_type":$,"data":"$"}"#, &[Text(media.essence()), Base64(bytes)]);
+                item.fill(
+                    template!(r#"base64","media_type":$,"data":"$"}"#),
+                    &[Text(media.essence()), Base64(bytes)],
+                );
             }
         }
         if media.kind() != MediaKind::Image
             && let Some(name) = document.file_name()
         {
-            item.fill(r#","title":$"#, &[Text(name)]);
+            item.fill(template!(r#","title":$"#), &[Text(name)]);
         }
         if cites {
             item.raw(CITED);
@@ -164,7 +172,7 @@ impl Renderer<'_> {
         check_result_routed(result)?;
         let id = self.plan.ids().of_result(result);
         comma(item);
-        item.fill(r#"{"type":"tool_result","tool_use_id":$"#, &[Text(id)]);
+        item.fill(template!(r#"{"type":"tool_result","tool_use_id":$"#), &[Text(id)]);
         if result.is_error() {
             item.raw(r#","is_error":true"#);
         }
@@ -173,7 +181,7 @@ impl Renderer<'_> {
         if result.attached().is_empty() {
             item.raw(&text);
         } else {
-            item.fill(r#"[{"type":"text","text":$}"#, &[Json(&text)]);
+            item.fill(template!(r#"[{"type":"text","text":$}"#), &[Json(&text)]);
             let place = place_of_result(result);
             for content in result.attached() {
                 self.content(content, place, false, item)?;
@@ -181,7 +189,7 @@ impl Renderer<'_> {
             item.raw("]");
         }
         if let Some(name) = self.plan.toolset(&result.call_id) {
-            item.fill(r#","toolset_name":$"#, &[Json(name.get())]);
+            item.fill(template!(r#","toolset_name":$"#), &[Json(name.get())]);
         }
         // Blocks inside a result take no marker; the result does.
         end(item);
@@ -208,7 +216,7 @@ impl Renderer<'_> {
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
         comma(item);
         item.fill(
-            r#"{"type":"tool_use","id":$,"name":$,"input":$"#,
+            template!(r#"{"type":"tool_use","id":$,"name":$,"input":$"#),
             &[
                 Text(self.plan.ids().of_call(call)),
                 Text(&self.tools.wire_name(&call.name)),
@@ -218,7 +226,7 @@ impl Renderer<'_> {
         if let Some(replay) = call.replay.as_ref().and_then(|replay| replay.read::<CallReplay>(FAMILY)) {
             for (member, value) in [("caller", replay.caller), ("toolset_name", replay.toolset_name)] {
                 if let Some(value) = value {
-                    item.fill(r#","$":$"#, &[Bare(member), Json(value.get())]);
+                    item.fill(template!(r#","$":$"#), &[Bare(member), Json(value.get())]);
                 }
             }
         }
@@ -234,9 +242,9 @@ fn said(part: &TextPart, ending: bool, item: &mut ItemWriter<'_>) {
     }
     comma(item);
     let text = if ending { part.text().trim_end() } else { part.text() };
-    item.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
+    item.fill(template!(r#"{"type":"text","text":$"#), &[Text(text)]);
     if let Some(replay) = part.replay().and_then(|replay| replay.read::<Replay>(FAMILY)) {
-        item.fill(r#","citations":$"#, &[Json(replay.citations.get())]);
+        item.fill(template!(r#","citations":$"#), &[Json(replay.citations.get())]);
     }
     end(item);
 }
@@ -254,7 +262,7 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
         comma(item);
         item.fill(
-            r#"{"type":"thinking","thinking":$,"signature":$}"#,
+            template!(r#"{"type":"thinking","thinking":$,"signature":$}"#),
             &[Text(part.text()), Json(signature.get())],
         );
     }
@@ -274,21 +282,21 @@ fn search_result(document: &Document, text: &str, item: &mut ItemWriter<'_>) -> 
     }
     comma(item);
     item.fill(
-        r#"{"type":"search_result","source":$,"title":$,"content":["#,
+        template!(r#"{"type":"search_result","source":$,"title":$,"content":["#),
         &[Text(document.id().as_str()), Text(document.file_name().unwrap_or_else(|| document.id().short()))],
     );
     for (at, passage) in passages.into_iter().enumerate() {
         item.raw(if at > 0 { "," } else { "" });
-        item.fill(r#"{"type":"text","text":$}"#, &[Text(passage)]);
+        item.fill(template!(r#"{"type":"text","text":$}"#), &[Text(passage)]);
     }
-    item.fill("]$", &[Json(CITED)]);
+    item.fill(template!("]$"), &[Json(CITED)]);
     end(item);
     Some(())
 }
 
 fn text(text: &str, item: &mut ItemWriter<'_>) {
     comma(item);
-    item.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
+    item.fill(template!(r#"{"type":"text","text":$"#), &[Text(text)]);
     end(item);
 }
 

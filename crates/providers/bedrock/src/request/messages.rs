@@ -8,7 +8,7 @@ use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::claude::passages;
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
-    place_of_result, place_of_user, shown,
+    place_of_result, place_of_user, shown, template,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -74,7 +74,7 @@ impl Renderer<'_> {
             Message::System(system) => {
                 for part in &system.parts {
                     comma(item);
-                    item.fill(r#"{"text":"<system>\n$\n</system>"}"#, &[Bare(part.text())]);
+                    item.fill(template!(r#"{"text":"<system>\n$\n</system>"}"#), &[Bare(part.text())]);
                     item.marker_here();
                 }
                 self.plan.role(index)
@@ -197,7 +197,7 @@ impl Renderer<'_> {
         let id = self.plan.ids().of_result(result);
         page.next();
         let item = &mut *page.item;
-        item.fill(r#"{"toolResult":{"toolUseId":$"#, &[Text(id)]);
+        item.fill(template!(r#"{"toolResult":{"toolUseId":$"#), &[Text(id)]);
         if result.is_error() && family.status {
             item.raw(r#","status":"error""#);
         }
@@ -207,9 +207,9 @@ impl Renderer<'_> {
             item.raw(text.strip_prefix('"').unwrap_or(&text));
             item.raw("}");
         } else if !family.json_results {
-            item.fill(r#","content":[{"text":$}"#, &[Json(&text)]);
+            item.fill(template!(r#","content":[{"text":$}"#), &[Json(&text)]);
         } else if result.tree.json().starts_with('{') {
-            item.fill(r#","content":[{"json":$}"#, &[Json(result.tree.json())]);
+            item.fill(template!(r#","content":[{"json":$}"#), &[Json(result.tree.json())]);
         } else {
             item.raw(r#","content":[{"json":{"result":"#);
             item.raw(if result.tree.is_blank() { &text } else { result.tree.json() });
@@ -283,7 +283,7 @@ impl Renderer<'_> {
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
         comma(item);
         item.fill(
-            r#"{"toolUse":{"toolUseId":$,"name":$,"input":$}}"#,
+            template!(r#"{"toolUse":{"toolUseId":$,"name":$,"input":$}}"#),
             &[
                 Text(self.plan.ids().of_call(call)),
                 Text(&self.tools.wire_name(&call.name)),
@@ -377,11 +377,11 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     let Some(replay) = part.replay() else { return };
     if part.is_redacted() {
         comma(item);
-        item.fill(r#"{"reasoningContent":$}"#, &[Json(replay.json().trim())]);
+        item.fill(template!(r#"{"reasoningContent":$}"#), &[Json(replay.json().trim())]);
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
         comma(item);
         item.fill(
-            r#"{"reasoningContent":{"reasoningText":{"text":$,"signature":$}}}"#,
+            template!(r#"{"reasoningContent":{"reasoningText":{"text":$,"signature":$}}}"#),
             &[Text(part.text()), Json(signature.get())],
         );
     }

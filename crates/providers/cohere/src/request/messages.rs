@@ -8,8 +8,8 @@ use attache_core::{
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
     Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed,
-    invalid_history as invalid, is_blank, joined, place_of_result, place_of_user, set_member, unknown_part,
-    wire_ids, with_text_of,
+    invalid_history as invalid, is_blank, joined, place_of_result, place_of_user, set_member, template,
+    unknown_part, wire_ids, with_text_of,
 };
 use serde_json::{Map, json};
 
@@ -53,7 +53,7 @@ impl Renderer<'_> {
             return Ok(false);
         }
         if let [UserPart::Text(text)] = parts.as_slice() {
-            out.fill(r#"{"role":"user","content":$}"#, &[Text(text.text())]);
+            out.fill(template!(r#"{"role":"user","content":$}"#), &[Text(text.text())]);
             return Ok(true);
         }
         out.raw(r#"{"role":"user","content":"#);
@@ -81,7 +81,7 @@ impl Renderer<'_> {
         if !capabilities.place(place).accepts(media) {
             return Err(cannot_send(document, "the model does not take this media type here"));
         }
-        let image = r#"{"type":"image_url","image_url":{"url":$}}"#;
+        let image = template!(r#"{"type":"image_url","image_url":{"url":$}}"#);
         match (media.kind(), document.source()) {
             (MediaKind::Image, DocumentSource::External { url }) if capabilities.takes_url(place, media) => {
                 out.fill(image, &[Text(url)]);
@@ -111,7 +111,7 @@ impl Renderer<'_> {
                 }
                 AssistantPart::Reasoning(part) if self.takes_thinking(part.replay()) => {
                     open(out);
-                    out.fill(r#"{"type":"thinking","thinking":$}"#, &[Text(part.text())]);
+                    out.fill(template!(r#"{"type":"thinking","thinking":$}"#), &[Text(part.text())]);
                 }
                 AssistantPart::Reasoning(_) => {
                     left_out = true;
@@ -141,7 +141,7 @@ impl Renderer<'_> {
         }
         let calls: Vec<&ToolCall> = message.tool_calls().collect();
         if let Some(plan) = plan.filter(|_| !calls.is_empty()) {
-            out.fill(r#","tool_plan":$"#, &[Json(plan)]);
+            out.fill(template!(r#","tool_plan":$"#), &[Json(plan)]);
         }
         for (at, (call, id)) in calls.iter().zip(ids(&calls)).enumerate() {
             out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
@@ -152,7 +152,7 @@ impl Renderer<'_> {
         }
         // They count the blocks of the content, so that all must be there.
         if let Some(citations) = citations.filter(|_| blocks > 0 && !left_out) {
-            out.fill(r#","citations":$"#, &[Json(citations)]);
+            out.fill(template!(r#","citations":$"#), &[Json(citations)]);
         }
         out.raw("}");
         Ok(blocks > 0 || !calls.is_empty())
@@ -160,7 +160,7 @@ impl Renderer<'_> {
 
     fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
         out.fill(
-            r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}}"#,
+            template!(r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}}"#),
             &[Text(id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
         );
     }
@@ -205,7 +205,7 @@ impl Renderer<'_> {
             let problem = if result.tree.is_blank() { FAILED } else { result.tree.json() };
             text_block(&format!("{{\"error\":{problem}}}"), out);
         } else {
-            out.fill(r#"{"type":"text","text":$}"#, &[Json(&result.tree.model_text_literal())]);
+            out.fill(template!(r#"{"type":"text","text":$}"#), &[Json(&result.tree.model_text_literal())]);
         }
         let place = place_of_result(result);
         for content in result.attached().iter().filter(|content| !is_blank(content)) {
@@ -232,7 +232,7 @@ fn ids(calls: &[&ToolCall]) -> Vec<String> {
 }
 
 fn text_block(text: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"type":"text","text":$}"#, &[Text(text)]);
+    out.fill(template!(r#"{"type":"text","text":$}"#), &[Text(text)]);
 }
 
 /// A text document in a tool result, as a block that the model can cite.

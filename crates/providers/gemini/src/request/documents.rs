@@ -2,7 +2,7 @@
 
 use attache_core::{Document, FileReferences, MediaType, Place, ProviderError};
 use attache_transport::Fill::{Base64, Text};
-use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown};
+use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown, template};
 
 use crate::codec::GenerateCodec;
 
@@ -59,13 +59,13 @@ pub(super) fn write_media(document: &Document, shown: &Shown<'_>, item: &mut Ite
     match shown {
         Shown::Address(url) | Shown::File(url) => {
             item.fill(
-                r#"{"fileData":{"mimeType":$,"fileUri":$}}"#,
+                template!(r#"{"fileData":{"mimeType":$,"fileUri":$}}"#),
                 &[Text(wire_type(document.media_type())), Text(url)],
             );
         }
         Shown::Bytes(bytes) | Shown::Text(bytes) => {
             item.fill(
-                r#"{"inlineData":{"mimeType":$,"data":"$"}}"#,
+                template!(r#"{"inlineData":{"mimeType":$,"data":"$"}}"#),
                 &[Text(wire_type(document.media_type())), Base64(bytes)],
             );
         }
@@ -84,5 +84,5 @@ pub(crate) fn wire_type(media_type: &MediaType) -> &str {
 /// Writes a text part.
 pub(super) fn text(text: &str, item: &mut ItemWriter<'_>) {
     comma(item);
-    item.fill(r#"{"text":$}"#, &[Text(text)]);
+    item.fill(template!(r#"{"text":$}"#), &[Text(text)]);
 }

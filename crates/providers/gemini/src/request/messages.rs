@@ -8,7 +8,8 @@ use attache_core::{
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::{
-    Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, comma, note, place_of_user, wire_ids,
+    Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, comma, note, place_of_user, template,
+    wire_ids,
 };
 use serde::Deserialize;
 
@@ -127,7 +128,7 @@ impl Renderer<'_> {
                 UserPart::Object(tree) if tree.is_blank() => {}
                 UserPart::Object(tree) => {
                     comma(item);
-                    item.fill(r#"{"text":$}"#, &[Json(&tree.model_text_literal())]);
+                    item.fill(template!(r#"{"text":$}"#), &[Json(&tree.model_text_literal())]);
                 }
                 UserPart::Document(document) => {
                     documents::part(self.codec, self.files, document, place, item)?;
@@ -156,7 +157,7 @@ impl Renderer<'_> {
                 AssistantPart::Reasoning(part) => {
                     if let Some(replay) = part.replay().and_then(|replay| self.replay(replay)) {
                         comma(item);
-                        item.fill(r#"{"text":$,"thought":true"#, &[Text(part.text())]);
+                        item.fill(template!(r#"{"text":$,"thought":true"#), &[Text(part.text())]);
                         end(Some(&replay.signature), item);
                     }
                 }
@@ -185,14 +186,14 @@ impl Renderer<'_> {
         match document.bytes().filter(|_| self.codec.capabilities().user.accepts(media)) {
             Some(bytes) => {
                 item.fill(
-                    r#"{"inlineData":{"mimeType":$,"data":"$"}"#,
+                    template!(r#"{"inlineData":{"mimeType":$,"data":"$"}"#),
                     &[Text(media.essence()), Base64(&bytes)],
                 );
                 let replay = made.replay.as_ref().and_then(|replay| self.replay(replay));
                 end(replay.map(|replay| replay.signature).as_deref(), item);
             }
             None => {
-                item.fill(r#"{"text":$}"#, &[Text(&note(document))]);
+                item.fill(template!(r#"{"text":$}"#), &[Text(&note(document))]);
             }
         }
     }
@@ -201,10 +202,10 @@ impl Renderer<'_> {
         comma(item);
         item.raw(r#"{"functionCall":{"#);
         if let Some(id) = id {
-            item.fill(r#""id":$,"#, &[Text(id)]);
+            item.fill(template!(r#""id":$,"#), &[Text(id)]);
         }
         item.fill(
-            r#""name":$,"args":$}"#,
+            template!(r#""name":$,"args":$}"#),
             &[Text(&self.tools.wire_name(&call.name)), Json(call.arguments.replay_json())],
         );
         let replay = call.replay.as_ref().and_then(|replay| self.replay(replay));
@@ -235,7 +236,7 @@ struct Replay {
 /// The signature stands beside the data of the part, never inside (gemini.md (a) 2).
 fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
     if let Some(signature) = signature {
-        item.fill(r#","thoughtSignature":$"#, &[Text(signature)]);
+        item.fill(template!(r#","thoughtSignature":$"#), &[Text(signature)]);
     }
     item.raw("}");
 }
@@ -245,6 +246,6 @@ fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
 fn instructions(system: &SystemMessage, item: &mut ItemWriter<'_>) {
     for part in &system.parts {
         comma(item);
-        item.fill(r#"{"text":"<system>\n$\n</system>"}"#, &[Bare(part.text())]);
+        item.fill(template!(r#"{"text":"<system>\n$\n</system>"}"#), &[Bare(part.text())]);
     }
 }

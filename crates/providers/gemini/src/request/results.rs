@@ -5,7 +5,7 @@ use attache_core::{
     ToolSet, UserPart,
 };
 use attache_transport::Fill::Text;
-use attache_transport::{ItemWriter, Shown, check_result_routed, comma, place_of_result, wire_ids};
+use attache_transport::{ItemWriter, Shown, check_result_routed, comma, place_of_result, template, wire_ids};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -29,7 +29,7 @@ pub(super) fn render(
         let attached = attached(codec, result)?;
         comma(item);
         item.fill(
-            r#"{"functionResponse":{"id":$,"name":$,"response":"#,
+            template!(r#"{"functionResponse":{"id":$,"name":$,"response":"#),
             &[Text(&id), Text(&tools.wire_name(&call.name))],
         );
         response(result, &attached.texts, item);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
-use attache_transport::{ItemWriter, joined, separate, unknown_part, wire_ids};
+use attache_transport::{ItemWriter, joined, separate, template, unknown_part, wire_ids};
 use serde_json::Value;
 
 use super::beside::is_beside;
@@ -82,7 +82,7 @@ impl Renderer<'_> {
                 AssistantPart::Text(text) => {
                     separate(&mut first, out);
                     if text.is_refusal() && self.profile.refusal_parts {
-                        out.fill(r#"{"type":"refusal","refusal":$}"#, &[Text(text.text())]);
+                        out.fill(template!(r#"{"type":"refusal","refusal":$}"#), &[Text(text.text())]);
                     } else {
                         text_part(text.text(), out);
                     }
@@ -107,11 +107,11 @@ impl Renderer<'_> {
 
     fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
         out.fill(
-            r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}"#,
+            template!(r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}"#),
             &[Text(id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
         );
         if let Some(extra) = self.own(call.replay.as_deref()) {
-            out.fill(r#","extra_content":$"#, &[Json(extra)]);
+            out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);
         }
         out.raw("}");
     }
@@ -213,7 +213,7 @@ impl<'a> Replaying<'a> {
         }
         for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {
             if !text.is_empty() {
-                out.fill(r#","$":$"#, &[Json(name), Text(text)]);
+                out.fill(template!(r#","$":$"#), &[Json(name), Text(text)]);
             }
         }
         if !self.details.is_empty() {
@@ -221,7 +221,7 @@ impl<'a> Replaying<'a> {
             out.json(&self.details)?;
         }
         if let Some(extra) = self.extra {
-            out.fill(r#","extra_content":$"#, &[Json(extra)]);
+            out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use attache_core::{
 use attache_transport::Fill::{Bare, Base64, DataUri, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_user, plain_text,
-    separate, unknown_part, wire_ids, with_text_of,
+    separate, template, unknown_part, wire_ids, with_text_of,
 };
 
 use super::ids::legal;
@@ -156,7 +156,7 @@ impl Renderer<'_> {
             (self.files.get(document), media.kind(), self.profile.files)
             && place.refers(media)
         {
-            out.fill(r#"{"type":"file","file":{"file_id":$}}"#, &[Text(id)]);
+            out.fill(template!(r#"{"type":"file","file":{"file_id":$}}"#), &[Text(id)]);
             return Ok(());
         }
         let essence = media.essence();
@@ -177,22 +177,26 @@ impl Renderer<'_> {
         };
         match (media.kind(), source) {
             (MediaKind::Image, _) if self.profile.plain_image_urls => {
-                out.fill(r#"{"type":"image_url","image_url":$}"#, &[source]);
+                out.fill(template!(r#"{"type":"image_url","image_url":$}"#), &[source]);
             }
-            (MediaKind::Image, _) => out.fill(r#"{"type":"image_url","image_url":{"url":$}}"#, &[source]),
-            (MediaKind::Video, _) => out.fill(r#"{"type":"video_url","video_url":{"url":$}}"#, &[source]),
+            (MediaKind::Image, _) => {
+                out.fill(template!(r#"{"type":"image_url","image_url":{"url":$}}"#), &[source])
+            }
+            (MediaKind::Video, _) => {
+                out.fill(template!(r#"{"type":"video_url","video_url":{"url":$}}"#), &[source])
+            }
             (MediaKind::Audio, DataUri(_, bytes)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
                 let format = if essence == "audio/wav" { "wav" } else { "mp3" };
                 match self.profile.audio {
                     AudioForm::Bare => {
-                        out.fill(r#"{"type":"input_audio","input_audio":"$"}"#, &[Base64(bytes)]);
+                        out.fill(template!(r#"{"type":"input_audio","input_audio":"$"}"#), &[Base64(bytes)]);
                     }
                     AudioForm::DataUri => out.fill(
-                        r#"{"type":"input_audio","input_audio":{"data":$,"format":"$"}}"#,
+                        template!(r#"{"type":"input_audio","input_audio":{"data":$,"format":"$"}}"#),
                         &[source, Bare(format)],
                     ),
                     AudioForm::Base64 => out.fill(
-                        r#"{"type":"input_audio","input_audio":{"data":"$","format":"$"}}"#,
+                        template!(r#"{"type":"input_audio","input_audio":{"data":"$","format":"$"}}"#),
                         &[Base64(bytes), Bare(format)],
                     ),
                 }
@@ -203,12 +207,14 @@ impl Renderer<'_> {
                         return Err(cannot_send(document, "the API takes files as addresses only"));
                     }
                     (FileForm::FileUrl, _) => {
-                        out.fill(r#"{"type":"file_url","file_url":{"url":$}}"#, &[source]);
+                        out.fill(template!(r#"{"type":"file_url","file_url":{"url":$}}"#), &[source]);
                         return Ok(());
                     }
-                    (FileForm::File, _) => r#"{"type":"file","file":{"filename":$,"file_data":$}}"#,
+                    (FileForm::File, _) => {
+                        template!(r#"{"type":"file","file":{"filename":$,"file_data":$}}"#)
+                    }
                     (FileForm::DocumentUrl, _) => {
-                        r#"{"type":"document_url","document_name":$,"document_url":$}"#
+                        template!(r#"{"type":"document_url","document_name":$,"document_url":$}"#)
                     }
                 };
                 out.fill(part, &[Text(&file_name(document)), source]);
@@ -233,7 +239,7 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.fill(r#"{"role":"tool","tool_call_id":$,"content":"#, &[Text(&id)]);
+            out.fill(template!(r#"{"role":"tool","tool_call_id":$,"content":"#), &[Text(&id)]);
             if self.marks {
                 out.raw(r#"[{"type":"text","text":"#);
                 result_content(result, out)?;
@@ -285,16 +291,16 @@ pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> R
 }
 
 fn open(role: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"role":"$","content":"#, &[Json(role)]);
+    out.fill(template!(r#"{"role":"$","content":"#), &[Json(role)]);
 }
 
 /// The same, where a marker may stand.
 fn marked_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"type":"text","text":$"#, &[Text(text)]);
+    out.fill(template!(r#"{"type":"text","text":$"#), &[Text(text)]);
     out.marker_here();
     out.raw("}");
 }
 
 pub(super) fn text_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"type":"text","text":$}"#, &[Text(text)]);
+    out.fill(template!(r#"{"type":"text","text":$}"#), &[Text(text)]);
 }

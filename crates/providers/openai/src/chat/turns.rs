@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{AssistantMessage, AssistantPart, Message};
 use attache_transport::Fill::Text;
-use attache_transport::{ItemWriter, behind};
+use attache_transport::{ItemWriter, behind, template};
 
 use super::messages::Renderer;
 use crate::profile::SystemPlace;
@@ -140,7 +140,10 @@ impl<'a> Turns<'a> {
     /// Writes what stands between results and the user's message at `at`, if something must (openai.md D 17).
     pub(super) fn bridge(&self, at: usize, out: &mut ItemWriter<'_>) {
         if self.is_bridged(at) {
-            out.fill(r#"{"role":"assistant","content":$},"#, &[Text(&self.renderer.profile.bridge)]);
+            out.fill(
+                template!(r#"{"role":"assistant","content":$},"#),
+                &[Text(&self.renderer.profile.bridge)],
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use attache_core::{
 use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_routed, is_blank, joined, place_of_user, plain_text, separate,
-    unknown_part,
+    template, unknown_part,
 };
 
 use super::codec::NAME;
@@ -129,17 +129,17 @@ impl Renderer<'_> {
             _ => None,
         });
         if let Some(first) = thinking.next() {
-            out.fill(r#","thinking":"$"#, &[Bare(first)]);
+            out.fill(template!(r#","thinking":"$"#), &[Bare(first)]);
             thinking.for_each(|text| out.escaped(text));
             out.raw("\"");
         }
         for (at, call) in message.tool_calls().enumerate() {
             out.raw(if at == 0 { r#","tool_calls":[{"# } else { ",{" });
             if let Some(id) = &call.provider_id {
-                out.fill(r#""id":$,"#, &[Text(id.as_str())]);
+                out.fill(template!(r#""id":$,"#), &[Text(id.as_str())]);
             }
             out.fill(
-                r#""function":{"name":$,"arguments":$}}"#,
+                template!(r#""function":{"name":$,"arguments":$}}"#),
                 &[Text(&self.tools.wire_name(&call.name)), Json(call.arguments.replay_json())],
             );
         }
@@ -161,9 +161,12 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.fill(r#"{"role":"tool","tool_name":$"#, &[Text(&self.tools.wire_name(&call.name))]);
+            out.fill(
+                template!(r#"{"role":"tool","tool_name":$"#),
+                &[Text(&self.tools.wire_name(&call.name))],
+            );
             if let Some(id) = &call.provider_id {
-                out.fill(r#","tool_call_id":$"#, &[Text(id.as_str())]);
+                out.fill(template!(r#","tool_call_id":$"#), &[Text(id.as_str())]);
             }
             out.raw(r#","content":"#);
             result_content(result, out)?;

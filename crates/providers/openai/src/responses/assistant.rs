@@ -7,7 +7,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
 use attache_transport::Fill::{Json, Text};
-use attache_transport::{ItemWriter, joined, separate, unknown_part};
+use attache_transport::{ItemWriter, joined, separate, template, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
@@ -104,7 +104,7 @@ impl Renderer<'_> {
                 let mut first = true;
                 for (name, value) in members.iter().filter(|(name, _)| *name != "id") {
                     separate(&mut first, out);
-                    out.fill("$:$", &[Text(name), Json(value.get())]);
+                    out.fill(template!("$:$"), &[Text(name), Json(value.get())]);
                 }
                 out.raw("}");
             }
@@ -143,13 +143,13 @@ impl Renderer<'_> {
             for text in texts {
                 separate(&mut first, out);
                 if text.is_refusal() && self.profile.refusal_parts {
-                    out.fill(r#"{"type":"refusal","refusal":$}"#, &[Text(text.text())]);
+                    out.fill(template!(r#"{"type":"refusal","refusal":$}"#), &[Text(text.text())]);
                 } else {
                     let known = self.known(text.replay()).and_then(|replay| members(replay.json()));
                     let annotations = known.and_then(|known| known.get(ANNOTATIONS).copied());
                     let annotations = annotations.map_or("[]", RawValue::get);
                     out.fill(
-                        r#"{"type":"output_text","annotations":$,"text":$}"#,
+                        template!(r#"{"type":"output_text","annotations":$,"text":$}"#),
                         &[Json(annotations), Text(text.text())],
                     );
                 }
@@ -176,7 +176,7 @@ impl Renderer<'_> {
             None => rest(&own, &["type", "call_id", "name", "arguments", "id", "status"], out),
         }
         out.fill(
-            r#","call_id":$,"name":$,"arguments":$}"#,
+            template!(r#","call_id":$,"name":$,"arguments":$}"#),
             &[Text(call_id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
         );
     }
@@ -297,7 +297,7 @@ fn members(json: &str) -> Option<Members<'_>> {
 fn rest(members: &Members<'_>, without: &[&str], out: &mut ItemWriter<'_>) {
     for (name, value) in members {
         if !without.contains(&name.as_ref()) && value.get() != "null" {
-            out.fill(",$:$", &[Text(name), Json(value.get())]);
+            out.fill(template!(",$:$"), &[Text(name), Json(value.get())]);
         }
     }
 }

@@ -8,7 +8,7 @@ use attache_core::{
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
     ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_result, place_of_user,
-    plain_text, separate, unknown_part, with_text_of,
+    plain_text, separate, template, unknown_part, with_text_of,
 };
 
 use crate::profile::{Profile, SystemRole};
@@ -104,9 +104,13 @@ impl Renderer<'_> {
         if let DocumentSource::External { url } = document.source() {
             let fetched = self.capabilities.files.urls == Some(true) && place.accepts_url(media);
             let part = match media.kind() {
-                MediaKind::Image if fetched => r#"{"type":"input_image","detail":"auto","image_url":$}"#,
+                MediaKind::Image if fetched => {
+                    template!(r#"{"type":"input_image","detail":"auto","image_url":$}"#)
+                }
                 // A name beside an address is an error. (openai.md D 31)
-                MediaKind::Pdf | MediaKind::Other if fetched => r#"{"type":"input_file","file_url":$}"#,
+                MediaKind::Pdf | MediaKind::Other if fetched => {
+                    template!(r#"{"type":"input_file","file_url":$}"#)
+                }
                 _ => return Err(cannot_send(document, "an address cannot stand here")),
             };
             out.fill(part, &[Text(url)]);
@@ -117,9 +121,9 @@ impl Renderer<'_> {
         }
         if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
             let part = match media.kind() {
-                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","file_id":$}"#),
+                MediaKind::Image => Some(template!(r#"{"type":"input_image","detail":"auto","file_id":$}"#)),
                 // The name is that of the upload, and one beside an id is an error too.
-                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_id":$}"#),
+                MediaKind::Pdf | MediaKind::Other => Some(template!(r#"{"type":"input_file","file_id":$}"#)),
                 _ => None,
             };
             if let Some(part) = part {
@@ -133,9 +137,11 @@ impl Renderer<'_> {
         let bytes = bytes_of(document)?;
         let uri = DataUri(media.essence(), &bytes);
         match media.kind() {
-            MediaKind::Image => out.fill(r#"{"type":"input_image","detail":"auto","image_url":$}"#, &[uri]),
+            MediaKind::Image => {
+                out.fill(template!(r#"{"type":"input_image","detail":"auto","image_url":$}"#), &[uri])
+            }
             MediaKind::Pdf | MediaKind::Other => {
-                let part = r#"{"type":"input_file","filename":$,"file_data":$}"#;
+                let part = template!(r#"{"type":"input_file","filename":$,"file_data":$}"#);
                 out.fill(part, &[Text(&file_name(document)), uri]);
             }
             _ => return Err(cannot_send(document, "the API has no part for this media type")),
@@ -157,7 +163,7 @@ impl Renderer<'_> {
                 continue;
             };
             separate(&mut first, out);
-            out.fill(r#"{"type":"function_call_output","call_id":$,"output":"#, &[Text(id)]);
+            out.fill(template!(r#"{"type":"function_call_output","call_id":$,"output":"#), &[Text(id)]);
             self.output(result, out)?;
             out.raw("}");
         }
@@ -197,9 +203,9 @@ impl Renderer<'_> {
 }
 
 fn open(role: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"type":"message","role":"$","content":"#, &[Json(role)]);
+    out.fill(template!(r#"{"type":"message","role":"$","content":"#), &[Json(role)]);
 }
 
 fn text_part(text: &str, out: &mut ItemWriter<'_>) {
-    out.fill(r#"{"type":"input_text","text":$}"#, &[Text(text)]);
+    out.fill(template!(r#"{"type":"input_text","text":$}"#), &[Text(text)]);
 }
