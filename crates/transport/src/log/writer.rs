@@ -34,7 +34,10 @@ impl Template {
     ///
     /// # Panics
     /// If it has more than seven places.
-    #[expect(clippy::indexing_slicing, reason = "constants have no `get`; it fails while the codec is compiled")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "constants have no `get`; it fails while the codec is compiled"
+    )]
     pub const fn new(json: &'static str) -> Self {
         let mut template = Self { pieces: [""; Self::MOST + 1], places: 0 };
         let (mut rest, mut at) = (json, 0);
