@@ -21,7 +21,9 @@ use attache_tests::real::{Listening, Python};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{FutureExt as _, TraceContextExt as _, Tracer as _, TracerProvider as _};
-use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfig as _};
+use opentelemetry_otlp::{
+    MetricExporter, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
@@ -118,14 +120,19 @@ async fn a_collector_stores_the_spans_and_metrics_of_streams_parallel_tools_and_
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let resource = Resource::builder_empty().with_attribute(KeyValue::new("service.name", "hotel")).build();
     let to = |path: &str| format!("{endpoint}{path}");
+    // The collector is on this machine, wherever a proxy of the environment leads.
+    let client = || reqwest::blocking::Client::builder().no_proxy().build();
+    let client = tokio::task::spawn_blocking(client).await.unwrap().unwrap();
     let spans = SpanExporter::builder()
         .with_http()
+        .with_http_client(client.clone())
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(to("/v1/traces"))
         .build()
         .unwrap();
     let metrics = MetricExporter::builder()
         .with_http()
+        .with_http_client(client)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(to("/v1/metrics"))
         .build()
