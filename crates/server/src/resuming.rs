@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
-use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::app::{App, Way, session_of};
@@ -17,12 +16,6 @@ use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::inbound::tools::Offered;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
-
-/// The agent that a request is about.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Model {
-    pub(crate) model: Option<String>,
-}
 
 /// The failure that an entry tells, if the run ends with it.
 pub(crate) fn failure(entry: &Arc<Entry>) -> Option<Fault> {

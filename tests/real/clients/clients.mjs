@@ -115,6 +115,17 @@ async function agui() {
   let agent = thread("rent", "What is the rent?");
   await agent.runAgent({ tools });
   assert.equal(said(agent).content, ANSWER);
+  // A page that lost the conversation, and one that knows a piece of it.
+  const told = (agent) => agent.messages.map((message) => [message.role, message.content]);
+  const url = `${base}/v1/ag-ui`;
+  agent = new HttpAgent({ url, threadId: `rent-${process.pid}` });
+  await agent.runAgent({ tools });
+  assert.deepEqual(told(agent), [["user", "What is the rent?"], ["assistant", ANSWER]]);
+  const initialMessages = [{ id: "again", role: "user", content: "And again: what is the rent?" }];
+  agent = new HttpAgent({ url, threadId: `rent-${process.pid}`, initialMessages });
+  await agent.runAgent({ tools });
+  assert.deepEqual(told(agent).map(([role]) => role), ["user", "assistant", "user", "assistant"]);
+  assert.deepEqual([agent.messages[2].id, agent.messages[1].content], ["again", ANSWER]);
   // A tool of the page.
   agent = thread("weather", "The weather?");
   await agent.runAgent({ tools });

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use attache_agent::Outcome;
+use attache_agent::{EndReason, Outcome};
 use attache_core::{ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
+use super::snapshot::{Thread, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
@@ -28,6 +29,8 @@ pub(crate) struct AgUi {
     parent: Option<String>,
     /// The calls that are still written.
     writing: Vec<ToolCallId>,
+    /// The event with the messages that the client lacks, until it was told.
+    snapshot: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +51,31 @@ impl AgUi {
             next: 0,
             parent: None,
             writing: Vec::new(),
+            snapshot: Vec::new(),
         }
+    }
+
+    /// Tells the messages of the thread as the run begins.
+    pub(crate) fn with_snapshot(mut self, thread: &Thread<'_>) -> Self {
+        let (run, shown) = (&self.run, self.shown);
+        event("MESSAGES_SNAPSHOT", &mut self.snapshot, |object| {
+            object.by("messages", |out| thread.write(run, shown, out))
+        });
+        self
+    }
+
+    /// Tells of a run that nobody drives: it has ended, or waits.
+    pub(crate) fn ended(mut self, outcome: &Outcome) -> Vec<u8> {
+        let end = match outcome.reason {
+            EndReason::PendingApproval => End::Approval,
+            EndReason::InputRequired => End::Input,
+            _ => End::Stop,
+        };
+        let mut out = Vec::new();
+        // The snapshot has what it said.
+        let outcome = Some(outcome).filter(|_| end != End::Stop);
+        self.piece(Piece::End { end, usage: &Usage::default(), outcome }, &mut out);
+        out
     }
 
     fn message(&mut self) -> String {
@@ -136,6 +163,7 @@ impl AgUi {
                     .with("runId", &self.run)
                     .with("protocolVersion", VERSION)
             });
+            out.append(&mut self.snapshot);
         }
         match piece {
             Piece::Step => {
@@ -167,24 +195,9 @@ impl AgUi {
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
                 let message = self.message();
-                let judged = if result.is_error() { "failure" } else { "success" };
-                let text = result.tree.model_text();
-                let content = if self.shown.details { &*text } else { judged };
                 event("TOOL_CALL_RESULT", out, |object| {
-                    let object = object
-                        .with("messageId", &message)
-                        .with("toolCallId", &result.call_id)
-                        .with("content", content)
-                        .with("role", "tool");
-                    let documents = self.shown.details && result.tree.shown().next().is_some();
-                    object.by("metadata", |out| {
-                        let object = Object::begin(out).with("isError", &result.is_error());
-                        match documents {
-                            true => object.each("documents", result.tree.shown(), super::event::document),
-                            false => object,
-                        }
-                        .end();
-                    })
+                    let object = object.with("messageId", &message).with("toolCallId", &result.call_id);
+                    tool(object, result, self.shown)
                 });
             }
             Piece::Citation(citation) => {

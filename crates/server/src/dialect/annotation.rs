@@ -4,7 +4,7 @@ use attache_core::Citation;
 use attache_core::citation::{AnswerSpan, Place, Source};
 
 use super::answer::BREAK;
-use crate::json::Object;
+use crate::json::{Object, write};
 
 /// The part of a text that cites, from one character up to another. `said` is the last part of the text, behind that many
 /// characters.
@@ -26,7 +26,27 @@ pub(super) struct Annotations {
     said: String,
     /// The number of characters before them.
     before: usize,
-    pub(super) list: Vec<Vec<u8>>,
+    list: Vec<Vec<u8>>,
+    /// The citations for which OpenAI's API has no word.
+    others: Vec<Vec<u8>>,
+}
+
+/// Adds the citations for which OpenAI's API has no word, as they are.
+pub(super) fn with_others<'o>(object: Object<'o>, others: &[Vec<u8>]) -> Object<'o> {
+    match others.is_empty() {
+        true => object,
+        false => object.by("attache", |out| {
+            let one = |other: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(other);
+            Object::begin(out).each("citations", others, one).end();
+        }),
+    }
+}
+
+/// A citation as it is.
+pub(super) fn plain(citation: &Citation) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(&mut out, citation);
+    out
 }
 
 impl Annotations {
@@ -34,13 +54,26 @@ impl Annotations {
         self.said.push_str(piece);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.others.is_empty()
+    }
+
+    /// Adds the citations to a message, or a piece of one.
+    pub(super) fn members<'o>(&self, object: Object<'o>) -> Object<'o> {
+        let object = match self.list.is_empty() {
+            true => object,
+            false => object.each("annotations", &self.list, |cited, out| out.extend_from_slice(cited)),
+        };
+        with_others(object, &self.others)
+    }
+
     pub(super) fn end_step(&mut self) {
         self.before += self.said.chars().count() + BREAK.chars().count();
         self.said.clear();
     }
 
-    /// Adds a citation of a page of the web, or of a document whose address begins with `documents`. OpenAI's API has no
-    /// word for others.
+    /// Adds a citation. OpenAI's API has a word for pages of the web, and for documents whose addresses begin with
+    /// `documents`.
     pub(super) fn cite(&mut self, citation: &Citation, documents: Option<&str>) {
         let (url, title) = match (&citation.source, documents) {
             (Source::Url { url, title }, _) => (url.clone(), title.as_deref().unwrap_or_default()),
@@ -51,7 +84,7 @@ impl Annotations {
                 };
                 (format!("{documents}{id}{page}"), name.as_deref().unwrap_or_default())
             }
-            _ => return,
+            _ => return self.others.push(plain(citation)),
         };
         let (start, end) = span(citation, &self.said, self.before);
         let mut annotation = Vec::new();

@@ -155,8 +155,11 @@ fn chunk(
             }
         }
         Piece::End { end, usage: tokens, .. } => {
-            if !annotations.list.is_empty() {
-                delta(out, &mut |out| annotated(&annotations.list, out), None);
+            if !annotations.is_empty() {
+                out.extend_from_slice(head);
+                out.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
+                annotations.members(Object::begin(out)).end();
+                out.extend_from_slice(b",\"finish_reason\":null}]}\n\n");
             }
             delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {
@@ -175,13 +178,6 @@ fn chunk(
         }
         _ => {}
     }
-}
-
-/// Writes the member with the citations.
-fn annotated(annotations: &[Vec<u8>], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"\"annotations\":[");
-    out.extend_from_slice(&annotations.join(&b','));
-    out.push(b']');
 }
 
 impl Tell for Chunks {
@@ -292,11 +288,7 @@ impl Whole {
                 .with("refusal", &None::<()>);
             let thinking = Some(&self.thinking).filter(|text| wanted.shown.thinking && !text.is_empty());
             let object = object.maybe("reasoning_content", thinking);
-            let cited = &self.annotations.list;
-            let object = match cited.is_empty() {
-                true => object,
-                false => object.each("annotations", cited, |cited, out| out.extend_from_slice(cited)),
-            };
+            let object = self.annotations.members(object);
             match self.calls.is_empty() {
                 true => object,
                 false => object.by("tool_calls", |out| {

@@ -8,13 +8,9 @@ use attache_core::{AssistantPart, Message, UserPart};
 use super::{Shown, event};
 use crate::json::{Object, write_json};
 
-/// Writes the messages that a person reads: instructions, and messages that only carry documents of results or
-/// what one run alone was told (facts about a page, memories), are left out.
+/// Writes the messages that a person reads.
 pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
-    let read = messages
-        .iter()
-        .filter(|message| !matches!(&***message, Message::System(_)) && !message.is_tool_call_documents())
-        .filter(|message| !is_run_only(message));
+    let read = messages.iter().filter(|message| is_read(message));
     out.push(b'[');
     for (at, message) in read.enumerate() {
         if at > 0 {
@@ -25,9 +21,14 @@ pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// True for a message that held for one run.
-fn is_run_only(message: &Message) -> bool {
-    matches!(message, Message::User(message) if message.metadata.get(RUN_ONLY).is_some())
+/// True for a message that a person reads: instructions, and messages that only carry documents of results or what one run
+/// alone was told (facts about a page, memories), are none.
+pub(super) fn is_read(message: &Message) -> bool {
+    match message {
+        Message::System(_) => false,
+        Message::User(said) if said.metadata.get(RUN_ONLY).is_some() => false,
+        message => !message.is_tool_call_documents(),
+    }
 }
 
 fn one(message: &Message, shown: Shown, out: &mut Vec<u8>) {

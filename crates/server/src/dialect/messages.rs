@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_core::citation::{Place, Source};
-use attache_core::{Citation, DocumentId, Usage};
+use attache_core::{Citation, Usage};
 
 use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::location::Citable;
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
@@ -23,8 +23,7 @@ pub(crate) struct Reply {
     blocks: Vec<Block>,
     /// True if the last block is still written.
     is_open: bool,
-    /// The documents by their numbers: those of the request, then others as they are cited.
-    documents: Vec<DocumentId>,
+    citable: Citable,
     end: Option<Result<(&'static str, Usage), Fault>>,
 }
 
@@ -40,7 +39,7 @@ impl Reply {
     pub(crate) fn new(
         id: String,
         model: String,
-        documents: Vec<DocumentId>,
+        citable: Citable,
         shown: Shown,
         is_whole: bool,
         asking: Asking,
@@ -54,7 +53,7 @@ impl Reply {
             began: false,
             blocks: Vec::new(),
             is_open: false,
-            documents,
+            citable,
             end: None,
         }
     }
@@ -146,74 +145,34 @@ impl Reply {
         self.delta("thinking_delta", "thinking", piece, out);
     }
 
+    /// Tells a citation of the last text. Behind other blocks it has one of its own, without text: a stream cannot go back.
     fn citation(&mut self, citation: &Citation, out: &mut Vec<u8>) {
         let mut told = Vec::new();
-        if !self.cite(citation, &mut told) {
-            return;
-        }
-        let last = self.index();
-        let at = self.blocks.iter().rposition(|block| matches!(block, Block::Text { .. }));
-        let Some(at) = at else { return };
-        if let Some(Block::Text { citations, .. }) = self.blocks.get_mut(at) {
-            citations.push(told.clone());
-        }
-        if at == last && self.is_open {
-            self.event("content_block_delta", out, |object| {
-                object.with("index", &at).by("delta", |out| {
-                    Object::begin(out)
-                        .with("type", "citations_delta")
-                        .by("citation", |out| out.extend_from_slice(&told))
-                        .end();
-                })
+        self.citable.write(citation, &mut told);
+        if self.is_whole {
+            let mut texts = self.blocks.iter_mut().rev();
+            let last = texts.find_map(|block| match block {
+                Block::Text { citations, .. } => Some(citations),
+                _ => None,
             });
+            if let Some(citations) = last {
+                return citations.push(told);
+            }
         }
-    }
-
-    /// Writes a citation; false where Anthropic's API has no word for its source. All that is known of it stands in the
-    /// member `attache`.
-    fn cite(&mut self, citation: &Citation, out: &mut Vec<u8>) -> bool {
-        let quote = citation.quote.as_deref().unwrap_or_default();
-        let object = Object::begin(out);
-        let object = match (&citation.source, &citation.place) {
-            (Source::Document { id, name }, place) => {
-                let known = self.documents.iter().position(|known| known == id);
-                let index = known.unwrap_or_else(|| {
-                    self.documents.push(id.clone());
-                    self.documents.len() - 1
-                });
-                let (kind, names, start, end) = match (place, citation.in_document) {
-                    // The last page is excluded there.
-                    (Some(Place::Pages(first, last)), _) => {
-                        let names = ("start_page_number", "end_page_number");
-                        ("page_location", names, *first, last.saturating_add(1))
-                    }
-                    (_, span) => {
-                        let (start, end) = span.map_or((0, 0), |span| (span.start, span.end));
-                        ("char_location", ("start_char_index", "end_char_index"), start, end)
-                    }
-                };
-                object
-                    .with("type", kind)
-                    .with("cited_text", quote)
-                    .with("document_index", &index)
-                    .with("document_title", name)
-                    .with("file_id", &None::<()>)
-                    .with(names.0, &start)
-                    .with(names.1, &end)
-            }
-            (Source::Url { url, title }, _) => object
-                .with("type", "web_search_result_location")
-                .with("cited_text", quote)
-                .with("encrypted_index", "")
-                .with("title", title)
-                .with("url", url),
-            _ => {
-                out.clear();
-                return false;
-            }
-        };
-        object.with("attache", citation).end();
-        true
+        if !self.is_open || !matches!(self.blocks.last(), Some(Block::Text { .. })) {
+            self.open(Block::Text { text: String::new(), citations: Vec::new() }, out);
+        }
+        self.event("content_block_delta", out, |object| {
+            object.with("index", &self.index()).by("delta", |out| {
+                Object::begin(out)
+                    .with("type", "citations_delta")
+                    .by("citation", |out| out.extend_from_slice(&told))
+                    .end();
+            })
+        });
+        if let (true, Some(Block::Text { citations, .. })) = (self.is_whole, self.blocks.last_mut()) {
+            citations.push(told);
+        }
     }
 
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
@@ -311,5 +270,48 @@ impl Tell for Reply {
         let mut answer = std::mem::take(&mut self.answer);
         answer.view(view, &mut |piece| self.piece(piece, out));
         self.answer = answer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::citation::{How, Source};
+    use attache_core::{ToolCallId, Usage};
+
+    use super::*;
+
+    /// Tells a text, a call of the client's, and a citation that comes behind it.
+    fn told(is_whole: bool) -> (Reply, String) {
+        let shown = Shown { details: true, thinking: true };
+        let (id, model) = ("msg_1".to_owned(), "papers".to_owned());
+        let mut reply = Reply::new(id, model, Citable::default(), shown, is_whole, Asking::Never);
+        let source = Source::Url { url: "https://example.org".to_owned(), title: None };
+        let (citation, call, usage) =
+            (Citation::new(source, How::Native), ToolCallId::parse("c").unwrap(), Usage::default());
+        let mut out = Vec::new();
+        let pieces = [
+            Piece::Text("900"),
+            Piece::Call { index: 0, id: &call, name: "look", arguments: "{}" },
+            Piece::Citation(&citation),
+            Piece::End { end: End::Calls, usage: &usage, outcome: None },
+        ];
+        pieces.into_iter().for_each(|piece| reply.piece(piece, &mut out));
+        (reply, String::from_utf8(out).unwrap())
+    }
+
+    // A36: a stream cannot go back to a block that was told to its end.
+    #[test]
+    fn a_citation_behind_its_text_is_told() {
+        let (_, events) = told(false);
+        let begins = events.find("\"index\":2,\"content_block\":{\"type\":\"text\",\"text\":\"\"").unwrap();
+        let cites = events.find("\"index\":2,\"delta\":{\"type\":\"citations_delta\"").unwrap();
+        assert!(
+            begins < cites && events.contains("{\"type\":\"content_block_stop\",\"index\":2}"),
+            "{events}"
+        );
+        let whole = String::from_utf8(told(true).0.finish().unwrap()).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        assert_eq!(whole["content"].as_array().unwrap().len(), 2, "{whole}");
+        assert_eq!(whole["content"][0]["citations"][0]["url"], "https://example.org");
     }
 }

@@ -7,7 +7,7 @@ use attache_core::citation::Source;
 use attache_core::{Citation, ToolCallId, Usage};
 use serde_json::Value;
 
-use super::annotation::span;
+use super::annotation::{plain, span, with_others};
 use super::answer::{Answer, Asking, BREAK, End, Piece};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
@@ -50,6 +50,8 @@ pub(crate) enum Item {
     Message {
         text: String,
         annotations: Vec<Vec<u8>>,
+        /// The citations for which OpenAI's API has no word.
+        others: Vec<Vec<u8>>,
         /// The place in the text at which what the last step said begins.
         step: usize,
     },
@@ -58,6 +60,12 @@ pub(crate) enum Item {
         name: String,
         arguments: String,
     },
+}
+
+impl Item {
+    fn message() -> Self {
+        Self::Message { text: String::new(), annotations: Vec::new(), others: Vec::new(), step: 0 }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,11 +217,13 @@ impl Response {
                 let text = Some(text).filter(|_| !begins);
                 object.each("content", text, thinking).with("status", status).end();
             }
-            Some(Item::Message { text, annotations, .. }) => object
+            Some(Item::Message { text, annotations, others, .. }) => object
                 .with("type", "message")
                 .with("role", "assistant")
                 .with("status", status)
-                .each("content", Some(()).filter(|()| !begins), |(), out| part(text, annotations, out))
+                .each("content", Some(()).filter(|()| !begins), |(), out| {
+                    part(text, annotations, others, out);
+                })
                 .end(),
             Some(Item::Call { id, name, arguments }) => object
                 .with("type", "function_call")
@@ -283,7 +293,7 @@ impl Response {
                 object.with("content_index", &0).by("part", |out| thinking("", out))
             }),
             Some(Item::Message { .. }) => self.item_event("response.content_part.added", out, |_, object| {
-                object.with("content_index", &0).by("part", |out| part("", &[], out))
+                object.with("content_index", &0).by("part", |out| part("", &[], &[], out))
             }),
             _ => {}
         }
@@ -315,7 +325,9 @@ impl Response {
             self.item_event("response.content_part.done", out, |response, object| {
                 object.with("content_index", &0).by("part", |out| match response.items.last() {
                     Some(Item::Thinking(text)) => thinking(text, out),
-                    Some(Item::Message { text, annotations, .. }) => part(text, annotations, out),
+                    Some(Item::Message { text, annotations, others, .. }) => {
+                        part(text, annotations, others, out);
+                    }
                     _ => out.extend_from_slice(b"null"),
                 })
             });
@@ -327,8 +339,7 @@ impl Response {
 
     fn text(&mut self, piece: &str, out: &mut Vec<u8>) {
         if !matches!(self.items.last(), Some(Item::Message { .. })) || !self.is_open {
-            let item = Item::Message { text: String::new(), annotations: Vec::new(), step: 0 };
-            self.open(item, out);
+            self.open(Item::message(), out);
         }
         if let Some(Item::Message { text, step, .. }) = self.items.last_mut() {
             text.push_str(piece);
@@ -344,16 +355,19 @@ impl Response {
     }
 
     fn citation(&mut self, citation: &Citation, out: &mut Vec<u8>) {
+        if !self.items.iter().any(|item| matches!(item, Item::Message { .. })) {
+            self.open(Item::message(), out);
+        }
         let last = self.items.len().saturating_sub(1);
-        let at = self.items.iter().rposition(|item| matches!(item, Item::Message { .. }));
-        let Some((at, Some(Item::Message { text, annotations, step }))) =
-            at.map(|at| (at, self.items.get_mut(at)))
-        else {
-            return;
-        };
+        let mut items = self.items.iter_mut().enumerate().rev();
+        let message = items.find_map(|(at, item)| match item {
+            Item::Message { text, annotations, others, step } => Some((at, text, annotations, others, step)),
+            _ => None,
+        });
+        let Some((at, text, annotations, others, step)) = message else { return };
         let mut annotation = Vec::new();
         if !annotate(citation, text, *step, &mut annotation) {
-            return;
+            return others.push(plain(citation));
         }
         annotations.push(annotation.clone());
         let index = annotations.len() - 1;
@@ -441,13 +455,13 @@ fn thinking(text: impl AsRef<str>, out: &mut Vec<u8>) {
     Object::begin(out).with("type", "reasoning_text").with("text", text.as_ref()).end();
 }
 
-fn part(text: &str, annotations: &[Vec<u8>], out: &mut Vec<u8>) {
-    Object::begin(out)
+fn part(text: &str, annotations: &[Vec<u8>], others: &[Vec<u8>], out: &mut Vec<u8>) {
+    let object = Object::begin(out)
         .with("type", "output_text")
         .with("text", text)
         .each("annotations", annotations, |annotation, out| out.extend_from_slice(annotation))
-        .by("logprobs", |out| out.extend_from_slice(b"[]"))
-        .end();
+        .by("logprobs", |out| out.extend_from_slice(b"[]"));
+    with_others(object, others).end();
 }
 
 /// Writes a citation as an annotation; false where OpenAI's API has no word for its source. All that is known of it stands
@@ -461,6 +475,12 @@ fn annotate(citation: &Citation, text: &str, step: usize, out: &mut Vec<u8>) -> 
             .with("type", "file_citation")
             .with("file_id", id)
             .with("filename", name.as_deref().unwrap_or_default())
+            .with("index", &end),
+        // A file that the model's provider keeps.
+        Source::Foreign { id, title } => object
+            .with("type", "file_citation")
+            .with("file_id", id)
+            .with("filename", title.as_deref().unwrap_or_default())
             .with("index", &end),
         Source::Url { url, title } => object
             .with("type", "url_citation")

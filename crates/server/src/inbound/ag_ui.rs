@@ -3,11 +3,14 @@
 use attache_core::{ContentTree, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::body;
 use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
+use crate::dialect::snapshot::{PROVIDER, Said, Sent};
 use crate::documents::Documents;
 use crate::fault::Fault;
 
@@ -19,7 +22,7 @@ pub(crate) struct Body {
     pub(crate) thread_id: String,
     pub(crate) run_id: String,
     #[serde(default)]
-    messages: Vec<Said>,
+    messages: Vec<Box<RawValue>>,
     #[serde(default)]
     pub(crate) tools: Vec<ClientTool>,
     #[serde(default)]
@@ -49,13 +52,18 @@ struct Context {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct Message {
     role: String,
     content: Option<Content>,
     #[serde(default)]
     tool_calls: Vec<Called>,
     tool_call_id: Option<String>,
     error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Role {
+    role: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,6 +104,7 @@ struct Source {
     kind: String,
     value: String,
     mime_type: Option<String>,
+    provider: Option<String>,
 }
 
 impl Body {
@@ -112,27 +121,57 @@ impl Body {
         }
     }
 
-    /// The conversation. The context of the page stands behind what the user says.
+    /// True for a page that comes back to its thread: it says nothing, and wants to know what was said.
+    pub(crate) fn comes_back(&self) -> bool {
+        self.messages.is_empty() && self.resume.as_ref().is_none_or(Vec::is_empty)
+    }
+
+    /// The conversation, and the messages that the client knows. The context of the page stands behind what the user says.
     pub(crate) async fn take_conversation(
         &mut self,
         principal: &str,
         documents: &Documents,
-    ) -> Result<Conversation, Fault> {
-        let said = std::mem::take(&mut self.messages);
-        conversation::bound(said.len(), "messages")?;
-        let last = said.iter().rposition(|said| said.role == "user");
-        let mut reading = Reading::default();
-        for (at, said) in said.into_iter().enumerate() {
-            let context = if Some(at) == last { self.context.as_slice() } else { &[] };
-            said.read(context, &mut reading, principal, documents)
-                .await
-                .map_err(|fault| fault.at("messages"))?;
+    ) -> Result<(Conversation, Vec<Sent>), Fault> {
+        let raw = std::mem::take(&mut self.messages);
+        conversation::bound(raw.len(), "messages")?;
+        let (mut reading, mut sent) = (Reading::default(), Vec::with_capacity(raw.len()));
+        let role = |raw: &RawValue| body::json::<Role>(raw.get().as_bytes()).map(|message| message.role);
+        let mut last = None;
+        for (at, raw) in raw.iter().enumerate() {
+            if role(raw).map_err(|fault| fault.at("messages"))? == "user" {
+                last = Some(at);
+            }
         }
-        Ok(reading.finish_as_it_is())
+        for (at, raw) in raw.into_iter().enumerate() {
+            let context = if Some(at) == last { self.context.as_slice() } else { &[] };
+            let at_messages = |fault: Fault| fault.at("messages");
+            let message: Message = body::json(raw.get().as_bytes()).map_err(at_messages)?;
+            sent.push(Sent { said: message.said(), raw });
+            message.read(context, &mut reading, principal, documents).await.map_err(at_messages)?;
+        }
+        Ok((reading.finish_as_it_is(), sent))
     }
 }
 
-impl Said {
+impl Message {
+    /// The things by which the message is known again.
+    fn said(&self) -> Said {
+        let words = || match &self.content {
+            Some(Content::Text(text)) => text.clone(),
+            Some(Content::Parts(parts)) => parts.iter().filter_map(|part| part.text.as_deref()).collect(),
+            _ => String::new(),
+        };
+        match self.role.as_str() {
+            "user" => Said::User(words()),
+            "assistant" => {
+                let calls = self.tool_calls.iter().map(|called| called.id.clone()).collect();
+                Said::Assistant { text: words(), calls }
+            }
+            "tool" => Said::Result(self.tool_call_id.clone().unwrap_or_default()),
+            _ => Said::Other,
+        }
+    }
+
     async fn read(
         self,
         context: &[Context],
@@ -212,6 +251,11 @@ impl Part {
                     by_data(&format!("data:{kind};base64,{}", source.value))?
                 }
                 "url" => by_url(&source.value)?,
+                // One that a thread has. It counts only where the thread is gone.
+                "file" if source.provider.as_deref() == Some(PROVIDER) => {
+                    let text = format!("[The document {} is gone with its thread.]", source.value);
+                    return Ok(UserPart::text(text));
+                }
                 "file" => documents.reference(principal, &source.value).await?,
                 kind => return Err(Fault::invalid(format!("a source of the type {kind:?} is not known"))),
             },

@@ -1,6 +1,6 @@
 //! Requests of Anthropic's Messages.
 
-use attache_core::{ContentTree, Document, DocumentId, Message, ModelSettings, Reasoning, UserPart};
+use attache_core::{ContentTree, Document, ModelSettings, Reasoning, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree};
 use super::tools::{ClientTool, FlatTool};
 use super::turn::Disconnect;
+use crate::dialect::location::Citable;
 use crate::documents::Documents;
 use crate::fault::Fault;
 
@@ -149,42 +150,35 @@ impl Body {
         tools.into_iter().map(|tool| tool.into_tool("custom")).collect()
     }
 
-    /// The conversation.
+    /// The conversation, and the things that an answer can cite by their numbers.
     pub(crate) async fn take_conversation(
         &mut self,
         principal: &str,
         documents: &Documents,
-    ) -> Result<Conversation, Fault> {
+    ) -> Result<(Conversation, Citable), Fault> {
         let said = std::mem::take(&mut self.messages);
         conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
         if let Some(system) = self.system.take() {
             reading.system(&text(system)?);
         }
+        let mut sources = Sources { principal, documents, citable: Citable::default() };
         for said in said {
-            said.read(&mut reading, principal, documents).await.map_err(|fault| fault.at("messages"))?;
+            said.read(&mut reading, &mut sources).await.map_err(|fault| fault.at("messages"))?;
         }
-        reading.finish("messages")
+        Ok((reading.finish("messages")?, sources.citable))
     }
 }
 
-/// The documents that a client counts.
-pub(crate) fn counted(conversation: &Conversation) -> Vec<DocumentId> {
-    let messages = conversation.history.iter().chain(&conversation.new);
-    let parts = messages.flat_map(|message| match &**message {
-        Message::User(message) => message.parts.as_slice(),
-        _ => &[],
-    });
-    parts
-        .filter_map(|part| match part {
-            UserPart::Document(document) => Some(document.id().clone()),
-            _ => None,
-        })
-        .collect()
+/// The uploads that blocks may name, and the things that were counted so far.
+struct Sources<'s> {
+    principal: &'s str,
+    documents: &'s Documents,
+    citable: Citable,
 }
 
 impl Said {
-    async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
+    async fn read(self, reading: &mut Reading, sources: &mut Sources<'_>) -> Result<(), Fault> {
         let blocks = match self.content {
             Content::Text(said) => vec![Block::of_text(said)],
             Content::Blocks(blocks) => blocks,
@@ -196,7 +190,7 @@ impl Said {
                 let mut parts = Vec::new();
                 for block in blocks {
                     if block.kind != "tool_result" {
-                        parts.extend(block.part(principal, documents).await?);
+                        parts.extend(block.part(sources).await?);
                         continue;
                     }
                     let id =
@@ -207,7 +201,7 @@ impl Said {
                         Some(Content::Blocks(blocks)) => {
                             let mut parts = Vec::new();
                             for block in blocks {
-                                parts.extend(block.part(principal, documents).await?);
+                                parts.extend(block.part(sources).await?);
                             }
                             tree(parts)?
                         }
@@ -273,13 +267,19 @@ impl Block {
         }
     }
 
-    async fn part(self, principal: &str, documents: &Documents) -> Result<Vec<Option<UserPart>>, Fault> {
+    async fn part(self, sources: &mut Sources<'_>) -> Result<Vec<Option<UserPart>>, Fault> {
         let Self { kind, text: said, title, context, source, content, .. } = self;
+        let is_document = kind == "document";
+        let has_blocks =
+            is_document && matches!(&source, Some(Source::Object { kind, .. }) if kind == "content");
         let document = match (kind.as_str(), said, source) {
             ("text", Some(said), _) => return Ok(vec![UserPart::text(said)]),
-            ("search_result", _, Some(Source::Name(name))) => {
+            ("search_result", _, Some(Source::Name(source))) => {
                 let said = content.map(text).transpose()?.unwrap_or_default();
-                Document::inline(said).with_file_name(title.clone().unwrap_or(name))
+                let name = title.as_deref().unwrap_or(&source);
+                let found = Document::inline(said).with_file_name(name);
+                sources.citable.search_result(&source, title.as_deref(), &found);
+                return Ok(vec![found.into()]);
             }
             (
                 "image" | "document",
@@ -291,7 +291,7 @@ impl Block {
                 }
                 ("text", Some(data), ..) => Document::inline(data),
                 ("url", _, Some(url), ..) => by_url(&url)?,
-                ("file", _, _, Some(id), _) => documents.reference(principal, &id).await?,
+                ("file", _, _, Some(id), _) => sources.documents.reference(sources.principal, &id).await?,
                 ("content", .., Some(content)) => Document::inline(text(content)?),
                 (kind, ..) => {
                     let message = format!("a source of the type {kind:?} is not known here");
@@ -307,6 +307,12 @@ impl Block {
             Some(title) => document.with_file_name(title),
             None => document,
         };
+        match has_blocks {
+            // Its text here is none of the client's.
+            true => sources.citable.document(document.clone().without_bytes()),
+            false if is_document => sources.citable.document(document.clone()),
+            false => {}
+        }
         let context = context.map(|context| UserPart::text(format!("About the next document: {context}")));
         Ok(context.into_iter().chain([document.into()]).collect())
     }

@@ -2,37 +2,83 @@
 
 use std::sync::Arc;
 
+use attache_agent::{EntryKind, SessionError};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
+use super::asked::{Request, read};
 use super::asking::{Asking, streamed};
+use super::stored::Stored;
 use super::thread::{Said, turn};
-use crate::app::{App, allow};
-use crate::auth::{Principal, Scope};
+use crate::app::App;
+use crate::auth::Principal;
 use crate::dialect::ag_ui::AgUi;
+use crate::dialect::snapshot::{Thread, take_messages};
 use crate::fault::Fault;
+use crate::hosted::Hosted;
 use crate::inbound::ag_ui::Body as Asked;
-use crate::inbound::{body, tools};
+use crate::inbound::tools;
+use crate::live::{Follower, Viewer};
+use crate::resuming::under_way;
+use crate::sse;
 
 pub(crate) async fn run(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
-    drop(bytes);
-    let hosted = &app.hosted(asked.model())?;
+    let Request { said: mut asked, hosted, .. } = read(&app, &principal, request, Asked::model).await?;
+    let hosted = &hosted;
     let has_tools = !asked.tools.is_empty();
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
     let on_disconnect = asked.on_disconnect()?.map(Into::into);
-    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    if asked.comes_back() {
+        return back(&app, &principal, hosted, asked).await;
+    }
+    let (conversation, sent) = asked.take_conversation(principal.name(), &app.documents).await?;
     let resumed = Said::Resumed(asked.resume.take().unwrap_or_default());
     let asking =
         Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
-    let viewer = turn(&asking, &asked.thread_id, conversation, resumed, tools).await?;
-    streamed(viewer, AgUi::new(asked.thread_id, asked.run_id, app.shown)).await
+    let (viewer, history) = turn(&asking, &asked.thread_id, conversation, resumed, tools).await?;
+    let told = AgUi::new(asked.thread_id, asked.run_id, app.shown);
+    let thread = Thread::new(&history, &sent);
+    let told = if thread.is_news { told.with_snapshot(&thread) } else { told };
+    drop(thread);
+    drop((history, sent));
+    streamed(viewer, told).await
+}
+
+/// Tells a page that comes back what was said in its thread, and what is said now.
+async fn back(app: &App, principal: &Principal, hosted: &Hosted, asked: Asked) -> Result<Response, Fault> {
+    let nothing =
+        || Fault::invalid("there is no message, and nothing was said in this thread").at("messages");
+    let session = match hosted.sessions.get(principal.name(), &asked.thread_id).await {
+        Ok(session) => session,
+        Err(SessionError::NotFound) => return Err(nothing()),
+        Err(error) => return Err(error.into()),
+    };
+    let run = session.runs().await?.pop().ok_or_else(nothing)?;
+    let told = AgUi::new(asked.thread_id, asked.run_id, app.shown);
+    let stored = Stored::load(hosted, principal, &run.id).await?;
+    if !stored.is_under_way() {
+        let mut outcome = stored.run.outcome();
+        let messages = take_messages(&mut outcome);
+        return Ok(sse::written(told.with_snapshot(&Thread::new(&messages, &[])).ended(&outcome)));
+    }
+    // The run tells what it says itself.
+    let begun = stored.entries.iter().find_map(|entry| match &entry.kind {
+        EntryKind::Started(started) => Some(started.messages.as_slice()),
+        _ => None,
+    });
+    let told = told.with_snapshot(&Thread::new(begun.unwrap_or_default(), &[]));
+    match under_way(app, principal, &run.id) {
+        Some(live) => Ok(sse::response(Viewer::of_all(live), told, Vec::new())),
+        None => {
+            let log = hosted.agent().log_events();
+            let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
+            Ok(sse::response(follower, told, Vec::new()))
+        }
+    }
 }

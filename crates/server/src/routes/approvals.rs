@@ -10,6 +10,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event;
@@ -21,7 +22,7 @@ use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
 use crate::record::Of;
 use crate::request;
-use crate::resuming::{Model, go_on};
+use crate::resuming::go_on;
 
 /// The sessions of a principal with calls that wait for approval.
 async fn waiting(hosted: &Hosted, principal: &Principal) -> Result<Vec<(Session, Outcome)>, Fault> {

@@ -13,13 +13,13 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
-use crate::resuming::Model;
 
 /// The most bytes of these requests.
 const MOST: usize = 64 << 10;

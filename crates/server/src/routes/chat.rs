@@ -10,14 +10,15 @@ use axum::response::Response;
 use http::HeaderMap;
 
 use super::answer::json;
+use super::asked::{Request, read_named};
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
-use crate::app::{App, allow};
-use crate::auth::{Principal, Scope};
+use crate::app::App;
+use crate::auth::Principal;
 use crate::dialect::answer::Asking as Approvals;
 use crate::dialect::chat::{Chunks, Head, Wanted, Whole};
 use crate::fault::Fault;
 use crate::inbound::chat::Body as Asked;
-use crate::inbound::{body, tools};
+use crate::inbound::tools;
 
 /// The header by which a client asks for the events of the run.
 const EVENTS: &str = "x-attache-events";
@@ -33,14 +34,9 @@ pub(crate) async fn completions(
     headers: HeaderMap,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
-    drop(bytes);
-    if asked.model.is_empty() {
-        return Err(Fault::invalid("the model is missing").at("model"));
-    }
-    let hosted = &app.hosted(Some(&asked.model))?;
+    let Request { said: mut asked, hosted, .. } =
+        read_named(&app, &principal, request, |asked: &Asked| &asked.model).await?;
+    let hosted = &hosted;
     let mut extra = asked.extension();
     extra.session = named_session(&headers)?.or(extra.session);
     extra.events |= headers.get(EVENTS).is_some_and(|value| value != "0");

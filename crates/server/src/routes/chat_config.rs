@@ -7,12 +7,12 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::place::Query;
 use crate::json::Object;
-use crate::resuming::Model;
 
 /// Says how a chat introduces itself, and what the server and the key of the request allow.
 pub(crate) async fn config(

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::documents::content;
@@ -20,7 +21,6 @@ use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
-use crate::resuming::Model;
 
 /// The facts that an upload's body does not tell.
 #[derive(Debug, Default, Deserialize)]

@@ -10,14 +10,15 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::answer::json;
+use super::asked::{Request, read_named};
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed, whole};
-use crate::app::{App, allow};
-use crate::auth::{Principal, Scope};
+use crate::app::App;
+use crate::auth::Principal;
 use crate::dialect::answer::Asking as Approvals;
 use crate::dialect::messages::Reply;
 use crate::fault::Fault;
-use crate::inbound::messages::{Body as Asked, counted};
-use crate::inbound::{body, tools};
+use crate::inbound::messages::Body as Asked;
+use crate::inbound::tools;
 use crate::json::Object;
 
 pub(crate) async fn create(
@@ -26,20 +27,15 @@ pub(crate) async fn create(
     headers: HeaderMap,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
-    drop(bytes);
-    if asked.model.is_empty() {
-        return Err(Fault::invalid("model: field required").at("model"));
-    }
-    let hosted = &app.hosted(Some(&asked.model))?;
+    let Request { said: mut asked, hosted, .. } =
+        read_named(&app, &principal, request, |asked: &Asked| &asked.model).await?;
+    let hosted = &hosted;
     asked.check()?;
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
     let tools = tools::tools(hosted.agent(), tools).await?;
-    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let (conversation, citable) = asked.take_conversation(principal.name(), &app.documents).await?;
     let on_disconnect = asked.on_disconnect().map(Into::into);
     let asking = Asking {
         app: &app,
@@ -54,10 +50,9 @@ pub(crate) async fn create(
         Some(id) => Place::Session(asking.session(&id).await?),
         None => Place::Request(id.clone()),
     };
-    let documents = counted(&conversation);
     let viewer = asking.start(&place, conversation, settings, tools).await?;
     let approvals = Approvals::of(viewer.live().session.is_some());
-    let mut told = Reply::new(id, hosted.name.to_string(), documents, app.shown, !asked.stream, approvals);
+    let mut told = Reply::new(id, hosted.name.to_string(), citable, app.shown, !asked.stream, approvals);
     let mut response = match asked.stream {
         true => streamed(viewer, told).await?,
         false => {
@@ -78,18 +73,13 @@ pub(crate) async fn count_tokens(
     headers: HeaderMap,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
-    drop(bytes);
-    if asked.model.is_empty() {
-        return Err(Fault::invalid("model: field required").at("model"));
-    }
-    let hosted = &app.hosted(Some(&asked.model))?;
+    let Request { said: mut asked, hosted, .. } =
+        read_named(&app, &principal, request, |asked: &Asked| &asked.model).await?;
+    let hosted = &hosted;
     let agent = hosted.agent();
     let settings = asked.settings()?;
     let tools = tools::tools(agent, asked.take_tools()?).await?;
-    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let (conversation, _) = asked.take_conversation(principal.name(), &app.documents).await?;
     let input = match named_session(&headers)? {
         None => whole(agent, conversation),
         // The session has the history, if it is there.

@@ -3,6 +3,7 @@
 mod ag_ui;
 mod answer;
 mod approvals;
+mod asked;
 mod asking;
 mod changes;
 mod chat;

@@ -11,13 +11,13 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
 use super::answer::json;
+use super::asked::Model;
 use super::documents::{found, hex};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::preview;
-use crate::resuming::Model;
 
 /// The part of the text that is asked for.
 #[derive(Debug, Default, Deserialize)]

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::answer::json;
+use super::asked::{Request, read_named};
 use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
 use super::stored::Stored;
 use crate::app::{App, allow, session_of};
@@ -26,7 +27,7 @@ use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
-use crate::inbound::{body, tools};
+use crate::inbound::tools;
 use crate::json::Object;
 use crate::live::{Follower, Seen, Viewer};
 use crate::resuming::{self, known};
@@ -61,15 +62,11 @@ pub(crate) async fn create(
     headers: HeaderMap,
     request: Body,
 ) -> Result<Reply, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
+    let Request { said: mut asked, hosted, bytes } =
+        read_named(&app, &principal, request, |asked: &Asked| &asked.model).await?;
+    let hosted = &hosted;
     let echo = echo(&bytes);
     drop(bytes);
-    if asked.model.is_empty() {
-        return Err(Fault::invalid("the model is missing").at("model"));
-    }
-    let hosted = &app.hosted(Some(&asked.model))?;
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();

@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::answer::json;
+use super::asked::{Model, Request, read};
 use super::stored::Stored;
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
@@ -22,7 +23,7 @@ use crate::inbound::turn::Turn;
 use crate::inbound::{body, tools};
 use crate::json::Object;
 use crate::live::{Follower, LOG, OnDisconnect, Stand, Viewer, so_far};
-use crate::resuming::{self, Model, begun, go_on, known, under_way};
+use crate::resuming::{self, begun, go_on, known, under_way};
 use crate::sse;
 
 /// Starts a run that nobody has to look at.
@@ -32,13 +33,12 @@ pub(crate) async fn start(
     Path(session): Path<String>,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut turn: Turn = body::json(&bytes)?;
+    let Request { said: mut turn, hosted, .. } =
+        read(&app, &principal, request, |turn: &Turn| turn.model.as_deref()).await?;
+    let hosted = &hosted;
     if turn.session_id.as_ref().is_some_and(|id| *id != session) {
         return Err(Fault::invalid("the session is another one than that of the route").at("sessionId"));
     }
-    let hosted = &app.hosted(turn.model.as_deref())?;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), Some(&session)).await?;

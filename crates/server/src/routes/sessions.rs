@@ -11,13 +11,13 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::message;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
-use crate::resuming::Model;
 
 /// The sessions to list.
 #[derive(Debug, Default, Deserialize)]

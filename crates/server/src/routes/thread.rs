@@ -1,13 +1,16 @@
 //! A turn of a thread: a conversation under the client's own id, which is that of a session. A page sends all of the
 //! conversation each time, its answers to calls, and what people decided.
 
+use std::sync::Arc;
+
 use attache_agent::{Decision, Outcome, decide};
-use attache_core::{ContentTree, ToolCallId};
+use attache_core::{ContentTree, Message, ToolCallId};
 use serde_json::Value;
 
 use super::asking::{Asking, Place};
 use crate::app::allow;
 use crate::auth::Scope;
+use crate::dialect::snapshot::take_messages;
 use crate::fault::Fault;
 use crate::inbound::ag_ui::Resume;
 use crate::inbound::conversation::{Conversation, Reading};
@@ -22,19 +25,20 @@ pub(super) enum Said {
     Resumed(Vec<Resume>),
 }
 
-/// Begins a run of the thread, or goes on with the one that waits.
+/// Begins a run of the thread, or goes on with the one that waits. Yields the messages that the session had before, too.
 pub(super) async fn turn(
     asking: &Asking<'_>,
     id: &str,
     mut conversation: Conversation,
     said: Said,
     tools: Offered,
-) -> Result<Viewer, Fault> {
+) -> Result<(Viewer, Vec<Arc<Message>>), Fault> {
     if id.trim().is_empty() {
         return Err(Fault::invalid("the id of the conversation is empty"));
     }
     let session = asking.session(id).await?;
-    let last = session.last().await?;
+    let mut last = session.last().await?;
+    let history = last.as_mut().map(take_messages).unwrap_or_default();
     let decisions = match said {
         Said::Decisions(decisions) => decisions,
         Said::Resumed(entries) => resumed(entries, last.as_ref(), &mut conversation)?,
@@ -65,14 +69,13 @@ pub(super) async fn turn(
             };
             asking.app.record.decided(of, &decided);
         }
-        return asking
-            .resume(&session, last.run_id, conversation, tools.options(asking.hosted.agent()))
-            .await;
+        let options = tools.options(asking.hosted.agent());
+        return Ok((asking.resume(&session, last.run_id, conversation, options).await?, history));
     }
     if conversation.new.is_empty() {
         return Err(Fault::invalid("the last message must be the user's, or answer a call").at("messages"));
     }
-    asking.start(&Place::Session(session), conversation, None, tools).await
+    Ok((asking.start(&Place::Session(session), conversation, None, tools).await?, history))
 }
 
 /// The answers of people to interrupts: decisions, and results of calls that asked something.

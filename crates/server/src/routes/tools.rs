@@ -8,12 +8,12 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
+use super::asked::Model;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
-use crate::resuming::Model;
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,

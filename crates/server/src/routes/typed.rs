@@ -11,6 +11,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::answer::json;
+use super::asked::{Model, Request, read};
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
@@ -19,7 +20,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::resuming::{self, Model, begun, go_on};
+use crate::resuming::{self, begun, go_on};
 use crate::sse;
 
 pub(crate) async fn stream(
@@ -27,10 +28,9 @@ pub(crate) async fn stream(
     Extension(principal): Extension<Principal>,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut turn: Turn = body::json(&bytes)?;
-    let hosted = &app.hosted(turn.model.as_deref())?;
+    let Request { said: mut turn, hosted, .. } =
+        read(&app, &principal, request, |turn: &Turn| turn.model.as_deref()).await?;
+    let hosted = &hosted;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use super::asked::{Request, read};
 use super::asking::{Asking, streamed};
 use super::thread::{Said, turn};
 use crate::app::{App, allow};
@@ -16,8 +17,8 @@ use crate::auth::{Principal, Scope};
 use crate::dialect::ui::Ui;
 use crate::fault::Fault;
 use crate::inbound::place::Path;
+use crate::inbound::tools;
 use crate::inbound::ui::Body as Asked;
-use crate::inbound::{body, tools};
 use crate::live::{Live, Viewer};
 use crate::sse;
 
@@ -28,11 +29,9 @@ pub(crate) async fn chat(
     Extension(principal): Extension<Principal>,
     request: Body,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
-    let mut asked: Asked = body::json(&bytes)?;
-    drop(bytes);
-    let hosted = &app.hosted(asked.model.as_deref())?;
+    let Request { said: mut asked, hosted, .. } =
+        read(&app, &principal, request, |asked: &Asked| asked.model.as_deref()).await?;
+    let hosted = &hosted;
     let (own, known) = (asked.own_tools(), asked.known_calls());
     let offered = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
     let decisions = Said::Decisions(asked.decisions());
@@ -41,7 +40,7 @@ pub(crate) async fn chat(
     let has_tools = !own.is_empty();
     let asking =
         Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
-    let viewer = turn(&asking, &asked.id, conversation, decisions, offered).await?;
+    let (viewer, _) = turn(&asking, &asked.id, conversation, decisions, offered).await?;
     let told = told(&app, viewer.live(), own, known);
     Ok(named(streamed(viewer, told).await?))
 }

@@ -2,7 +2,7 @@
 
 use attache_agent::Agent;
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
-use attache_core::{Citation, DocumentId};
+use attache_core::{Citation, DocumentId, ToolCallId};
 use attache_testkit::Turn;
 use http::Request;
 use serde_json::{Value, json};
@@ -75,4 +75,59 @@ async fn each_dialect_tells_citations_in_its_own_words() {
         told.push_str(&format!("{name}\n{}\n\n", named(&lines.join("\n").replace("-source-", ".source-"))));
     }
     insta::assert_snapshot!("citations", told);
+}
+
+// A36, A64: Anthropic's API counts characters, documents and results of searches each by themselves.
+#[tokio::test]
+async fn messages_count_as_anthropic_does_and_make_no_place_up() {
+    let nth = |index| Citation::new(Source::Nth { index, title: None }, How::Native);
+    let call = Source::ToolResult { call_id: ToolCallId::parse("c").unwrap(), tool: Some("look".to_owned()) };
+    let turn = || {
+        Turn::text("Dort steht: „Die Miete beträgt 900 € im Monat“.")
+            .citing(nth(1))
+            .citing(Citation::new(call.clone(), How::Native))
+    };
+    let client = Client::new(server(Agent::builder(Stage::new([turn(), turn()])).citations(true)));
+    let document = |text: &str| json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}});
+    let lease = "Überschrift: Mietvertrag für Österreich\n\nDie Miete beträgt 900 € im Monat.\n";
+    let content = json!([
+        {"type": "search_result", "source": "https://example.org", "title": "found", "content": [{"type": "text", "text": "words"}]},
+        document("Nothing of that."),
+        document(lease),
+        {"type": "text", "text": "The rent?"},
+    ]);
+    for stream in [false, true] {
+        let body = json!({"model": "papers", "max_tokens": 100, "stream": stream, "messages": [{"role": "user", "content": content}]});
+        let told = text(client.post("/v1/messages", body).await).await;
+        let citations: Vec<Value> = match stream {
+            false => {
+                let whole: Value = serde_json::from_str(&told).unwrap();
+                whole["content"][0]["citations"].as_array().unwrap_or_else(|| panic!("{told}")).clone()
+            }
+            true => {
+                let events = crate::common::data(&told);
+                events
+                    .iter()
+                    .map(|event| event["delta"]["citation"].clone())
+                    .filter(Value::is_object)
+                    .collect()
+            }
+        };
+        // Nobody knows where in the document.
+        let block = citations.iter().find(|cited| cited["type"] == "content_block_location");
+        let block = block.unwrap_or_else(|| panic!("{told}"));
+        assert_eq!((&block["document_index"], &block["start_block_index"]), (&json!(1), &json!(0)), "{told}");
+        // The one result of a search in the request comes before it.
+        let searched = citations.iter().find(|cited| cited["type"] == "search_result_location").unwrap();
+        assert_eq!((&searched["search_result_index"], &searched["title"]), (&json!(1), &json!("look")));
+        let place = citations.iter().find(|cited| cited["type"] == "char_location").unwrap();
+        let (start, end) = (&place["start_char_index"], &place["end_char_index"]);
+        let range = start.as_u64().unwrap() as usize..end.as_u64().unwrap() as usize;
+        let passage: String = lease.chars().skip(range.start).take(range.len()).collect();
+        assert_eq!(
+            (passage.as_str(), &place["document_index"]),
+            (place["cited_text"].as_str().unwrap(), &json!(1))
+        );
+        assert!(passage.contains("beträgt 900 €"), "{passage}");
+    }
 }

@@ -167,6 +167,107 @@ async fn a_thread_that_was_begun_elsewhere_brings_its_history() {
     assert!(matches!(&*stage.requests()[1].messages[3], Message::Assistant(_)));
 }
 
+// A36, A43: a page that reloaded, or another one, is told the messages that it lacks; those that it has keep their ids.
+#[tokio::test]
+async fn ag_ui_tells_the_messages_that_a_client_lacks() {
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    let stage = Stage::new([
+        Turn::text("I look.").and_call("look", json!({"at": "it"})),
+        Turn::text("It is 900."),
+        Turn::text("Yes."),
+        Turn::text("Now."),
+        Turn::text("Again."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(look)));
+    let body = |run: &str, messages: Value| json!({"threadId": "t", "runId": run, "messages": messages, "tools": [], "context": []});
+    let document = json!({"type": "document", "source": {"type": "data", "value": "YSxiCjEsMgo=", "mimeType": "text/csv"}, "metadata": {"filename": "a.csv"}});
+    let question =
+        json!({"id": "q1", "role": "user", "content": [{"type": "text", "text": "The rent?"}, document]});
+    let first = data(&told(&client, "/v1/ag-ui", body("r1", json!([question]))).await);
+    assert!(!kinds(&first).contains(&"MESSAGES_SNAPSHOT"), "the client has all of a new thread");
+    let call = find(&first, "TOOL_CALL_START")["toolCallId"].clone();
+    let second = |id: &str, said: &str| json!({"id": id, "role": "user", "content": said, "name": "Ann"});
+    // All of it, as a client keeps it: pieces of the answer in messages of their own.
+    let known = json!([
+        question,
+        {"id": "a1", "role": "assistant", "content": "I look."},
+        {"id": "a2", "role": "assistant", "toolCalls": [{"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+        {"id": "t1", "role": "tool", "toolCallId": call, "content": "seen"},
+        {"id": "think", "role": "reasoning", "content": "hm"},
+        {"id": "a3", "role": "assistant", "content": "It is 900."},
+        second("q2", "Sure?"),
+    ]);
+    let told_second = data(&told(&client, "/v1/ag-ui", body("r2", known)).await);
+    assert!(!kinds(&told_second).contains(&"MESSAGES_SNAPSHOT"), "{told_second:?}");
+    // A page that has lost the middle.
+    let some = json!([question, {"id": "a3", "role": "assistant", "content": "It is 900."}, second("q3", "And now?")]);
+    let third = data(&told(&client, "/v1/ag-ui", body("r3", some)).await);
+    assert_eq!(kinds(&third)[..2], ["RUN_STARTED", "MESSAGES_SNAPSHOT"]);
+    let snapshot = &find(&third, "MESSAGES_SNAPSHOT")["messages"];
+    let words: Vec<String> = snapshot
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| format!("{} {}", message["role"].as_str().unwrap(), message["content"]))
+        .collect();
+    let question_said = format!("user {}", question["content"]);
+    assert_eq!(
+        words,
+        [
+            &*question_said,
+            "assistant \"I look.\"",
+            "tool \"seen\"",
+            "assistant \"It is 900.\"",
+            "user \"Sure?\"",
+            "assistant \"Yes.\"",
+            "user \"And now?\""
+        ]
+    );
+    let ids: Vec<&str> =
+        snapshot.as_array().unwrap().iter().map(|message| message["id"].as_str().unwrap()).collect();
+    assert_eq!((ids[0], ids[3], ids[6]), ("q1", "a3", "q3"), "{ids:?}");
+    assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), 7, "{ids:?}");
+    assert_eq!(snapshot[1]["toolCalls"][0]["id"], call);
+    assert_eq!((&snapshot[2]["toolCallId"], &snapshot[6]["name"]), (&call, &json!("Ann")));
+    // One that has nothing.
+    let back = data(&told(&client, "/v1/ag-ui", body("r4", json!([]))).await);
+    assert_eq!(kinds(&back), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
+    let snapshot = find(&back, "MESSAGES_SNAPSHOT")["messages"].clone();
+    assert_eq!(snapshot.as_array().unwrap().len(), 8);
+    assert_eq!(snapshot[0]["content"][1]["source"]["provider"], "attache");
+    // It can send back what it was told, with its next question.
+    let mut all = snapshot;
+    all.as_array_mut().unwrap().push(second("q4", "Again?"));
+    let client_lost = body("r5", all);
+    let stage_before = stage.requests().len();
+    let fifth = client.post("/v1/ag-ui", client_lost).await;
+    assert_eq!(fifth.status(), StatusCode::OK);
+    let fifth = data(&text(fifth).await);
+    assert!(!kinds(&fifth).contains(&"MESSAGES_SNAPSHOT"), "{fifth:?}");
+    assert_eq!(stage.requests().len(), stage_before + 1);
+    let bob = client.named("bob");
+    assert_eq!(bob.post("/v1/ag-ui", body("r6", json!([]))).await.status(), StatusCode::BAD_REQUEST);
+}
+
+// A43, A86: a page that comes back while the run says something hears all of it.
+#[tokio::test]
+async fn ag_ui_goes_on_telling_a_page_that_comes_back() {
+    let stage = Stage::new([Turn::text("One two three.")]).held();
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let body = |run: &str, messages: Value| json!({"threadId": "t", "runId": run, "messages": messages, "tools": [], "context": [], "forwardedProps": {"onDisconnect": "detach"}});
+    stage.let_out(1);
+    let question = json!([{"id": "q", "role": "user", "content": "Count."}]);
+    drop(client.post("/v1/ag-ui", body("r1", question)).await);
+    let back = client.post("/v1/ag-ui", body("r2", json!([]))).await;
+    assert_eq!(back.status(), StatusCode::OK);
+    stage.let_out(100);
+    let events = data(&text(back).await);
+    let snapshot = find(&events, "MESSAGES_SNAPSHOT")["messages"].clone();
+    assert_eq!((snapshot.as_array().unwrap().len(), &snapshot[0]["content"]), (1, &json!("Count.")));
+    let said: String = events.iter().filter_map(|event| event["delta"].as_str()).collect();
+    assert_eq!((said.as_str(), *kinds(&events).last().unwrap()), ("One two three.", "RUN_FINISHED"));
+}
+
 // A36
 #[tokio::test]
 async fn failures_and_hidden_details() {
