@@ -317,7 +317,7 @@ pub(crate) fn named(text: &str) -> String {
         let is_id = numbered
             || (["resp_", "rs_", "fc_", "toolu_", "run_"].iter().any(|kind| word.starts_with(kind))
                 && word.len() > 30)
-            || (is_hex && [8, 12, 32, 36].contains(&word.len()))
+            || (is_hex && [8, 12, 29, 32, 36].contains(&word.len()))
             || word.starts_with("chatcmpl-")
             || word.starts_with("msg_")
             || (word.starts_with("call_") && word.len() > 16);
