@@ -58,6 +58,12 @@ impl AgUi {
     /// Tells the messages of the thread as the run begins.
     pub(crate) fn with_snapshot(mut self, thread: &Thread<'_>) -> Self {
         let (run, shown) = (&self.run, self.shown);
+        if thread.is_out_of_order() {
+            // Clients leave the messages that they have in their places, and put others behind them.
+            event("MESSAGES_SNAPSHOT", &mut self.snapshot, |object| {
+                object.by("messages", |out| out.extend_from_slice(b"[]"))
+            });
+        }
         event("MESSAGES_SNAPSHOT", &mut self.snapshot, |object| {
             object.by("messages", |out| thread.write(run, shown, out))
         });

@@ -112,6 +112,12 @@ impl<'t> Thread<'t> {
         self.is_news = true;
     }
 
+    /// True if messages that the client lacks stand before others that it has.
+    pub(super) fn is_out_of_order(&self) -> bool {
+        let is_sent = |one: &One<'_>| matches!(one, One::Sent(_));
+        self.messages.iter().skip_while(|one| is_sent(one)).any(is_sent)
+    }
+
     /// Writes them as an array. Messages that have no id have one that begins with `run`.
     pub(crate) fn write(&self, run: &str, shown: Shown, out: &mut Vec<u8>) {
         out.push(b'[');

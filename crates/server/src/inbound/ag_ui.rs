@@ -149,6 +149,15 @@ impl Body {
             sent.push(Sent { said: message.said(), raw });
             message.read(context, &mut reading, principal, documents).await.map_err(at_messages)?;
         }
+        if self.resume.as_ref().is_none_or(Vec::is_empty) {
+            // A question is a new one, also where it was asked before in the same words.
+            let is_question = |sent: &&mut Sent| !matches!(sent.said, Said::Assistant { .. });
+            for sent in sent.iter_mut().rev().take_while(is_question) {
+                if matches!(sent.said, Said::User(_)) {
+                    sent.said = Said::Other;
+                }
+            }
+        }
         Ok((reading.finish_as_it_is(), sent))
     }
 }
