@@ -56,17 +56,13 @@ pub(super) async fn open_usual(
 }
 
 /// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
-pub(super) async fn take_usual(
-    _store: &Store,
-    _take: Take<'_>,
-    _left: &str,
-) -> Result<Option<i64>, SqlError> {
+pub(super) async fn take_usual(_store: &Store, _take: Take<'_>) -> Result<Option<i64>, SqlError> {
     Ok(None)
 }
 
-/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written.
-pub(super) async fn append_usual(_store: &Store, _append: &Prepared) -> Result<bool, SqlError> {
-    Ok(false)
+/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written. It comes back.
+pub(super) async fn append_usual(_store: &Store, append: Prepared) -> Result<(bool, Prepared), SqlError> {
+    Ok((false, append))
 }
 
 /// Tells other processes that something was delivered.

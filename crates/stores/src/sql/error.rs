@@ -29,6 +29,16 @@ pub(crate) enum SqlError {
     Session(SessionError),
     /// It took too long.
     Late,
+    /// SQLite failed in a call of a usual turn.
+    #[cfg(feature = "sqlite")]
+    Sqlite(rusqlite::Error),
+}
+
+#[cfg(feature = "sqlite")]
+impl From<rusqlite::Error> for SqlError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
 }
 
 impl From<Error> for SqlError {
@@ -53,6 +63,8 @@ impl SqlError {
     pub(crate) fn store(self) -> StoreError {
         match self {
             Self::Database(error) => of_database(error),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(error) => of_sqlite(error),
             Self::Store(error) => error,
             Self::Unreadable(problem) => StoreError::new(StoreErrorKind::Corrupt, problem),
             Self::Late => {
@@ -129,6 +141,25 @@ fn of_database(error: Error) -> StoreError {
             _ => StoreErrorKind::Unavailable,
         },
         Error::ColumnDecode { .. } | Error::Decode(_) | Error::ColumnNotFound(_) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, "the database failed").with_source(error)
+}
+
+#[cfg(feature = "sqlite")]
+fn of_sqlite(error: rusqlite::Error) -> StoreError {
+    use rusqlite::{Error as Sqlite, ErrorCode};
+
+    let kind = match &error {
+        Sqlite::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreErrorKind::Corrupt,
+            ErrorCode::DiskFull | ErrorCode::TooBig => StoreErrorKind::TooLarge,
+            _ => StoreErrorKind::Unavailable,
+        },
+        Sqlite::FromSqlConversionFailure(..)
+        | Sqlite::IntegralValueOutOfRange(..)
+        | Sqlite::Utf8Error(..)
+        | Sqlite::InvalidColumnType(..) => StoreErrorKind::Corrupt,
         _ => StoreErrorKind::Unavailable,
     };
     StoreError::new(kind, "the database failed").with_source(error)

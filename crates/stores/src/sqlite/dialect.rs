@@ -54,12 +54,12 @@ pub(super) async fn open_usual(
 }
 
 /// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
-pub(super) async fn take_usual(store: &Store, take: Take<'_>, left: &str) -> Result<Option<i64>, SqlError> {
-    usual::take(store, take, left).await
+pub(super) async fn take_usual(store: &Store, take: Take<'_>) -> Result<Option<i64>, SqlError> {
+    usual::take(store, take).await
 }
 
-/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written.
-pub(super) async fn append_usual(store: &Store, append: &Prepared) -> Result<bool, SqlError> {
+/// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written. It comes back.
+pub(super) async fn append_usual(store: &Store, append: Prepared) -> Result<(bool, Prepared), SqlError> {
     usual::append(store, append).await
 }
 

@@ -10,8 +10,8 @@ use attache_core::{StoreError, StoreErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
+use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use super::writer::Writer;
 use crate::sql::error::{SqlError, in_time};
@@ -65,9 +65,9 @@ pub(super) type Store = SqliteStore;
 
 struct Inner {
     writer: SqlitePool,
-    usual: Mutex<Writer>,
+    usual: Writer,
     readers: SqlitePool,
-    left: Left,
+    left: Arc<Left>,
     changed: Notify,
 }
 
@@ -92,18 +92,12 @@ impl SqliteStore {
             let mut connection = writer.acquire().await?;
             migrate(&migrator(MIGRATIONS), &mut *connection).await.map_err(SqlError::Store)?;
             drop(connection);
-            let usual = Mutex::new(Writer::new(options.clone()));
+            let usual = Writer::new(path.to_owned(), BUSY).map_err(sqlx::Error::Io)?;
             let readers = pool()
                 .max_connections(READERS)
                 .min_connections(0)
                 .connect_lazy_with(options.pragma("query_only", "on"));
-            Ok(Self(Arc::new(Inner {
-                writer,
-                usual,
-                readers,
-                left: Left::default(),
-                changed: Notify::new(),
-            })))
+            Ok(Self(Arc::new(Inner { writer, usual, readers, left: Arc::default(), changed: Notify::new() })))
         };
         in_time(opened).await.map_err(SqlError::store)
     }
@@ -111,7 +105,7 @@ impl SqliteStore {
     /// Closes the file, once what is under way has come to its end.
     pub async fn close(&self) {
         self.0.readers.close().await;
-        self.0.usual.lock().await.close().await;
+        self.0.usual.close().await;
         self.0.writer.close().await;
     }
 
@@ -125,13 +119,9 @@ impl SqliteStore {
         Ok(self.0.writer.acquire().await?)
     }
 
-    /// The connection for the calls of a usual turn. It stays where it is: a pool asks after each use whether it is well,
-    /// which costs as much as the use.
-    pub(super) async fn usual(&self) -> Result<MutexGuard<'_, Writer>, SqlError> {
-        // As long as for a connection of a pool: a write of another process may hold up those before this one, too.
-        let usual = tokio::time::timeout(BUSY, self.0.usual.lock()).await;
-        let usual = usual.map_err(|_| SqlError::Database(sqlx::Error::PoolTimedOut))?;
-        if self.is_closed() { Err(SqlError::Database(sqlx::Error::PoolClosed)) } else { Ok(usual) }
+    /// The thread for the calls of a usual turn.
+    pub(super) fn usual(&self) -> &Writer {
+        &self.0.usual
     }
 
     /// A connection that reads.
@@ -145,8 +135,8 @@ impl SqliteStore {
         Ok(self.0.readers.begin().await?)
     }
 
-    pub(super) fn left(&self) -> &Left {
-        &self.0.left
+    pub(super) fn left(&self) -> Arc<Left> {
+        Arc::clone(&self.0.left)
     }
 
     /// Told of each write of this store.

@@ -1,171 +1,188 @@
-//! The calls of a usual turn, each in one round trip to the thread that has the connection: all statements of a
-//! transaction go at once, and each but the first changes something only if the one before it did. Whatever is otherwise
-//! changes nothing here, and is left to the statements that look before they write.
+//! The calls of a usual turn, each in one round trip to the thread that writes. An unusual case changes nothing here, and is
+//! left to the statements that look before they write.
 
-use std::fmt::Write as _;
-
-use attache_agent::{OpenSession, SessionState, Take};
-use sqlx::{AssertSqlSafe, Row as _, query};
+use attache_agent::{OpenSession, SessionId, SessionState, Take};
+use rusqlite::params;
 
 use super::store::Store;
-use super::writer::Disk;
+use super::writer::{Disk, Done, Turn};
 use crate::sql::error::SqlError;
 use crate::sql::prepared::{Begins, Prepared};
-use crate::sql::row::int;
-
-/// The most entries and the most messages of an append of which the statements are kept: there are few texts then.
-const MOST: usize = 4;
+use crate::sql::row::{int, place};
 
 /// Touches a session, or makes one where there is none. `None` if it has expired, is another's, or is not to be made.
 pub(super) async fn open(store: &Store, open: OpenSession<'_>) -> Result<Option<SessionState>, SqlError> {
-    let statements = query(
-        "BEGIN IMMEDIATE; \
-         UPDATE attache_session SET accessed = $3 WHERE id = $1 AND principal = $2 \
-         AND NOT (accessed < $4 AND leased_until <= $3 AND kept_until <= $3) RETURNING 0; \
-         INSERT INTO attache_session (id, principal, created, accessed) SELECT $1, $2, $3, $3 WHERE $5 \
-         ON CONFLICT DO NOTHING RETURNING 1; \
-         COMMIT",
-    )
-    .bind(open.id.as_str())
-    .bind(open.principal)
-    .bind(int(open.now))
-    .bind(open.expired_before.map_or(i64::MIN, int))
-    .bind(open.make);
-    let (rows, _) = store.usual().await?.run(Disk::Later, statements).await?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let is_new = row.try_get::<i64, _>(0)? == 1;
-    Ok(Some(if is_new { SessionState::New } else { SessionState::Continued }))
+    let OpenSession { id, principal, make, now, expired_before } = open;
+    let (id, principal) = (id.clone(), principal.to_owned());
+    let (now, before) = (int(now), expired_before.map_or(i64::MIN, int));
+    let opened = store.usual().run(Disk::Later, move |turn| {
+        let (id, principal) = (id.as_str(), principal.as_str());
+        let touched = turn.execute(
+            "UPDATE attache_session SET accessed = ?3 WHERE id = ?1 AND principal = ?2 \
+             AND NOT (accessed < ?4 AND leased_until <= ?3 AND kept_until <= ?3)",
+            params![id, principal, now, before],
+        )?;
+        if touched == 1 {
+            return Ok(Done::Yes(Some(SessionState::Continued)));
+        }
+        let made = make
+            && turn.execute(
+                "INSERT INTO attache_session (id, principal, created, accessed) VALUES (?1, ?2, ?3, ?3) \
+                 ON CONFLICT DO NOTHING",
+                params![id, principal, now],
+            )? == 1;
+        Ok(if made { Done::Yes(Some(SessionState::New)) } else { Done::No(None) })
+    });
+    opened.await
 }
 
-/// Takes the lease for a run that begins. `None` if it is not to be had; a fencing number is left out then.
-pub(super) async fn take(store: &Store, take: Take<'_>, left: &str) -> Result<Option<i64>, SqlError> {
-    let Some(run) = take.run else { return Ok(None) };
-    let statements = query(
-        "BEGIN IMMEDIATE; \
-         UPDATE attache_session SET fence = (SELECT number + 1 FROM attache_fence), appends = 0, \
-         leased_until = $4, holder = $5, leased_by = $3, accessed = $6 WHERE id = $1 AND principal = $2 \
-         AND (leased_until <= $6 OR ($7 <> '' AND holder = $7)) \
-         AND NOT EXISTS (SELECT 1 FROM attache_run WHERE session = $1 AND id = $3) RETURNING fence; \
-         UPDATE attache_fence SET number = number + 1; \
-         COMMIT",
-    )
-    .bind(take.session.as_str())
-    .bind(take.principal)
-    .bind(run)
-    .bind(int(take.until))
-    .bind(take.holder)
-    .bind(int(take.now))
-    .bind(left);
-    let (rows, _) = store.usual().await?.run(Disk::Later, statements).await?;
-    Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
+/// Takes the lease for a run that begins. `None` if it is not to be had, or the caller is gone.
+pub(super) async fn take(store: &Store, take: Take<'_>) -> Result<Option<i64>, SqlError> {
+    let Take { session: session_id, principal, run, holder, now, until } = take;
+    let Some(run) = run.map(str::to_owned) else { return Ok(None) };
+    let (session, principal, holder): (SessionId, _, _) =
+        (session_id.clone(), principal.to_owned(), holder.to_owned());
+    let (now, until, left) = (int(now), int(until), store.left());
+    let taken = store.usual().run(Disk::Later, move |turn| {
+        // A lease is not for a caller that is gone.
+        if !turn.is_awaited {
+            return Ok(Done::No(None));
+        }
+        let session = session.as_str();
+        let gone = left.of(session);
+        let fence: Option<i64> = turn.first(
+            "UPDATE attache_session SET fence = (SELECT number + 1 FROM attache_fence), appends = 0, \
+             leased_until = ?4, holder = ?5, leased_by = ?3, accessed = ?6 WHERE id = ?1 AND principal = ?2 \
+             AND (leased_until <= ?6 OR (?7 <> '' AND holder = ?7)) \
+             AND NOT EXISTS (SELECT 1 FROM attache_run WHERE session = ?1 AND id = ?3) RETURNING fence",
+            params![session, principal, run, until, holder, now, gone],
+            |row| row.get(0),
+        )?;
+        if fence.is_none() {
+            return Ok(Done::No(None));
+        }
+        turn.execute("UPDATE attache_fence SET number = number + 1", [])?;
+        Ok(Done::Yes(fence.map(|fence| (fence, gone))))
+    });
+    let Some((fence, gone)) = taken.await? else { return Ok(None) };
+    // A caller that is gone by now has noted so, for the next one.
+    store.left().forget(session_id.as_str(), &gone);
+    Ok(Some(fence))
 }
 
 /// Appends entries that are all new. False if nothing was written: somebody else has the lease, the run has begun, entries
-/// stand, or there is more to do.
-pub(super) async fn append(store: &Store, append: &Prepared) -> Result<bool, SqlError> {
-    let messages = append.begins.as_ref().map_or(0, |begins| begins.messages.len());
+/// stand, or there is more to do. The append comes back with it.
+pub(super) async fn append(store: &Store, append: Prepared) -> Result<(bool, Prepared), SqlError> {
     let closes = append.begins.as_ref().is_some_and(|begins| begins.closes.is_some());
-    let keys = &append.keys;
-    let is_twice = keys.iter().enumerate().any(|(at, key)| keys.iter().take(at).any(|known| known == key));
-    let is_many = keys.len() > MOST || messages > MOST;
-    if closes || is_twice || is_many || keys.is_empty() || !append.documents.is_empty() {
-        return Ok(false);
-    }
-    let (text, changes) = match &append.begins {
-        Some(begins) => beginning(begins, append.keys.len()),
-        None => going_on(append),
-    };
-    // They are texts of this file, with numbers.
-    let mut statements = query(AssertSqlSafe(text))
-        .bind(append.session.as_str())
-        .bind(append.run.as_str())
-        .bind(append.fence)
-        .bind(append.number)
-        .bind(append.now)
-        .bind(append.until)
-        .bind(append.kept_until)
-        .bind(append.ends);
-    for (key, body) in append.keys.iter().zip(&append.bodies) {
-        statements = statements.bind(key.as_str()).bind(body.as_str());
-    }
-    if let Some(begins) = &append.begins {
-        statements = statements
-            .bind(begins.first)
-            .bind(begins.title.as_str())
-            .bind(begins.ranges.as_str())
-            .bind(begins.name.as_str());
-        for message in &begins.messages {
-            statements = statements.bind(message.as_str());
-        }
+    if closes || append.keys.is_empty() || !append.documents.is_empty() {
+        return Ok((false, append));
     }
     let disk = if append.syncs { Disk::Now } else { Disk::Later };
-    let (_, changed) = store.usual().await?.run(disk, statements).await?;
-    Ok(usize::try_from(changed).is_ok_and(|changed| changed == changes))
-}
-
-/// The number of the parameter with the key of an entry; that of its body is the next one.
-const fn key_at(entry: usize) -> usize {
-    9 + 2 * entry
-}
-
-/// Rows of places, keys and bodies, as `v`.
-fn rows(entries: usize) -> String {
-    let row = |at: usize| format!("({at}, ${}, ${})", key_at(at), key_at(at) + 1);
-    format!("(VALUES {}) v", (0..entries).map(row).collect::<Vec<_>>().join(", "))
-}
-
-/// The statements of an append to a run that has begun, and how many rows the last one changes. The last word of a model
-/// is no use of the session by itself: the end behind it is.
-fn going_on(append: &Prepared) -> (String, usize) {
-    let count = append.keys.len();
-    let keys: Vec<_> = (0..count).map(|at| format!("${}", key_at(at))).collect();
-    let (rows, keys) = (rows(count), keys.join(", "));
-    let accessed = if append.syncs { "accessed = $5, " } else { "" };
-    let text = format!(
-        "BEGIN IMMEDIATE; \
-         INSERT INTO attache_entry (run, place, key, at, body) \
-         SELECT r.run, r.entries + v.column1, v.column2, $5, v.column3 FROM {rows} \
-         JOIN attache_run r ON r.session = $1 AND r.id = $2 \
-         JOIN attache_session s ON s.id = $1 AND s.fence = $3 AND s.appends < $4 \
-         WHERE NOT EXISTS (SELECT 1 FROM attache_entry e WHERE e.run = r.run AND e.key IN ({keys})) \
-         AND NOT EXISTS (SELECT 1 FROM attache_delivered d WHERE d.run = r.run AND d.key IN ({keys})); \
-         UPDATE attache_run SET entries = entries + {count}, adopted = 0, \
-         ended = CASE WHEN $8 THEN $5 ELSE ended END WHERE session = $1 AND id = $2 AND changes() = {count}; \
-         UPDATE attache_session SET appends = $4, {accessed}leased_until = $6, \
-         kept_until = coalesce($7, kept_until) WHERE id = $1 AND changes() = 1; \
-         COMMIT"
-    );
-    (text, 1)
-}
-
-/// The same of one that begins a run. Its session was touched when the lease was taken.
-fn beginning(begins: &Begins, entries: usize) -> (String, usize) {
-    let (first, messages) = (key_at(entries), begins.messages.len());
-    let (title, ranges, name) = (first + 1, first + 2, first + 3);
-    let mut text = format!(
-        "BEGIN IMMEDIATE; \
-         INSERT INTO attache_run (session, id, began, ended, ranges, name, entries) \
-         SELECT id, $2, $5, CASE WHEN $8 THEN $5 END, ${ranges}, ${name}, {entries} FROM attache_session \
-         WHERE id = $1 AND fence = $3 AND appends < $4 AND messages = ${first} ON CONFLICT DO NOTHING; \
-         UPDATE attache_session SET messages = messages + {messages}, \
-         title = CASE WHEN title = '' THEN ${title} ELSE title END, appends = $4, leased_until = $6, \
-         kept_until = coalesce($7, kept_until) WHERE id = $1 AND changes() = 1; \
-         INSERT INTO attache_entry (run, place, key, at, body) \
-         SELECT r.run, v.column1, v.column2, $5, v.column3 FROM {} \
-         JOIN attache_run r ON r.session = $1 AND r.id = $2 WHERE changes() = 1; ",
-        rows(entries)
-    );
-    if messages > 0 {
-        let row = |at: usize| format!("({at}, ${})", name + 1 + at);
-        let rows = (0..messages).map(row).collect::<Vec<_>>().join(", ");
-        let _ = write!(
-            text,
-            "INSERT INTO attache_message (session, place, body) \
-             SELECT $1, ${first} + v.column1, v.column2 FROM (VALUES {rows}) v WHERE changes() = {entries}; "
-        );
+    let appended = store.usual().run(disk, move |turn| {
+        let is_usual = match &append.begins {
+            Some(begins) => begin(turn, &append, begins)?,
+            None => go_on(turn, &append)?,
+        };
+        Ok(if is_usual { Done::Yes((true, append)) } else { Done::No((false, append)) })
+    });
+    let (is_done, append) = appended.await?;
+    if is_done {
+        store.changed().notify_waiters();
     }
-    text.push_str("COMMIT");
-    (text, if messages > 0 { messages } else { entries })
+    Ok((is_done, append))
+}
+
+/// Appends to a run that has begun. The last word of a model is no use of the session by itself: the end behind it is.
+fn go_on(turn: &Turn<'_>, append: &Prepared) -> Result<bool, SqlError> {
+    let (session, now) = (append.session.as_str(), append.now);
+    let held = turn.execute(
+        "UPDATE attache_session SET appends = ?3, accessed = coalesce(?4, accessed), leased_until = ?5, \
+         kept_until = coalesce(?6, kept_until) WHERE id = ?1 AND fence = ?2 AND appends < ?3",
+        params![
+            session,
+            append.fence,
+            append.number,
+            append.syncs.then_some(now),
+            append.until,
+            append.kept_until
+        ],
+    )?;
+    if held == 0 {
+        return Ok(false);
+    }
+    let run: Option<(i64, i64)> = turn.first(
+        "UPDATE attache_run SET entries = entries + ?3, adopted = 0, ended = coalesce(?4, ended) \
+         WHERE session = ?1 AND id = ?2 RETURNING run, entries",
+        params![session, append.run, place(append.keys.len()), append.ends.then_some(now)],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let Some((run, entries)) = run else { return Ok(false) };
+    let delivered = "SELECT 1 FROM attache_delivered WHERE run = ?1 LIMIT 1";
+    let is_delivered = turn.first(delivered, [run], |_| Ok(()))?.is_some();
+    // One of them may stand in the place of an entry.
+    Ok(!is_delivered && write(turn, append, run, entries - place(append.keys.len()))?)
+}
+
+/// Begins a run. Its session was touched when the lease was taken.
+fn begin(turn: &Turn<'_>, append: &Prepared, begins: &Begins) -> Result<bool, SqlError> {
+    let (session, now) = (append.session.as_str(), append.now);
+    let held = turn.execute(
+        "UPDATE attache_session SET messages = messages + ?5, \
+         title = CASE WHEN title = '' THEN ?6 ELSE title END, appends = ?3, leased_until = ?7, \
+         kept_until = coalesce(?8, kept_until) WHERE id = ?1 AND fence = ?2 AND appends < ?3 AND messages = ?4",
+        params![
+            session,
+            append.fence,
+            append.number,
+            begins.first,
+            place(begins.messages.len()),
+            begins.title,
+            append.until,
+            append.kept_until
+        ],
+    )?;
+    if held == 0 {
+        return Ok(false);
+    }
+    let begun = turn.execute(
+        "INSERT INTO attache_run (session, id, began, ended, ranges, name, entries) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+        params![
+            session,
+            append.run,
+            now,
+            append.ends.then_some(now),
+            begins.ranges,
+            begins.name,
+            place(append.keys.len())
+        ],
+    )?;
+    if begun == 0 {
+        return Ok(false);
+    }
+    let run = turn.inserted();
+    for (at, message) in (begins.first..).zip(&begins.messages) {
+        turn.execute(
+            "INSERT INTO attache_message (session, place, body) VALUES (?1, ?2, ?3)",
+            params![session, at, message],
+        )?;
+    }
+    write(turn, append, run, 0)
+}
+
+/// Writes the entries from that place of the log on. False if one of them stands there.
+fn write(turn: &Turn<'_>, append: &Prepared, run: i64, first: i64) -> Result<bool, SqlError> {
+    for (at, (key, body)) in (first..).zip(append.keys.iter().zip(&append.bodies)) {
+        let written = turn.execute(
+            "INSERT INTO attache_entry (run, place, key, at, body) VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT DO NOTHING",
+            params![run, at, key, append.now, body],
+        )?;
+        if written == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -211,9 +228,10 @@ mod tests {
 
         let taking =
             |holder| Take { session: &id, principal: "ann", run: Some("run"), holder, now: 10, until: 40 };
-        let fence = take(&store, taking("one"), "").await.unwrap().unwrap();
-        assert_eq!(take(&store, taking("two"), "").await.unwrap(), None);
-        let next = take(&store, taking("two"), "one").await.unwrap().unwrap();
+        let fence = take(&store, taking("one")).await.unwrap().unwrap();
+        assert_eq!(take(&store, taking("two")).await.unwrap(), None);
+        store.left().note("one", "one");
+        let next = take(&store, taking("two")).await.unwrap().unwrap();
         assert!(next > fence);
 
         let message = Message::user("Hello.").shared();
@@ -228,20 +246,20 @@ mod tests {
         }));
         let prepared = |append: &Append| Prepared::new(append).unwrap();
         let stale = append_of(&id, fence, 1, vec![note()]);
-        assert!(!append(&store, &prepared(&stale)).await.unwrap(), "the run has not begun");
-        assert!(append(&store, &prepared(&first)).await.unwrap());
-        assert!(!append(&store, &prepared(&first)).await.unwrap(), "it has begun");
-        assert!(!append(&store, &prepared(&stale)).await.unwrap(), "somebody else has the lease");
+        assert!(!append(&store, prepared(&stale)).await.unwrap().0, "the run has not begun");
+        assert!(append(&store, prepared(&first)).await.unwrap().0);
+        assert!(!append(&store, prepared(&first)).await.unwrap().0, "it has begun");
+        assert!(!append(&store, prepared(&stale)).await.unwrap().0, "somebody else has the lease");
         let again = append_of(&id, next, 1, vec![note()]);
-        assert!(!append(&store, &prepared(&again)).await.unwrap(), "the number was used");
+        assert!(!append(&store, prepared(&again)).await.unwrap().0, "the number was used");
         let known = append_of(&id, next, 2, first.entries.clone());
-        assert!(!append(&store, &prepared(&known)).await.unwrap(), "the entry stands");
+        assert!(!append(&store, prepared(&known)).await.unwrap().0, "the entry stands");
         let stored = store.load("ann", &id, None).await.unwrap().unwrap();
         assert_eq!((stored.entries.len(), stored.messages.len()), (1, 1), "nothing else was written");
         let one_known = [first.entries.clone(), vec![note()]].concat();
-        assert!(!append(&store, &prepared(&append_of(&id, next, 2, one_known))).await.unwrap());
+        assert!(!append(&store, prepared(&append_of(&id, next, 2, one_known))).await.unwrap().0);
         let three = vec![note(), note(), note()];
-        assert!(append(&store, &prepared(&append_of(&id, next, 2, three.clone()))).await.unwrap());
+        assert!(append(&store, prepared(&append_of(&id, next, 2, three.clone()))).await.unwrap().0);
         let stored = store.load("ann", &id, Some("run")).await.unwrap().unwrap();
         let keys: Vec<_> = stored.entries.iter().map(|entry| entry.key.as_str()).collect();
         let told: Vec<_> = first.entries.iter().chain(&three).map(|entry| entry.key.as_str()).collect();

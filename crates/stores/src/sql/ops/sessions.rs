@@ -25,11 +25,11 @@ impl SessionStore for Store {
         let OpenSession { id, principal, make, now, expired_before } = open;
         let (store, id, principal) = (self.clone(), id.clone(), principal.to_owned());
         Box::pin(async move {
+            if let Some(state) = in_time(open_usual(self, open)).await.map_err(SqlError::session)? {
+                return Ok(Opened { state, gone: Cleared::default() });
+            }
             let opened = written(async move {
                 let open = OpenSession { id: &id, principal: &principal, make, now, expired_before };
-                if let Some(state) = open_usual(&store, open).await? {
-                    return Ok(Opened { state, gone: Cleared::default() });
-                }
                 let mut writing = store.writing().await?;
                 let opened = lease::open(&mut writing, open).await?;
                 writing.commit().await?;
@@ -130,6 +130,9 @@ impl SessionStore for Store {
         let (store, session, principal) = (self.clone(), session.clone(), principal.to_owned());
         let (run, holder) = (run.map(str::to_owned), holder.to_owned());
         Box::pin(async move {
+            if let Some(fence) = in_time(take_usual(self, take)).await.map_err(SqlError::session)? {
+                return Ok(number(fence));
+            }
             // A lease is not for a caller that is gone.
             let waits = Arc::new(());
             let waiting = Arc::downgrade(&waits);
@@ -138,11 +141,6 @@ impl SessionStore for Store {
                 let take = Take { session: &session, principal: &principal, run, holder, now, until };
                 let left = store.left().of(session.as_str());
                 waiting.upgrade().ok_or(SqlError::Late)?;
-                if let Some(fence) = take_usual(&store, take, &left).await? {
-                    // A caller that is gone meanwhile has noted so, for the next one.
-                    store.left().forget(session.as_str(), &left);
-                    return Ok(number(fence));
-                }
                 let mut writing = store.writing().await?;
                 let fence = lease::take(&mut writing, take, &left).await?;
                 waiting.upgrade().ok_or(SqlError::Late)?;
@@ -219,12 +217,14 @@ impl SessionStore for Store {
     fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
         let (store, prepared) = (self.clone(), Prepared::new(append));
         Box::pin(async move {
-            let prepared = prepared.map_err(SqlError::journal)?;
+            let usual = in_time(append_usual(self, prepared.map_err(SqlError::journal)?)).await;
+            let (is_done, prepared) = usual.map_err(SqlError::journal)?;
+            if is_done {
+                return Ok(Vec::new());
+            }
             let stand = written(async move {
                 let stand = if APPENDS_AT_ONCE && prepared.begins.is_none() {
                     append::append(&mut *store.single().await?, &prepared).await?
-                } else if append_usual(&store, &prepared).await? {
-                    Vec::new()
                 } else {
                     let mut writing = store.writing().await?;
                     let stand = append::append(&mut writing, &prepared).await?;
