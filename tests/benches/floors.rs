@@ -13,7 +13,7 @@ use attache_core::{
     ToolResult, ToolResultsMessage, Transcript,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_transport::{ChunkSink, Codec};
+use attache_transport::{Ask, ChunkSink, Codec};
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde::Deserialize;
@@ -154,7 +154,7 @@ fn encode(codec: &ChatCodec, messages: &[Arc<Message>]) -> u64 {
     for end in (4..=messages.len()).step_by(2) {
         let shown = messages.get(..end).unwrap_or_default().iter().cloned();
         let request = ChatRequest::new(shown).with_transcript(transcript.clone());
-        let encoded = codec.encode(&request, &config, None).unwrap();
+        let encoded = codec.encode(Ask::new(&request, &config, None)).unwrap();
         sent += black_box(&encoded.parts.body).len();
     }
     sent

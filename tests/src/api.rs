@@ -14,7 +14,7 @@ use attache_core::{
 use attache_documents::{Materials, RoutingReport, route};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, ResponsesCodec};
-use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy};
+use attache_transport::{Ask, Codec, HttpClient, HttpModel, RetryPolicy};
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
@@ -164,7 +164,7 @@ impl Api {
             request.settings.extra_body.insert(self.metadata().to_owned(), metadata);
         }
         let config = ModelSettings::new().merged(&request.settings);
-        let parts = self.codec().encode(&request, &config, None)?.parts;
+        let parts = self.codec().encode(Ask::new(&request, &config, None))?.parts;
         let bytes = parts.body.to_vec();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Wire { url: parts.url, body, bytes, report: routing.report })

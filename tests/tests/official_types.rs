@@ -92,7 +92,8 @@ fn every_reference_is_one_that_the_official_sdk_knows() {
     for api in APIS.into_iter().filter(|api| api.codec().files().is_some()) {
         let message = Message::User(UserMessage::new(parts.clone().map(Some))).shared();
         let request = ChatRequest::new([message]).with_files(files.clone());
-        let encoded = api.codec().encode(&request, &ModelSettings::new(), None).unwrap();
+        let encoded =
+            api.codec().encode(attache_transport::Ask::new(&request, &ModelSettings::new(), None)).unwrap();
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
         assert!(body.to_string().contains("file-1"), "{}: {body}", api.name());
         let request = Asked { api: api.name().to_owned(), url: encoded.parts.url, body };

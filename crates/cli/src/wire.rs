@@ -12,7 +12,7 @@ use attache_core::{
 };
 use attache_documents::{Materials, RouteOptions, Routing, gather, route};
 use attache_models::Registry;
-use attache_transport::{Codec, GuardedFetcher};
+use attache_transport::{Ask, Codec, GuardedFetcher};
 use serde_json::{Map, Value, json};
 
 use crate::args;
@@ -69,7 +69,8 @@ async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, Str
     request.streaming = arguments.stream;
     // The key is masked wherever the request is shown.
     let (config, key) = (ModelSettings::new(), Secret::new("…"));
-    let encoded = codec.encode(&request, &config, Some(&key)).map_err(|error| with_causes(&error))?;
+    let encoded =
+        codec.encode(Ask::new(&request, &config, Some(&key))).map_err(|error| with_causes(&error))?;
     let parts = encoded.parts;
     let body = parts.body.to_vec();
     let body: Value =

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings,
-    ProviderError, ResponseInfo, SchemaReport, Secret, StreamChunk, ToolSet,
+    BoxFuture, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings, ProviderError,
+    ResponseInfo, SchemaReport, StreamChunk, ToolSet,
 };
 use http::{HeaderMap, StatusCode};
 
+use crate::ask::Ask;
 use crate::auth::{Auth, Environment};
 use crate::count::CountRequest;
 use crate::encoded::EncodedRequest;
@@ -56,7 +57,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         SchemaReport::new()
     }
 
-    /// The work that must be done over the network before `request` is encoded, such as making a cached prefix;
+    /// The work that must be done over the network before the request of `ask` is encoded, such as making a cached prefix;
     /// usually nothing. Called once per call, and once more if [`recovers`](Self::recovers) says so.
     ///
     /// # Errors
@@ -64,37 +65,25 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// error.
     fn prepare<'a>(
         &'a self,
-        request: &'a ChatRequest,
-        settings: &'a ModelSettings,
+        ask: Ask<'a>,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-        let _ = (request, settings, network);
+        let _ = (ask, network);
         None
     }
 
-    /// The HTTP request for `request`, whose messages routing has looked at, with `settings` as the options: the
-    /// provider's, overruled by the request's. The rendered form of a conversation's messages is kept in the request's
+    /// The HTTP request for what `ask` holds. The rendered form of a conversation's messages is kept in the request's
     /// transcript, so that each is rendered once.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidHistory`] for a conversation that the API would refuse, [`ErrorKind::Unsupported`] for
     /// options and documents that the model does not take, [`ErrorKind::Configuration`] for what is wrong with URL,
     /// headers and extra members.
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError>;
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError>;
 
-    /// The request that has the API count what the model would read of `request`; nothing where it counts none.
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        let _ = (request, settings, key);
+    /// The request that has the API count what the model would read of the request of `ask`; nothing where it counts none.
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+        let _ = ask;
         None
     }
 

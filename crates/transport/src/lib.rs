@@ -36,6 +36,7 @@
 //! TLS is rustls with ring and the certificates of the operating system. It is set up at the first `https`
 //! connection, the client at the first request.
 
+mod ask;
 mod auth;
 mod body;
 pub mod cassette;
@@ -74,6 +75,7 @@ mod strict;
 mod token;
 mod tool_schema;
 
+pub use ask::Ask;
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
 pub use client::{AddressGuard, EndedExchange, Hook, HttpClient, Reply, Timeouts};

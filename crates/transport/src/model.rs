@@ -8,6 +8,7 @@ use attache_core::{
     StateCell, ToolSet,
 };
 
+use crate::ask::Ask;
 use crate::auth::{Auth, Environment};
 use crate::client::{HttpClient, Timeouts};
 use crate::codec::Codec;
@@ -171,7 +172,7 @@ impl<C: Codec> HttpModel<C> {
         // The transcript is for calls.
         request.transcript = None;
         request.narrow(self.codec.capabilities());
-        let count = self.codec.count(&request, &settings, self.network.auth().key())?;
+        let count = self.codec.count(Ask::new(&request, &settings, self.network.auth().key()))?;
         let (network, read_error) = (self.network.clone(), self.codec.error_reader());
         Some(Box::pin(async move {
             let count = count?;
@@ -279,11 +280,11 @@ impl<C: Codec> Call<C> {
     async fn exchange(mut self) -> Result<Exchange, ProviderError> {
         let notes = self.upload().await;
         let Self { codec, network, request, settings, uploading } = &self;
-        let is_prepared = match codec.prepare(request, settings, network) {
+        let is_prepared = match codec.prepare(Ask::new(request, settings, network.auth().key()), network) {
             Some(preparing) => preparing.await.map(|()| true)?,
             None => uploading.is_some(),
         };
-        let mut encoded = codec.encode(request, settings, network.auth().key())?;
+        let mut encoded = codec.encode(Ask::new(request, settings, network.auth().key()))?;
         encoded.degradations.extend(notes);
         encoded.parts.whole |= !request.streaming;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);

@@ -15,7 +15,7 @@ use attache_gate::{
     started_behind_window, tools,
 };
 use attache_openai::ChatCodec;
-use attache_transport::{Codec, EncodedRequest};
+use attache_transport::{Ask, Codec, EncodedRequest};
 use gungraun::{Dhat, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use tokio::runtime::Runtime;
 
@@ -68,7 +68,7 @@ type Asked = (Box<dyn Codec>, ChatRequest, ModelSettings);
 #[bench::gemini(Api::Gemini.request(10))]
 #[bench::converse(Api::Converse.request(10))]
 fn request((codec, request, config): Asked) -> (Asked, EncodedRequest) {
-    let encoded = codec.encode(&request, &config, None).unwrap();
+    let encoded = codec.encode(Ask::new(&request, &config, None)).unwrap();
     ((codec, request, config), encoded)
 }
 

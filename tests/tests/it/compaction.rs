@@ -39,7 +39,8 @@ fn small() -> Compaction {
 }
 
 fn body(api: Api, request: &ChatRequest) -> Value {
-    let parts = api.codec().encode(request, &ModelSettings::new(), None).unwrap().parts;
+    let parts =
+        api.codec().encode(attache_transport::Ask::new(request, &ModelSettings::new(), None)).unwrap().parts;
     serde_json::from_slice(&parts.body.to_vec()).unwrap()
 }
 

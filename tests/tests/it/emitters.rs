@@ -91,7 +91,7 @@ fn encoded(
         true => ModelSettings::new().with_reasoning(Reasoning::Off),
         false => ModelSettings::new(),
     };
-    let encoded = codec.encode(&request, &settings, None);
+    let encoded = codec.encode(attache_transport::Ask::new(&request, &settings, None));
     let encoded = encoded.map_err(|error| format!("the codec refuses: {error}"))?;
     let body = serde_json::from_slice(&encoded.parts.body.to_vec()).map_err(|error| error.to_string())?;
     api.judge_of(model, &body).map_err(|violation| format!("the API refuses: {violation}"))?;

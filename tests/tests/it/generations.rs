@@ -345,7 +345,7 @@ fn encoded(api: Api, request: ChatRequest) -> Value {
     let tools = ["find", "read"].map(|name| ToolDefinition::new(name, "Looks", json!({"type": "object"})));
     let request = request.with_tools(ToolSet::new(tools).unwrap());
     let config = ModelSettings::new().with_unsupported(Unsupported::Degrade);
-    let encoded = api.codec().encode(&request, &config, None).unwrap();
+    let encoded = api.codec().encode(attache_transport::Ask::new(&request, &config, None)).unwrap();
     serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()
 }
 

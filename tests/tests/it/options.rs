@@ -10,7 +10,7 @@ use attache_core::{
 };
 use attache_openai::{ChatCodec, Profiles};
 use attache_tests::{APIS, Api, Party, texts_told};
-use attache_transport::{Codec, HttpClient, RetryPolicy, Timeouts};
+use attache_transport::{Ask, Codec, HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};
 
 /// The effect that an option should have on one API.
@@ -424,7 +424,7 @@ fn no_option_is_ignored_in_silence() {
                 continue;
             }
             let encode = |set: &ModelSettings| {
-                let encoded = codec.encode(&request(field, set), set, None)?;
+                let encoded = codec.encode(Ask::new(&request(field, set), set, None))?;
                 let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
                 Ok::<_, attache_core::ProviderError>((body, encoded.degradations))
             };

@@ -13,7 +13,7 @@ use attache_core::{
 };
 use attache_documents::{Materials, RouteOptions, route};
 use attache_tests::{APIS, Api};
-use attache_transport::check_pairing;
+use attache_transport::{Ask, check_pairing};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -113,7 +113,7 @@ fn nothing_is_loosened_without_leave() {
     for api in APIS.into_iter().filter(|api| *api != Api::Gemini) {
         let codec = api.codec();
         let strict = ModelSettings::new();
-        let error = codec.encode(&request, &strict, None).unwrap_err();
+        let error = codec.encode(Ask::new(&request, &strict, None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{}", api.name());
         let check = codec.check_tools(&tools, &strict);
         assert_eq!(
@@ -123,14 +123,14 @@ fn nothing_is_loosened_without_leave() {
             api.name()
         );
         let lenient = strict.with_unsupported(Unsupported::Degrade);
-        let encoded = codec.encode(&request, &lenient, None).unwrap();
+        let encoded = codec.encode(Ask::new(&request, &lenient, None)).unwrap();
         assert_eq!(encoded.degradations.len(), 1, "{}", api.name());
         api.judge(&serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()).unwrap();
         assert!(codec.check_tools(&tools, &lenient).refused.is_empty());
         // Held here, it needs no leave, and says the same in each request.
         let held = Arc::new((*tools).clone().with_validation(true));
         let request = ChatRequest::new([Message::user("Find it.").shared()]).with_tools(Arc::clone(&held));
-        let encoded = codec.encode(&request, &ModelSettings::new(), None).unwrap();
+        let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None)).unwrap();
         assert!(encoded.degradations.is_empty());
         assert_eq!(codec.check_tools(&held, &ModelSettings::new()).loosened.len(), 1);
     }
@@ -215,7 +215,7 @@ proptest! {
         for api in APIS {
             let routing = route(&mended, &api.capabilities(), &tools, &Materials::new(), &RouteOptions::new()).unwrap();
             let request = ChatRequest::new(routing.messages).with_tools(Arc::clone(&tools));
-            let encoded = api.codec().encode(&request, &ModelSettings::new(), None);
+            let encoded = api.codec().encode(Ask::new(&request, &ModelSettings::new(), None));
             prop_assert!(encoded.is_ok(), "{}: {:?}", api.name(), encoded.err());
             let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
             let judged = api.judge(&body);

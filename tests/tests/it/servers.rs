@@ -10,7 +10,7 @@ use attache_core::{
 use attache_documents::{Materials, route};
 use attache_openai::{ChatCodec, Profiles};
 use attache_tests::{Scenario, scenarios};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::Value;
 
 /// The profile of each server, and models of it that differ.
@@ -61,7 +61,7 @@ fn body(codec: &ChatCodec, scenario: &Scenario, options: &ModelSettings, stream:
     request.streaming = stream;
     let config =
         ModelSettings::new().with_unsupported(Unsupported::Degrade).merged(&scenario.options).merged(options);
-    let encoded = codec.encode(&request, &config, None);
+    let encoded = codec.encode(Ask::new(&request, &config, None));
     let encoded = encoded.unwrap_or_else(|error| panic!("{} {}: {error}", codec.model_id(), scenario.name));
     Some(serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
 }
@@ -135,7 +135,7 @@ fn every_server_accepts_the_addresses_that_its_profile_writes() {
                 let mut message = UserMessage::new([document.into()]);
                 message.routed = Some(Routed::new(message.parts.clone(), 1));
                 let request = ChatRequest::new([Message::User(message).shared()]).streaming(false);
-                match codec.encode(&request, &ModelSettings::new(), None) {
+                match codec.encode(Ask::new(&request, &ModelSettings::new(), None)) {
                     Ok(encoded) => {
                         let body = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
                         let violation = validate_chat_with(&body, &rules).err();

@@ -444,7 +444,10 @@ fn arguments_of_a_history_go_out_as_the_tool_has_them() {
         let bodies = [false, true].map(|strict| {
             let tools = ToolSet::new([definition.clone().with_strict(strict)]).unwrap();
             let request = ChatRequest::new(messages.clone()).with_tools(tools);
-            let encoded = api.codec().encode(&request, &ModelSettings::new(), None).unwrap();
+            let encoded = api
+                .codec()
+                .encode(attache_transport::Ask::new(&request, &ModelSettings::new(), None))
+                .unwrap();
             api.messages(&serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()).to_string()
         });
         assert_eq!(bodies[0], bodies[1], "{}", api.name());
@@ -467,7 +470,10 @@ fn another_model_of_a_conversation_is_not_asked_for_what_it_lacks() {
         let request = asking(ModelSettings::new()).with_tools(tools);
         let kept = request.clone().with_transcript(Transcript::default());
         let sent = |model: &str, request: &ChatRequest| {
-            let encoded = api.codec_of(model).encode(request, &ModelSettings::new(), None).unwrap();
+            let encoded = api
+                .codec_of(model)
+                .encode(attache_transport::Ask::new(request, &ModelSettings::new(), None))
+                .unwrap();
             serde_json::from_slice::<Value>(&encoded.parts.body.to_vec()).unwrap()
         };
         for model in [api.model(), old, api.model()] {

@@ -70,7 +70,8 @@ impl<'r> Patient<'r> {
         let row = model.capabilities().clone();
         let codec = registry.codec(name)?;
         let hello = ChatRequest::new([Message::user("Hello").shared()]);
-        let encoded = codec.encode(&hello, &ModelSettings::new(), Some(&Secret::new("…")));
+        let encoded =
+            codec.encode(attache_transport::Ask::new(&hello, &ModelSettings::new(), Some(&Secret::new("…"))));
         let url = encoded.map_err(|error| SetupError::new(error.to_string()))?.parts.url;
         Ok(Self { registry, name: model.id().to_owned(), row, url, model, limit })
     }
@@ -104,7 +105,9 @@ impl<'r> Patient<'r> {
         let mut request = probe.request.clone();
         request.messages = placed(probe, model.capabilities())?;
         let said = |error: ProviderError| error.to_string();
-        codec.encode(&request, &request.settings, Some(&Secret::new("…"))).map_err(said)?;
+        codec
+            .encode(attache_transport::Ask::new(&request, &request.settings, Some(&Secret::new("…"))))
+            .map_err(said)?;
         Ok((model, request))
     }
 

@@ -2,7 +2,7 @@
 
 use attache_core::{ChatRequest, ErrorKind, Message, ModelSettings};
 use attache_models::Registry;
-use attache_transport::Environment;
+use attache_transport::{Ask, Environment};
 use serde_json::Value;
 
 #[test]
@@ -36,11 +36,11 @@ fn a_model_and_a_server_are_added_as_the_page_says() {
 
     let codec = registry.codec("work/our-70b-instruct").unwrap();
     let request = ChatRequest::new([Message::user("Hello").shared()]);
-    let encoded = codec.encode(&request, &ModelSettings::new(), None).unwrap();
+    let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None)).unwrap();
     assert_eq!(encoded.parts.url, "https://llm.example/v1/chat/completions");
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!((&body["model"], &body["chat_template"]), (&"our-70b-instruct".into(), &"ours".into()));
     let mut stop = ModelSettings::new();
     stop.stop = Some(vec!["END".to_owned()]);
-    assert_eq!(codec.encode(&request, &stop, None).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(codec.encode(Ask::new(&request, &stop, None)).unwrap_err().kind(), ErrorKind::Unsupported);
 }

@@ -2,7 +2,7 @@
 
 use attache_core::{ChatRequest, ErrorKind, Matrix, MediaType, Message};
 use attache_models::{ConfigError, Registry, Unresolved};
-use attache_transport::Environment;
+use attache_transport::{Ask, Environment};
 
 fn registry() -> Registry {
     let keys = |name: &str| match name {
@@ -128,7 +128,7 @@ fn ollama_is_spoken_to_in_its_own_api() {
     let registry = Registry::bundled().with_environment(environment);
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let url = |name: &str| {
-        registry.codec(name).unwrap().encode(&request, &request.settings, None).unwrap().parts.url
+        registry.codec(name).unwrap().encode(Ask::new(&request, &request.settings, None)).unwrap().parts.url
     };
     assert_eq!(url("ollama/qwen3:4b"), "http://box:11434/api/chat");
     assert_eq!(url("ollama-chat/qwen3:4b"), "http://box:11434/v1/chat/completions");
@@ -148,7 +148,7 @@ fn models_of_a_platform_may_speak_different_apis() {
     let url = |name: &str| {
         let codec = registry.codec(name).unwrap();
         let request = ChatRequest::new([Message::user("Hi").shared()]);
-        codec.encode(&request, &request.settings, None).unwrap().parts.url
+        codec.encode(Ask::new(&request, &request.settings, None)).unwrap().parts.url
     };
     assert!(
         url("vertex/claude-opus-5").ends_with("/publishers/anthropic/models/claude-opus-5:streamRawPredict")
@@ -188,13 +188,13 @@ fn an_unknown_model_is_asked_alike_over_all_apis() {
         let Ok(codec) = registry.codec(&name) else { continue };
         // An API whose address is yet to be set says so, whatever is asked.
         if codec
-            .encode(&request, &plain, None)
+            .encode(Ask::new(&request, &plain, None))
             .is_err_and(|error| error.kind() == attache_core::ErrorKind::Configuration)
         {
             continue;
         }
         for settings in [&plain, &warm] {
-            let encoded = codec.encode(&request, settings, None);
+            let encoded = codec.encode(Ask::new(&request, settings, None));
             let encoded = encoded.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(encoded.degradations.is_empty(), "{name}");
         }

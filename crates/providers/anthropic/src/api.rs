@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    ToolSet,
+    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi, Reading,
-    ReplyDecoder,
+    Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi,
+    Reading, ReplyDecoder, note_made_documents,
 };
 
 use crate::capabilities::FAMILY;
@@ -49,22 +48,12 @@ impl Codec for MessagesCodec {
         self.platform.check()
     }
 
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(request::count(self, request, settings, key))
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+        Some(request::count(self, ask))
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {

@@ -26,6 +26,9 @@ pub(crate) const FILES_BETA: &str = "files-api-2025-04-14";
 /// ```
 pub type Anthropic = HttpModel<MessagesCodec>;
 
+/// One call that the codec writes.
+pub(crate) type Ask<'a> = attache_transport::Ask<'a, MessagesCodec>;
+
 /// Makes the HTTP requests of the Messages API and reads its replies, without sending anything.
 ///
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
@@ -60,11 +63,11 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// ```
 /// use attache_anthropic::MessagesCodec;
 /// use attache_core::{ChatRequest, Message, ModelSettings};
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 ///
 /// let codec = MessagesCodec::new("claude-sonnet-4-5");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
-/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
+/// let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None))?;
 /// assert_eq!(encoded.parts.url, "https://api.anthropic.com/v1/messages");
 /// assert_eq!(
 ///     String::from_utf8_lossy(&encoded.parts.body.to_vec()),

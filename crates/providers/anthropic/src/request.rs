@@ -1,6 +1,5 @@
 //! Encodes a request of the Messages API.
 
-mod ask;
 mod history;
 mod messages;
 mod options;
@@ -9,8 +8,8 @@ mod tools;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, RequestHeaders,
-    ResponseFormat, Secret, ToolSet, merge_members,
+    AssistantPart, CachePolicy, Message, ModelSettings, ProviderError, RequestHeaders, ResponseFormat,
+    Secret, ToolSet, merge_members,
 };
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
@@ -20,26 +19,20 @@ use attache_transport::{
 use http::HeaderName;
 use serde_json::{Value, json};
 
-use self::ask::Ask;
 use self::history::{Plan, container, is_block};
 use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
-use crate::codec::{FILES_BETA, MessagesCodec};
+use crate::codec::{Ask, FILES_BETA, MessagesCodec};
 use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 impl MessagesCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, settings, codec: self };
-        let parts = parts(ask, key)?;
-        with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let ask = ask.of(self);
+        let parts = parts(ask)?;
+        with_kept(ask.request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
 }
 
@@ -79,7 +72,7 @@ impl State {
     }
 
     fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
-        let Ask { request, settings, codec } = ask;
+        let Ask { request, settings, codec, .. } = ask;
         let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         let cites = cites(settings, codec.capabilities(), &mut refusals)?;
         self.messages(ask, cites)?;
@@ -221,9 +214,7 @@ impl State {
 /// The request that counts the tokens of another (anthropic.md 10).
 pub(crate) fn count(
     codec: &MessagesCodec,
-    request: &ChatRequest,
-    settings: &ModelSettings,
-    key: Option<&Secret>,
+    ask: attache_transport::Ask<'_>,
 ) -> Result<CountRequest, ProviderError> {
     const KNOWN: [&str; 9] = [
         "model",
@@ -236,7 +227,7 @@ pub(crate) fn count(
         "cache_control",
         "anthropic_version",
     ];
-    let encoded = codec.encode(request, settings, key)?;
+    let encoded = codec.encode(ask)?;
     CountRequest::of(encoded, codec.count_url()?, "/input_tokens", |mut members| {
         members.retain(|name, _| KNOWN.contains(&name.as_str()));
         // Tools of the provider's own are not counted.
@@ -273,10 +264,10 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 }
 
 /// The request without its body.
-fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+fn parts(ask: Ask<'_>) -> Result<RequestParts, ProviderError> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(FILES_BETA);
-    addressed(ask.codec, parts, ask.settings, key, beta)
+    addressed(ask.codec, parts, ask.settings, ask.key, beta)
 }
 
 /// Adds version, key, the headers of the options and flags, `beta` among them.

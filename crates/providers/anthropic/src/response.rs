@@ -6,44 +6,49 @@ mod usage;
 mod wire;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, FinishReason, Metadata, OpaquePart, ProviderError,
-    ReasoningPart, TextPart,
+    AssistantMessage, AssistantPart, Completion, FinishReason, Metadata, OpaquePart, ProviderError, TextPart,
 };
-use attache_transport::claude::{self, MAX_BLOCKS, ToldTexts, append_blank};
+use attache_transport::claude::{self, Blocks};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use self::block::{Block, Kind};
-pub(crate) use self::wire::{Delta, Envelope, Piece};
+use self::block::Own;
+pub(crate) use self::wire::{Delta, Envelope};
 
 /// The kind of the part that names the container in which the provider ran code. It is no content block.
 pub(crate) const CONTAINER: &str = "container";
 
 /// A reply as far as it has come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reply {
     reading: Reading,
     id: Option<String>,
     model: Option<String>,
-    blocks: Vec<Block>,
-    /// The place in `blocks` of the block that came last; deltas nearly always belong to it.
-    current: usize,
-    calls: usize,
+    pub(crate) blocks: Blocks<Own>,
     usage: Map<String, Value>,
     stop_reason: Option<String>,
     stop_sequence: Option<String>,
     container: Option<Box<RawValue>>,
     explanation: Option<String>,
-    told: ToldTexts,
 }
 
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self { reading, ..Self::default() }
+        Self {
+            reading,
+            id: None,
+            model: None,
+            blocks: Blocks::new(citations::citation),
+            usage: Map::new(),
+            stop_reason: None,
+            stop_sequence: None,
+            container: None,
+            explanation: None,
+        }
     }
 
     /// Takes a `message_start`, a whole reply with its blocks, or the `delta` of a `message_delta`.
@@ -60,7 +65,7 @@ impl Reply {
         renew(&mut self.model, envelope.model);
         for raw in envelope.content.into_iter().flatten() {
             self.open(None, raw, out)?;
-            self.close(None, out);
+            self.blocks.close(None, out);
         }
         renew(&mut self.stop_reason, envelope.stop_reason);
         renew(&mut self.stop_sequence, envelope.stop_sequence);
@@ -82,69 +87,7 @@ impl Reply {
         raw: &RawValue,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let block = Block::open(index.unwrap_or_else(|| self.next_index()), raw, self.calls)?;
-        if block.is_call() {
-            self.calls += 1;
-        }
-        block.announce(out);
-        self.add(block)
-    }
-
-    /// Takes a piece of a `content_block_delta`.
-    pub(crate) fn piece(
-        &mut self,
-        index: Option<u64>,
-        piece: Piece<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
-        if let Some(block) = self.place(index).and_then(|at| self.blocks.get_mut(at)) {
-            block.extend(piece, out);
-            return Ok(());
-        }
-        // The start of the block was lost; text and thinking can do without.
-        match Block::implied(index.unwrap_or_else(|| self.next_index()), &piece) {
-            Some(mut block) => {
-                block.extend(piece, out);
-                self.add(block)
-            }
-            None if matches!(piece, Piece::Json(_)) => {
-                Err(malformed("a piece of a tool call without its start"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Takes a `content_block_stop`.
-    pub(crate) fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
-        let Some(at) = self.place(index) else { return };
-        if let Some(block) = self.blocks.get_mut(at) {
-            block.close(out);
-            if let Kind::Text(text) = &block.kind {
-                self.told.tell(at, text, citations::citation, out);
-            }
-        }
-    }
-
-    fn next_index(&self) -> u64 {
-        u64::try_from(self.blocks.len()).unwrap_or(u64::MAX)
-    }
-
-    fn add(&mut self, block: Block) -> Result<(), ProviderError> {
-        if self.blocks.len() >= MAX_BLOCKS {
-            return Err(malformed(format!("the reply has more than {MAX_BLOCKS} content blocks")));
-        }
-        self.current = self.blocks.len();
-        self.blocks.push(block);
-        Ok(())
-    }
-
-    /// The block of that index, or the last one.
-    fn place(&self, index: Option<u64>) -> Option<usize> {
-        let Some(index) = index else { return self.blocks.len().checked_sub(1) };
-        if self.blocks.get(self.current).is_some_and(|block| block.index == index) {
-            return Some(self.current);
-        }
-        self.blocks.iter().rposition(|block| block.index == index)
+        self.blocks.open(index, block::read(raw, self.blocks.next_slot())?, out)
     }
 
     /// Counts are cumulative: later ones replace earlier ones, absent and null ones replace nothing.
@@ -165,24 +108,7 @@ impl Reply {
         let reason = finish_reason(self.stop_reason.as_deref());
         let reading = &self.reading;
         let cut = cut || matches!(reason, FinishReason::Length | FinishReason::Refusal);
-        let last = self.blocks.len().saturating_sub(1);
-        let mut parts = Vec::with_capacity(self.blocks.len());
-        // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last
-        // one, so that the message still reads as it was streamed.
-        let mut blank = String::new();
-        for (at, mut block) in self.blocks.drain(..).enumerate() {
-            block.close(out);
-            parts.extend(match block.kind {
-                Kind::Text(text) => text.into_part(&mut blank, reading),
-                Kind::Thinking(thinking) => thinking.into_part(reading),
-                Kind::Redacted(raw) => {
-                    Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
-                }
-                Kind::Call(call) => Some(call.into_part(cut && at == last, reading)),
-                Kind::Opaque(block) => Some(block.into_part(reading)),
-            });
-        }
-        append_blank(&mut parts, &blank);
+        let mut parts = self.blocks.finish(cut, reading, out);
         if reason == FinishReason::Refusal {
             parts.extend(
                 self.explanation

@@ -1,13 +1,14 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
 use attache_core::{Completion, ProviderError};
+use attache_transport::claude::Piece;
 use attache_transport::{ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::error;
-use crate::response::{Delta, Envelope, Piece, Reply, malformed};
+use crate::response::{Delta, Envelope, Reply, malformed};
 
 /// Reads events and JSON bodies (anthropic.md 5, 9).
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl EventDecoder for Events {
         let reply = &mut self.reply;
         let json = std::str::from_utf8(event.data).unwrap_or_default();
         if let Some((index, piece)) = piece(json) {
-            return reply.piece(index, piece, out);
+            return reply.blocks.piece(index, piece, out);
         }
         let read = serde_json::from_slice(event.data);
         let Event { kind, index, delta, content_block, message, usage } = match read {
@@ -92,14 +93,14 @@ impl EventDecoder for Events {
                     Some(Err(cause)) => return foreign(event.data, cause),
                     delta => delta.and_then(Result::ok).unwrap_or_default(),
                 };
-                delta.into_pieces().try_for_each(|piece| reply.piece(index, piece, out))
+                delta.into_pieces().try_for_each(|piece| reply.blocks.piece(index, piece, out))
             }
             "content_block_start" => match content_block {
                 Some(block) => reply.open(index, block, out),
                 None => Err(malformed("a content block starts without the block")),
             },
             "content_block_stop" => {
-                reply.close(index, out);
+                reply.blocks.close(index, out);
                 Ok(())
             }
             "message_start" => message.map_or(Ok(()), |message| reply.envelope(message, out)),

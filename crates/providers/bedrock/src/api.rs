@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    ToolSet,
+    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, ModelApi, Reading,
+    Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, ModelApi, Reading,
+    note_made_documents,
 };
 
 use serde_json::json;
@@ -59,24 +59,14 @@ impl Codec for ConverseCodec {
         self.fits()
     }
 
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
         self.fits()?;
-        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
+        self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
         // Of others the API counts none.
-        self.family.counts_tokens.then(|| self.counting(request, settings, key))
+        self.family.counts_tokens.then(|| self.counting(ask))
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
@@ -104,17 +94,12 @@ fn no_region() -> ProviderError {
 impl ConverseCodec {
     /// The request that counts the tokens of another (bedrock.md 9). It wants the model without the regions that its
     /// profile stands for.
-    fn counting(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<CountRequest, ProviderError> {
+    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest, ProviderError> {
         const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
         let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
         let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);
         let url = self.url_of(model, "count-tokens")?;
-        CountRequest::of(self.encode(request, settings, key)?, url, "/inputTokens", |mut members| {
+        CountRequest::of(self.encode(ask)?, url, "/inputTokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             json!({"input": {"converse": members}})
         })

@@ -33,6 +33,9 @@ const SHOWN_REGION: &str = "us-east-1";
 /// ```
 pub type Bedrock = HttpModel<ConverseCodec>;
 
+/// One call that the codec writes.
+pub(crate) type Ask<'a> = attache_transport::Ask<'a, ConverseCodec>;
+
 /// Makes the HTTP requests of Converse and ConverseStream and reads their replies, without sending anything.
 ///
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
@@ -63,11 +66,11 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 /// ```
 /// use attache_bedrock::ConverseCodec;
 /// use attache_core::{ChatRequest, Message, ModelSettings};
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 ///
 /// let codec = ConverseCodec::new("amazon.nova-lite-v1:0").with_region("eu-west-1");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]);
-/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
+/// let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None))?;
 /// assert_eq!(
 ///     encoded.parts.url,
 ///     "https://bedrock-runtime.eu-west-1.amazonaws.com/model/amazon.nova-lite-v1%3A0/converse-stream",

@@ -1,6 +1,5 @@
 //! Encodes a request of Converse or ConverseStream.
 
-mod ask;
 mod history;
 mod ids;
 mod media;
@@ -11,10 +10,7 @@ mod tools;
 
 use std::sync::Arc;
 
-use attache_core::{
-    CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet,
-    merge_members,
-};
+use attache_core::{CachePolicy, Message, ProviderError, ResponseFormat, ToolSet, merge_members};
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
@@ -23,25 +19,19 @@ use attache_transport::{
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
 
-use self::ask::Ask;
 use self::history::{ASSISTANT, Plan};
 use self::messages::{APART, PLACEHOLDER, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
-use crate::codec::ConverseCodec;
+use crate::codec::{Ask, ConverseCodec};
 use crate::error;
 
 impl ConverseCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, settings, codec: self };
-        let parts = parts(ask, key)?;
-        with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let ask = ask.of(self);
+        let parts = parts(ask)?;
+        with_kept(ask.request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
 }
 
@@ -85,7 +75,7 @@ impl State {
     }
 
     fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
-        let Ask { request, settings, codec } = ask;
+        let Ask { request, settings, codec, .. } = ask;
         let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         check_pairing(&request.messages)?;
         let cites = cites(settings, codec.capabilities(), &mut refusals)?;
@@ -297,13 +287,13 @@ fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'sta
 }
 
 /// The request without its body.
-fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+fn parts(ask: Ask<'_>) -> Result<RequestParts, ProviderError> {
     let (whole, extra) = (!ask.request.streaming, &ask.settings.extra_headers);
     let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
     let mut parts =
         RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default()).with_header(ACCEPT, accept);
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
-    if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
+    if let Some(key) = ask.key.filter(|key| !key.is_empty() && !authorised) {
         parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
     }
     parts.with_extra_headers(extra)

@@ -5,56 +5,38 @@ mod citations;
 mod usage;
 mod wire;
 
-use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, Usage};
-use attache_transport::claude::{self, MAX_BLOCKS, ToldTexts, append_blank};
+use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, Usage};
+use attache_transport::claude::{self, Blocks};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde_json::value::RawValue;
 
-use self::block::{Block, Kind};
-pub(crate) use self::wire::{Delta, Piece, Whole};
+use self::block::Own;
+pub(crate) use self::wire::{Delta, Whole};
 
 /// A reply as far as it has come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reply {
     reading: Reading,
-    blocks: Vec<Block>,
-    /// The place in `blocks` of the block that came last; deltas nearly always belong to it.
-    current: usize,
-    calls: usize,
+    pub(crate) blocks: Blocks<Own>,
     usage: Usage,
     stop_reason: Option<String>,
-    told: ToldTexts,
 }
 
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self { reading, ..Self::default() }
+        let blocks = Blocks::new(citations::citation);
+        Self { reading, blocks, usage: Usage::default(), stop_reason: None }
     }
 
     /// Takes a block of a whole reply.
     pub(crate) fn block(&mut self, raw: &RawValue, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        match Block::whole(self.next_index(), raw, self.calls)? {
-            Some(block) => {
-                self.add(block, out)?;
-                self.close(None, out);
-                Ok(())
-            }
-            None => Ok(()),
+        if let Some(block) = block::whole(raw, self.blocks.next_slot())? {
+            self.blocks.open(None, block, out)?;
+            self.blocks.close(None, out);
         }
-    }
-
-    /// Takes a `contentBlockStop`.
-    pub(crate) fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
-        let at = match index {
-            Some(index) => self.blocks.iter().rposition(|block| block.index == index),
-            None => self.blocks.len().checked_sub(1),
-        };
-        let Some(at) = at else { return };
-        if let Some(Kind::Text(text)) = self.blocks.get(at).map(|block| &block.kind) {
-            self.told.tell(at, text, citations::citation, out);
-        }
+        Ok(())
     }
 
     /// Takes the `start` of a `contentBlockStart`.
@@ -64,45 +46,8 @@ impl Reply {
         start: &RawValue,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        match Block::open(index.unwrap_or_else(|| self.next_index()), start, self.calls)? {
-            Some(block) => self.add(block, out),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes the `delta` of a `contentBlockDelta`.
-    pub(crate) fn delta(
-        &mut self,
-        index: Option<u64>,
-        delta: Delta<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
-        delta.into_pieces().try_for_each(|piece| self.piece(index, piece, out))
-    }
-
-    /// Takes a piece of a block.
-    pub(crate) fn piece(
-        &mut self,
-        index: Option<u64>,
-        piece: Piece<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
-        if let Some(block) = self.place(index, &piece).and_then(|at| self.blocks.get_mut(at)) {
-            block.extend(piece, out);
-            return Ok(());
-        }
-        // Blocks of text and reasoning have no start but their first piece.
-        match Block::implied(index.unwrap_or_else(|| self.next_index()), &piece) {
-            Some(block) => {
-                self.add(block, out)?;
-                if let Some(block) = self.blocks.last_mut() {
-                    block.extend(piece, out);
-                }
-                Ok(())
-            }
-            None if matches!(&piece, Piece::Json(json) if !json.is_empty()) => {
-                Err(malformed("a piece of a tool call without its start"))
-            }
+        match block::started(start, self.blocks.next_slot())? {
+            Some(block) => self.blocks.open(index, block, out),
             None => Ok(()),
         }
     }
@@ -132,56 +77,12 @@ impl Reply {
         Some(malformed(what).with_code(self.stop_reason.clone()).with_retryable(true))
     }
 
-    fn next_index(&self) -> u64 {
-        self.blocks.last().map_or(0, |block| block.index.saturating_add(1))
-    }
-
-    fn add(&mut self, block: Block, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        if self.blocks.len() >= MAX_BLOCKS {
-            return Err(malformed(format!("the reply has more than {MAX_BLOCKS} content blocks")));
-        }
-        block.announce(out);
-        self.calls += usize::from(matches!(block.kind, Kind::Call(_)));
-        self.current = self.blocks.len();
-        self.blocks.push(block);
-        Ok(())
-    }
-
-    /// The block of that index, or the last one, if it takes the piece.
-    fn place(&self, index: Option<u64>, piece: &Piece<'_>) -> Option<usize> {
-        let takes = |block: &Block| block.takes(piece) && index.is_none_or(|index| block.index == index);
-        if self.blocks.get(self.current).is_some_and(takes) {
-            return Some(self.current);
-        }
-        match index {
-            Some(_) => self.blocks.iter().rposition(takes),
-            None => None,
-        }
-    }
-
     /// The finished reply; `cut` if it never came to its end. The value that is left is empty.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
-        let reading = &self.reading;
         let cut = cut
             || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
-        let last = self.blocks.len().saturating_sub(1);
-        let mut parts = Vec::with_capacity(self.blocks.len());
-        // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last
-        // one, so that the message still reads as it was streamed.
-        let mut blank = String::new();
-        for (at, block) in self.blocks.drain(..).enumerate() {
-            parts.extend(match block.kind {
-                Kind::Text(text) => text.into_part(&mut blank, reading),
-                Kind::Thinking(thinking) => thinking.into_part(reading),
-                Kind::Redacted(redacted) => redacted.into_part(reading),
-                Kind::Call(call) => {
-                    Some(AssistantPart::ToolCall(call.into_call(cut && at == last, &reading.tools)))
-                }
-                Kind::Opaque(block) => Some(block.into_part(reading)),
-            });
-        }
-        append_blank(&mut parts, &blank);
+        let parts = self.blocks.finish(cut, &self.reading, &mut ChunkSink::new());
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
         citations::read(&mut message);
         let reason = reason.for_message(message.has_tool_calls());

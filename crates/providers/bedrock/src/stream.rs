@@ -1,13 +1,14 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
 use attache_core::{Completion, ProviderError};
+use attache_transport::claude::Piece;
 use attache_transport::{ChunkSink, Decoder, JsonCursor, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error;
 use crate::eventstream::{Frame, FrameDecoder};
-use crate::response::{Delta, Piece, Reply, Whole, malformed};
+use crate::response::{Delta, Reply, Whole, malformed};
 
 /// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7).
 ///
@@ -155,10 +156,11 @@ impl Events {
             "contentBlockDelta" => {
                 let json = std::str::from_utf8(payload).unwrap_or_default();
                 if let Some((index, piece)) = piece(json) {
-                    return reply.piece(index, piece, out);
+                    return reply.blocks.piece(index, piece, out);
                 }
                 let BlockDelta { index, delta } = read(payload)?;
-                reply.delta(index, delta.unwrap_or_default(), out)
+                let mut pieces = delta.unwrap_or_default().into_pieces();
+                pieces.try_for_each(|piece| reply.blocks.piece(index, piece, out))
             }
             "contentBlockStart" => match read(payload)? {
                 BlockStart { index, start: Some(start) } => reply.open(index, start, out),
@@ -167,7 +169,7 @@ impl Events {
             },
             "contentBlockStop" => {
                 let BlockDelta { index, .. } = read(payload)?;
-                reply.close(index, out);
+                reply.blocks.close(index, out);
                 Ok(())
             }
             "messageStop" => {

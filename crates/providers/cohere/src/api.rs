@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    ToolSet,
+    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, Reading, ReplyDecoder,
+    Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, Reading, ReplyDecoder,
+    note_made_documents,
 };
 
 use crate::capabilities::{self, FAMILY};
@@ -52,13 +52,8 @@ impl Codec for CohereCodec {
         Ok(())
     }
 
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {

@@ -20,6 +20,9 @@ use crate::capabilities;
 /// ```
 pub type Cohere = HttpModel<CohereCodec>;
 
+/// One call that the codec writes.
+pub(crate) type Ask<'a> = attache_transport::Ask<'a, CohereCodec>;
+
 /// Makes the HTTP requests of Cohere's chat API, version 2, and reads its replies, without sending anything.
 ///
 /// * Results of tools are text blocks. A failed one is the JSON object `{"error": …}`, since the API has no flag.
@@ -35,11 +38,11 @@ pub type Cohere = HttpModel<CohereCodec>;
 /// ```
 /// use attache_cohere::CohereCodec;
 /// use attache_core::{ChatRequest, Message, ModelSettings};
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 ///
 /// let codec = CohereCodec::new("command-a-03-2025");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
-/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
+/// let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None))?;
 /// assert_eq!(encoded.parts.url, "https://api.cohere.com/v2/chat");
 /// assert_eq!(
 ///     encoded.parts.body.to_vec(),

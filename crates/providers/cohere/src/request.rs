@@ -6,7 +6,7 @@ pub(crate) mod tools;
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
+use attache_core::{Message, ModelCapabilities, ProviderError, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked, behind,
     check_pairing, described, invalid_history as invalid, is_same, own_system, tail, with_kept,
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::messages::Renderer;
 use crate::capabilities::FAMILY;
-use crate::codec::CohereCodec;
+use crate::codec::{Ask, CohereCodec};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -35,23 +35,19 @@ struct State {
 
 impl CohereCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let ask = ask.of(self);
         let mut parts = RequestParts::post_json(self.url()?, EncodedBody::from(Bytes::new()));
-        if let Some(key) = key.filter(|key| !key.is_empty()) {
+        if let Some(key) = ask.key.filter(|key| !key.is_empty()) {
             parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
         }
-        let parts = parts.with_extra_headers(&settings.extra_headers)?;
+        let parts = parts.with_extra_headers(&ask.settings.extra_headers)?;
 
-        check_pairing(&request.messages)?;
+        check_pairing(&ask.request.messages)?;
         let wire_key = format!("{FAMILY}/{}", self.model());
-        let fits = |state: &State| state.fits(self, &request.tools);
-        let new = || State::new(self, &request.tools);
-        with_kept(request, &wire_key, fits, new, |state| state.body(self, request, settings, parts))
+        let fits = |state: &State| state.fits(self, &ask.request.tools);
+        let new = || State::new(self, &ask.request.tools);
+        with_kept(ask.request, &wire_key, fits, new, |state| state.body(ask, parts))
     }
 }
 
@@ -70,20 +66,14 @@ impl State {
         is_same(&self.capabilities, &codec.capabilities) && is_same(&self.tools, tools)
     }
 
-    fn body(
-        &mut self,
-        codec: &CohereCodec,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        mut parts: RequestParts,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let mut refusals = Refusals::new(codec.model(), settings.unsupported).saying("left out");
-        let options = options::members(codec, request, settings, &mut refusals)?;
-        self.render(codec, request)?;
+    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+        let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported).saying("left out");
+        let options = options::members(ask, &mut refusals)?;
+        self.render(ask)?;
 
         let mut head = self.head.clone();
         let has_items = self.log.first_role().is_some();
-        if let Some(text) = own_system(settings) {
+        if let Some(text) = own_system(ask.settings) {
             head.push_str(&json!({"role": "system", "content": text}).to_string());
             if has_items {
                 head.push(',');
@@ -96,14 +86,14 @@ impl State {
     }
 
     /// Renders the messages that the log does not hold.
-    fn render(&mut self, codec: &CohereCodec, request: &ChatRequest) -> Result<(), ProviderError> {
-        let messages = &request.messages;
+    fn render(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+        let messages = &ask.request.messages;
         // Results are written with the ids of the calls before them.
         let variant = |at: usize, message: &Message| match message {
             Message::ToolResults(_) => behind(messages, at),
             _ => 0,
         };
-        let renderer = Renderer { codec, tools: &request.tools };
+        let renderer = Renderer { codec: ask.codec, tools: &ask.request.tools };
         self.log.sync(messages, variant, |at, message, out| {
             let written = match message {
                 Message::System(system) => renderer.system(system, out),

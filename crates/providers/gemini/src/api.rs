@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError,
-    SchemaReport, Secret, ToolSet,
+    BoxFuture, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, FileApi,
+    Ask, Auth, Codec, CountRequest, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, FileApi,
     ModelApi, Network, Reading, Refusals, ReplyDecoder, RequestParts, check_pairing,
 };
 use serde_json::{Value, json};
 
 use crate::cache;
-use crate::codec::GenerateCodec;
+use crate::codec::{self, GenerateCodec};
 use crate::error::{self, configuration};
 use crate::platform::Platform;
-use crate::request::{self, Ask, State, authorized};
+use crate::request::{self, State, authorized};
 use crate::stream::Events;
 
 impl Codec for GenerateCodec {
@@ -57,38 +56,27 @@ impl Codec for GenerateCodec {
 
     fn prepare<'a>(
         &'a self,
-        request: &'a ChatRequest,
-        settings: &'a ModelSettings,
+        ask: Ask<'a>,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-        cache::prepare(self, request, settings, network)
+        cache::prepare(ask.of(self), network)
     }
 
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, settings, codec: self };
-        let url = self.endpoint(!request.streaming)?;
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let ask = ask.of(self);
+        let url = self.endpoint(!ask.request.streaming)?;
         let mut parts =
-            authorized(self, settings, RequestParts::post_json(url, EncodedBody::default()), key)?;
+            authorized(self, ask.settings, RequestParts::post_json(url, EncodedBody::default()), ask.key)?;
         let mut state = State::taken(ask);
-        let encoded = encode(&mut state, ask, key);
+        let encoded = encode(&mut state, ask);
         state.put_back(ask);
         let (body, degradations) = encoded?;
         parts.body = body;
         Ok(EncodedRequest::new(parts, degradations))
     }
 
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(self.counting(request, settings, key))
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+        Some(self.counting(ask))
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
@@ -125,17 +113,10 @@ impl Codec for GenerateCodec {
 
 impl GenerateCodec {
     /// The request that counts the tokens of another (gemini.md 11).
-    fn counting(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<CountRequest, ProviderError> {
+    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest, ProviderError> {
         let model = self.platform.model_path(&self.model)?;
         let url = self.url(&format!("{model}:countTokens"))?;
-        CountRequest::of(self.encode(request, settings, key)?, url, "/totalTokens", |mut members| match self
-            .platform
-        {
+        CountRequest::of(self.encode(ask)?, url, "/totalTokens", |mut members| match self.platform {
             Platform::Gemini => {
                 members.insert("model".to_owned(), Value::from(model));
                 json!({"generateContentRequest": members})
@@ -150,15 +131,11 @@ impl GenerateCodec {
 }
 
 /// The body, and what it leaves out.
-fn encode(
-    state: &mut State,
-    ask: Ask<'_>,
-    key: Option<&Secret>,
-) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+fn encode(state: &mut State, ask: codec::Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
     let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported);
     check_pairing(&ask.request.messages)?;
     let head = state.head(ask, &mut refusals)?;
-    let cached = cache::find(state, ask, &head, key, &mut refusals)?;
+    let cached = cache::find(state, ask, &head, &mut refusals)?;
     let body = state.encode(ask, head, cached.as_ref())?;
     Ok((body, refusals.into_recorded()))
 }

@@ -7,8 +7,8 @@ mod prefix;
 use std::time::{Duration, Instant};
 
 use attache_core::{
-    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ModelSettings, ProviderError, Secret,
-    ToolChoice, Unsupported,
+    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ModelSettings, ProviderError, ToolChoice,
+    Unsupported,
 };
 use attache_transport::{EncodedBody, Network, Refusals, RequestParts, check_pairing};
 use bytes::Bytes;
@@ -17,9 +17,9 @@ use serde::Deserialize;
 
 use self::cut::Held;
 use self::entries::{Key, Step};
-use crate::codec::GenerateCodec;
+use crate::codec::{Ask, GenerateCodec};
 use crate::error::{self, malformed};
-use crate::request::{Ask, Head, State, authorized};
+use crate::request::{Head, State, authorized};
 
 /// How long prefixes are kept after they were asked for.
 const SHORT: Duration = Duration::from_secs(300);
@@ -37,15 +37,13 @@ struct Resource {
 /// [`Codec::prepare`](attache_transport::Codec::prepare): sees to it that the prefix of the request is kept, if the
 /// caller asks for it and it is worth it. No failure here is one of the call, which is then sent whole.
 pub(crate) fn prepare<'a>(
-    codec: &'a GenerateCodec,
-    request: &'a ChatRequest,
-    settings: &'a ModelSettings,
+    ask: Ask<'a>,
     network: &'a Network,
 ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-    if !wants_cache(settings) || !can_cache(codec) {
+    if !wants_cache(ask.settings) || !can_cache(ask.codec) {
         return None;
     }
-    let keeper = Keeper { ask: Ask { request, settings, codec }, network };
+    let keeper = Keeper { ask, network };
     let plan = keeper.plan()?;
     Some(Box::pin(async move {
         if keeper.carry_out(plan).await == Outcome::Gone
@@ -72,7 +70,6 @@ pub(crate) fn find(
     state: &mut State,
     ask: Ask<'_>,
     head: &Head,
-    key: Option<&Secret>,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Held>, ProviderError> {
     if !wants_cache(ask.settings) {
@@ -83,7 +80,7 @@ pub(crate) fn find(
         refusals.refuse("cache", why, "nothing is kept")?;
         return Ok(None);
     }
-    let Some(found) = state.find_prefix(ask, head, key)? else { return Ok(None) };
+    let Some(found) = state.find_prefix(ask, head)? else { return Ok(None) };
     match ask.codec.caches.name_of(&found.key) {
         Ok(name) => Ok(name.map(|name| Held { name, rest: found.rest(ask) })),
         Err(why) => {
@@ -111,7 +108,10 @@ impl GenerateCodec {
 async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
     let request = ChatRequest::default();
     let settings = ModelSettings::new();
-    let keeper = Keeper { ask: Ask { request: &request, settings: &settings, codec }, network };
+    let keeper = Keeper {
+        ask: attache_transport::Ask::new(&request, &settings, network.auth().key()).of(codec),
+        network,
+    };
     let (mut deleted, mut failure) = (0, None);
     for name in codec.caches.take_all() {
         match keeper.delete(&name).await {
@@ -168,7 +168,7 @@ impl<'a> Keeper<'a> {
         // An option that cannot be honoured is told when the request is encoded.
         let mut unheard = Refusals::new("", Some(Unsupported::Degrade));
         let head = state.head(ask, &mut unheard)?;
-        let Some(found) = state.find_prefix(ask, &head, self.network.auth().key())? else { return Ok(None) };
+        let Some(found) = state.find_prefix(ask, &head)? else { return Ok(None) };
         // A run that lands without tools asks once more, and no more.
         let may_make = ask.request.tool_choice != ToolChoice::None;
         let step = ask.codec.caches.next_step(found.key, self.ttl(), may_make, Instant::now());
@@ -253,7 +253,7 @@ impl<'a> Keeper<'a> {
             false => RequestParts::post_json(url, EncodedBody::from(body)),
         };
         parts.method = method;
-        let parts = authorized(self.ask.codec, self.ask.settings, parts, self.network.auth().key())?;
+        let parts = authorized(self.ask.codec, self.ask.settings, parts, self.ask.key)?;
         self.network.send(&parts, error::read).await?.bytes(ANSWER_LIMIT).await
     }
 }

@@ -27,6 +27,9 @@ use crate::platform::Platform;
 /// ```
 pub type Gemini = HttpModel<GenerateCodec>;
 
+/// One call that the codec writes.
+pub(crate) type Ask<'a> = attache_transport::Ask<'a, GenerateCodec>;
+
 /// Makes the HTTP requests of generateContent and reads its replies, without sending anything but cached contents.
 ///
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
@@ -57,11 +60,11 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// ```
 /// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_gemini::GenerateCodec;
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 ///
 /// let codec = GenerateCodec::new("gemini-2.5-flash");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
-/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
+/// let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None))?;
 /// assert_eq!(
 ///     encoded.parts.url,
 ///     "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent",

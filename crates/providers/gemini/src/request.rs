@@ -1,6 +1,5 @@
 //! Encodes a request of generateContent.
 
-mod ask;
 mod documents;
 mod messages;
 mod options;
@@ -20,12 +19,11 @@ use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
-pub(crate) use self::ask::Ask;
 pub(crate) use self::documents::wire_type;
 use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::cut::{Held, Prefix};
-use crate::codec::GenerateCodec;
+use crate::codec::{Ask, GenerateCodec};
 use crate::error::{invalid_history, unsupported};
 
 /// The user's words in a conversation that begins with the model, which the API does not take.
@@ -88,7 +86,7 @@ impl State {
         head: Head,
         cached: Option<&Held>,
     ) -> Result<EncodedBody, ProviderError> {
-        let Ask { request, settings, codec } = ask;
+        let Ask { request, settings, codec, .. } = ask;
         let mut members = head.members;
         match cached {
             Some(held) => {
@@ -124,7 +122,7 @@ impl State {
 
     /// Everything but the contents.
     pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head, ProviderError> {
-        let Ask { request, settings, codec } = ask;
+        let Ask { request, settings, codec, .. } = ask;
         let generation = options::generation(ask, refusals)?;
         let own = self.tools(ask, refusals)?;
         let tool_config = tools::choice(ask, refusals)?;

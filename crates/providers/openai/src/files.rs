@@ -7,8 +7,8 @@ use attache_transport::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteF
 use http::Method;
 use serde::Deserialize;
 
+use crate::error;
 use crate::server::Server;
-use crate::{error, server};
 
 /// The shortest and the longest time that a file is kept for, unless it is kept until it is deleted.
 const LIFETIMES: (u64, u64) = (3_600, 30 * 24 * 3_600);
@@ -23,7 +23,7 @@ struct FileObject {
 
 impl FileApi for Server {
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
-        let parts = server::envelope(&self.profile, "files", ask.settings, ask.key)?;
+        let parts = self.envelope("files", ask.settings, ask.key)?;
         let purpose = match file.media_type.kind() {
             MediaKind::Image => "vision",
             _ => "user_data",
@@ -48,7 +48,7 @@ impl FileApi for Server {
     }
 
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
-        let mut parts = server::envelope(&self.profile, &format!("files/{id}"), ask.settings, ask.key)?;
+        let mut parts = self.envelope(&format!("files/{id}"), ask.settings, ask.key)?;
         parts.method = Method::DELETE;
         Ok(parts)
     }

@@ -19,6 +19,7 @@
 mod address;
 mod chat;
 mod citations;
+mod codec;
 mod error;
 mod files;
 mod head;

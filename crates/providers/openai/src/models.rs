@@ -5,12 +5,12 @@ use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde_json::Value;
 
+use crate::error;
 use crate::server::Server;
-use crate::{error, server};
 
 impl ModelApi for Server {
     fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        let mut parts = server::envelope(&self.profile, "models", &ModelSettings::new(), key)?;
+        let mut parts = self.envelope("models", &ModelSettings::new(), key)?;
         parts.method = Method::GET;
         Ok(parts)
     }

@@ -1,11 +1,13 @@
 //! Options as members of a request body, whichever of OpenAI's APIs is spoken.
 
 use attache_core::{
-    CachePolicy, Caching, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, wire_name,
+    CachePolicy, Caching, ChatRequest, ModelCapabilities, ModelSettings, OutputSchema, ProviderError,
+    wire_name,
 };
-use attache_transport::{Refusals, set_member};
+use attache_transport::{Ask, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
+use crate::codec::ServerCodec;
 use crate::profile::Profile;
 use crate::tools;
 
@@ -13,7 +15,10 @@ use crate::tools;
 pub(crate) struct Writer<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) capabilities: &'a ModelCapabilities,
+    pub(crate) request: &'a ChatRequest,
     pub(crate) settings: &'a ModelSettings,
+    /// The tools of the server's own that are offered beside the request's.
+    pub(crate) hosted: &'a [&'a Value],
     /// Tools are offered, of the request or of the server's own.
     pub(crate) has_tools: bool,
     pub(crate) members: Map<String, Value>,
@@ -23,15 +28,20 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(
-        profile: &'a Profile,
-        capabilities: &'a ModelCapabilities,
-        settings: &'a ModelSettings,
-        has_tools: bool,
-    ) -> Self {
-        let refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
-        let members = Map::new();
-        Self { profile, capabilities, settings, has_tools, members, strict_answer: false, refusals }
+    pub(crate) fn new<D>(ask: Ask<'a, ServerCodec<D>>, hosted: &'a [&'a Value], dropped: bool) -> Self {
+        let (request, settings, server) = (ask.request, ask.settings, &ask.codec.server);
+        let capabilities = &*server.capabilities;
+        Self {
+            profile: &server.profile,
+            capabilities,
+            request,
+            settings,
+            hosted,
+            has_tools: (!request.tools.is_empty() || !hosted.is_empty()) && !dropped,
+            members: Map::new(),
+            strict_answer: false,
+            refusals: Refusals::new(&capabilities.model, settings.unsupported).saying("left out"),
+        }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {

@@ -11,11 +11,11 @@ use attache_core::merge_members;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use responses::{ItemIds, ReasoningItems, ResponsesRules};
+pub use responses::ResponsesRules;
 pub use thinking::Thinking;
 pub use words::{
-    Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
-    SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
+    Api, AudioForm, CallIds, EmptyContent, FileForm, ItemIds, JsonObject, KeyRules, MaxTokens, NamedTool,
+    ReasoningItems, Replayed, SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
 };
 
 /// The quirks of a server. Every field is a named behaviour that any server may have; no server's name is ever

@@ -7,7 +7,8 @@ use attache_core::{
     ToolSet,
 };
 use attache_transport::{
-    Auth, EncodedBody, Environment, ModelApi, Reading, RequestParts, count_leading, join_url, missing_key,
+    Auth, EncodedBody, Environment, ModelApi, Reading, RequestParts, StrictForms, count_leading, join_url,
+    missing_key,
 };
 use bytes::Bytes;
 use http::HeaderName;
@@ -133,6 +134,40 @@ impl Server {
     pub(crate) fn models(&self) -> Option<&dyn ModelApi> {
         (!self.profile.base_url.contains("/deployments/")).then_some(self)
     }
+
+    /// The request to `path` below the base URL, without its body.
+    pub(crate) fn envelope(
+        &self,
+        path: &str,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Result<RequestParts, ProviderError> {
+        let profile = &*self.profile;
+        if profile.base_url.trim().is_empty() {
+            return Err(error::configuration(match missing(profile) {
+                Some(variable) => format!("no address for {}: set {variable}", profile.name),
+                None => format!("no address for {}", profile.name),
+            }));
+        }
+        let url = join_url(&profile.base_url, path)?;
+        let mut parts = RequestParts::post_json(url, EncodedBody::from(Bytes::new()));
+        let named = |name: &str| {
+            HeaderName::try_from(name)
+                .map_err(|_| error::configuration(format!("{name:?} is no header name")))
+        };
+        for (name, value) in &profile.headers {
+            parts = parts.with_header(named(name)?, value.as_str());
+        }
+        if let Some(key) = key.filter(|key| !key.is_empty()) {
+            parts = parts.with_secret_header(named(&profile.key.header)?, &profile.key.prefix, key);
+        }
+        parts.with_extra_headers(&settings.extra_headers)
+    }
+
+    /// The schemas of tools that are said in the subset which the server enforces.
+    pub(crate) fn strict_forms(&self, tools: &ToolSet) -> Option<StrictForms> {
+        StrictForms::of_tools(tools, tools::subset(&self.capabilities, self.profile.tool_schemas), None)
+    }
 }
 
 fn configure(
@@ -158,31 +193,4 @@ fn configure(
         (None, Some(token)) => Auth::bearer(token),
         (None, None) => Auth::None,
     })
-}
-
-/// The request to `path` below the base URL, without its body.
-pub(crate) fn envelope(
-    profile: &Profile,
-    path: &str,
-    settings: &ModelSettings,
-    key: Option<&Secret>,
-) -> Result<RequestParts, ProviderError> {
-    if profile.base_url.trim().is_empty() {
-        return Err(error::configuration(match missing(profile) {
-            Some(variable) => format!("no address for {}: set {variable}", profile.name),
-            None => format!("no address for {}", profile.name),
-        }));
-    }
-    let url = join_url(&profile.base_url, path)?;
-    let mut parts = RequestParts::post_json(url, EncodedBody::from(Bytes::new()));
-    let named = |name: &str| {
-        HeaderName::try_from(name).map_err(|_| error::configuration(format!("{name:?} is no header name")))
-    };
-    for (name, value) in &profile.headers {
-        parts = parts.with_header(named(name)?, value.as_str());
-    }
-    if let Some(key) = key.filter(|key| !key.is_empty()) {
-        parts = parts.with_secret_header(named(&profile.key.header)?, &profile.key.prefix, key);
-    }
-    parts.with_extra_headers(&settings.extra_headers)
 }

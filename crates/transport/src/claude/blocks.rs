@@ -3,7 +3,7 @@
 use attache_core::citation::{AnswerSpan, Citation, Span};
 use attache_core::{
     Arguments, AssistantPart, ErrorKind, FinishReason, ProviderCallId, ProviderError, ReasoningPart,
-    StreamChunk, TextPart, ToolCall, ToolCallId, ToolSet,
+    StreamChunk, TextPart, ToolCall, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,9 +11,6 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::reading::Reading;
 use crate::reply::ChunkSink;
-
-/// The most content blocks of a reply. A cited answer has hundreds.
-pub const MAX_BLOCKS: usize = 10_000;
 
 /// A text, with what it rests on.
 #[derive(Debug, Default)]
@@ -26,7 +23,7 @@ pub struct TextBlock {
 
 /// The texts whose citations were handed out, each when its block ended.
 #[derive(Debug, Default)]
-pub struct ToldTexts {
+pub(super) struct ToldTexts {
     /// The blocks before this one are told.
     blocks: usize,
     /// The place in the answer where the next text begins, with the white space before it.
@@ -36,7 +33,7 @@ pub struct ToldTexts {
 
 impl ToldTexts {
     /// Hands out the citations of the text that the block at `at` is, now that it has ended.
-    pub fn tell(
+    pub(super) fn tell(
         &mut self,
         at: usize,
         block: &TextBlock,
@@ -77,6 +74,10 @@ pub struct CallBlock {
     pub slot: usize,
     /// The text of its arguments so far.
     pub arguments: String,
+    /// The arguments of its start, which count where no pieces follow.
+    pub input: Option<Box<RawValue>>,
+    /// The members that the API wants back with it.
+    pub replay: Option<Box<RawValue>>,
     id: ToolCallId,
     provider_id: Option<ProviderCallId>,
     name: String,
@@ -84,7 +85,7 @@ pub struct CallBlock {
 
 impl TextBlock {
     /// The text with the white space before it; nothing, and more white space, if it is blank.
-    pub fn into_part(self, blank: &mut String, reading: &Reading) -> Option<AssistantPart> {
+    pub(super) fn into_part(self, blank: &mut String, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
         struct Replay {
             citations: Vec<Box<RawValue>>,
@@ -102,7 +103,7 @@ impl TextBlock {
 
 impl ThinkingBlock {
     /// Reasoning that can be replayed if it is signed; its text may be empty then.
-    pub fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+    pub(super) fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
         struct Replay<'a> {
             signature: &'a str,
@@ -120,16 +121,16 @@ impl ThinkingBlock {
 impl CallBlock {
     /// A call as it starts.
     pub fn new(slot: usize, provider_id: Option<ProviderCallId>, name: String, arguments: String) -> Self {
-        Self { slot, arguments, id: ToolCallId::new(), provider_id, name }
+        Self { slot, arguments, input: None, replay: None, id: ToolCallId::new(), provider_id, name }
     }
 
     /// The chunk that announces the call, with `arguments` that came with its start.
-    pub fn start(&self, arguments: String) -> StreamChunk {
+    pub(super) fn start(&self, arguments: String) -> StreamChunk {
         self.delta((!self.name.is_empty()).then(|| self.name.clone()), arguments)
     }
 
     /// Takes a piece of the arguments; the chunk that hands it out.
-    pub fn extend(&mut self, json: String) -> StreamChunk {
+    pub(super) fn extend(&mut self, json: String) -> StreamChunk {
         self.arguments.push_str(&json);
         self.delta(None, json)
     }
@@ -144,18 +145,29 @@ impl CallBlock {
         }
     }
 
-    /// The call; `cut` if the reply ended in it.
-    pub fn into_call(self, cut: bool, tools: &ToolSet) -> ToolCall {
+    /// Hands out the arguments of the start, if no others came.
+    pub(super) fn close(&mut self, out: &mut ChunkSink) {
+        if self.arguments.is_empty()
+            && let Some(input) = self.input.take()
+        {
+            out.push(self.extend(input.get().to_owned()));
+        }
+    }
+
+    /// The call, under the name that the application gave the tool; `cut` if the reply ended in it.
+    pub(super) fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
         let arguments =
             if cut { Arguments::truncated(self.arguments) } else { Arguments::new(self.arguments) };
-        ToolCall::new(tools.internal_name(&self.name), arguments)
+        let call = ToolCall::new(reading.tools.internal_name(&self.name), arguments)
             .with_id(self.id)
             .with_provider_id(self.provider_id)
+            .with_replay(self.replay.map(|raw| reading.tag(raw)));
+        AssistantPart::ToolCall(call)
     }
 }
 
 /// Appends white space that found no text behind it to the last text, so that a message reads as it was streamed.
-pub fn append_blank(parts: &mut [AssistantPart], blank: &str) {
+pub(super) fn append_blank(parts: &mut [AssistantPart], blank: &str) {
     if blank.is_empty() {
         return;
     }

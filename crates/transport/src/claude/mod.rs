@@ -5,19 +5,19 @@ mod cache;
 mod history;
 mod options;
 mod passages;
+mod reply;
 mod tools;
 
 use attache_core::ModelCapabilities;
 
 use crate::options::knows;
 
-pub use blocks::{
-    CallBlock, MAX_BLOCKS, TextBlock, ThinkingBlock, ToldTexts, append_blank, finish_reason, read_block,
-};
+pub use blocks::{CallBlock, TextBlock, ThinkingBlock, finish_reason, read_block};
 pub use cache::{CachePlaces, cache_policy};
 pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Thinking, answer_schema, cites, refuse_unknown, stops, thinking};
 pub use passages::passages;
+pub use reply::{Block, Blocks, OwnBlock, Piece};
 pub use tools::{WrittenTools, check_claude_tools, force_refused, plain_tool};
 
 /// True if the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::memo::{Kept, Memo, Step};
 use super::*;
+use crate::ask::Ask;
 use crate::auth::{Auth, Environment};
 use crate::client::HttpClient;
 use crate::codec::Codec;
@@ -41,12 +42,7 @@ impl Codec for Owning {
         Ok(())
     }
 
-    fn encode(
-        &self,
-        _: &attache_core::ChatRequest,
-        _: &ModelSettings,
-        _: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, _: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
         Err(ProviderError::new(ErrorKind::Unsupported, "nothing is sent"))
     }
 

@@ -9,7 +9,7 @@ use attache_core::{
     ModelHandle, ModelSettings, ProviderError, Secret, ToolSet,
 };
 use attache_transport::{
-    Auth, Authorizer, Codec as ApiCodec, Decoder, EncodedRequest, Environment, HttpModel, Network,
+    Ask, Auth, Authorizer, Codec as ApiCodec, Decoder, EncodedRequest, Environment, HttpModel, Network,
     ReplyDecoder, RequestParts, Timeouts,
 };
 use http::header::AUTHORIZATION;
@@ -52,12 +52,7 @@ impl ApiCodec for Counting {
         Ok(())
     }
 
-    fn prepare<'a>(
-        &'a self,
-        _: &'a ChatRequest,
-        _: &'a ModelSettings,
-        _: &'a Network,
-    ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+    fn prepare<'a>(&'a self, _: Ask<'a>, _: &'a Network) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
         self.prepares.then(|| {
             Box::pin(async {
                 self.prepared.fetch_add(1, Ordering::SeqCst);
@@ -66,15 +61,10 @@ impl ApiCodec for Counting {
         })
     }
 
-    fn encode(
-        &self,
-        _: &ChatRequest,
-        _: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
         let body = format!("{{\"prepared\":{}}}", self.prepared.load(Ordering::SeqCst));
         let mut parts = RequestParts::post_json(self.url.clone(), body);
-        if let Some(key) = key {
+        if let Some(key) = ask.key {
             parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
         }
         Ok(EncodedRequest::new(parts, Vec::new()))

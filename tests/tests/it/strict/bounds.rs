@@ -79,7 +79,7 @@ async fn strict_tools_and_an_answer_share_the_bounds_of_a_request() {
         ] {
             let request = asking(ModelSettings::new()).with_tools(Arc::clone(&tools));
             let request = request.with_transcript(transcript.clone());
-            let encoded = api.codec().encode(&request, &config, None).unwrap();
+            let encoded = api.codec().encode(attache_transport::Ask::new(&request, &config, None)).unwrap();
             let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
             assert_eq!(tool_in(api, &body).1, strict, "{}", api.name());
         }

@@ -12,9 +12,8 @@ use attache_transport::{Codec as _, count_seen, invalid_history};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::ask::Ask;
 use crate::capabilities::{FAMILY, is_same_model};
-use crate::codec::MessagesCodec;
+use crate::codec::{Ask, MessagesCodec};
 use crate::response::CONTAINER;
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.

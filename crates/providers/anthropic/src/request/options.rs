@@ -5,8 +5,8 @@ use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
 use attache_transport::{ANY, Codec as _, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
 use super::history::began_with_thinking;
+use crate::codec::Ask;
 
 /// The tokens that may be written where the caller sets no limit, thinking budget apart. The API demands a number; this
 /// one is out of the way of long files, and leaves a 200k window to the conversation.

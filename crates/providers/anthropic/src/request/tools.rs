@@ -11,8 +11,7 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
-use crate::codec::MessagesCodec;
+use crate::codec::{Ask, MessagesCodec};
 use crate::error;
 
 /// The tools as JSON objects joined by commas; empty if there are none.
@@ -70,7 +69,7 @@ pub(super) fn choice(
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
-    let Ask { request, settings, codec } = ask;
+    let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let mut member = Map::new();
     let kind = match &request.tool_choice {

@@ -1,43 +1,22 @@
 //! One content block of a reply.
 
-use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError};
-use attache_transport::claude::{CallBlock, TextBlock, ThinkingBlock, read_block};
-use attache_transport::{ChunkSink, JsonStr, Members, Reading, malformed};
+use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
+use attache_transport::{JsonStr, Members, Reading, malformed};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::Piece;
-
-/// A block and its place.
+/// The blocks that this API alone has.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) index: u64,
-    pub(super) kind: Kind,
-}
-
-#[derive(Debug)]
-pub(super) enum Kind {
-    Text(TextBlock),
-    Thinking(ThinkingBlock),
-    /// Kept verbatim: it comes whole.
+pub(crate) enum Own {
+    /// Reasoning kept verbatim: it comes whole.
     Redacted(Box<RawValue>),
-    Call(Call),
     /// Any other block: of server tools, and whatever comes to exist.
     Opaque(OpaqueBlock),
 }
 
-/// A call, and what the API wants back with it.
 #[derive(Debug)]
-pub(super) struct Call {
-    block: CallBlock,
-    /// The `input` of the start, which counts where no pieces follow.
-    input: Option<Box<RawValue>>,
-    caller: Option<Box<RawValue>>,
-    toolset_name: Option<String>,
-}
-
-#[derive(Debug)]
-pub(super) struct OpaqueBlock {
+pub(crate) struct OpaqueBlock {
     kind: String,
     start: Box<RawValue>,
     /// Pieces that came after the start.
@@ -77,122 +56,85 @@ struct CallStart<'a> {
     toolset_name: Option<JsonStr<'a>>,
 }
 
-impl Block {
-    /// The block that `raw` starts, or is. `slot` is the place of the next tool call.
-    pub(super) fn open(index: u64, raw: &RawValue, slot: usize) -> Result<Self, ProviderError> {
-        let kind = read_block::<KindOnly<'_>>(raw)?.kind.and_then(JsonStr::into_filled);
-        let kind = kind.ok_or_else(|| malformed("a content block without a type"))?;
-        let kind = match kind.as_str() {
-            "text" => {
-                let start: TextStart<'_> = read_block(raw)?;
-                Kind::Text(TextBlock {
-                    text: JsonStr::owned(start.text),
-                    citations: start.citations.unwrap_or_default(),
-                })
-            }
-            "thinking" => {
-                let start: ThinkingStart<'_> = read_block(raw)?;
-                Kind::Thinking(ThinkingBlock {
-                    text: JsonStr::owned(start.thinking),
-                    signature: JsonStr::owned(start.signature),
-                })
-            }
-            "redacted_thinking" => Kind::Redacted(raw.to_owned()),
-            "tool_use" => {
-                let start: CallStart<'_> = read_block(raw)?;
-                let id = start.id.and_then(|id| ProviderCallId::parse(id.0));
-                Kind::Call(Call {
-                    block: CallBlock::new(slot, id, JsonStr::owned(start.name), String::new()),
-                    input: start.input,
-                    caller: start.caller,
-                    toolset_name: start.toolset_name.and_then(JsonStr::into_filled),
-                })
-            }
-            _ => Kind::Opaque(OpaqueBlock {
-                kind,
-                start: raw.to_owned(),
-                text: String::new(),
-                input: String::new(),
-                content: None,
-                citations: Vec::new(),
-            }),
-        };
-        Ok(Self { index, kind })
-    }
-
-    /// The block that a piece without a start belongs to, where the piece says what it is.
-    pub(super) fn implied(index: u64, piece: &Piece<'_>) -> Option<Self> {
-        let kind = match piece {
-            Piece::Text(_) => Kind::Text(TextBlock::default()),
-            Piece::Thinking(_) => Kind::Thinking(ThinkingBlock::default()),
-            _ => return None,
-        };
-        Some(Self { index, kind })
-    }
-
-    pub(super) fn is_call(&self) -> bool {
-        matches!(self.kind, Kind::Call(_))
-    }
-
-    /// Hands out what the start of the block holds already.
-    pub(super) fn announce(&self, out: &mut ChunkSink) {
-        match &self.kind {
-            Kind::Text(block) => out.content(&*block.text),
-            Kind::Thinking(block) => out.thinking(&*block.text),
-            Kind::Call(call) => out.push(call.block.start(String::new())),
-            Kind::Redacted(_) | Kind::Opaque(_) => {}
+impl CallStart<'_> {
+    /// The members that the API wants back with the call.
+    fn replay(&self) -> Option<Box<RawValue>> {
+        #[derive(Serialize)]
+        struct Replay<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            caller: Option<&'a RawValue>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            toolset_name: Option<&'a str>,
         }
-    }
-
-    /// Takes a piece and hands it out. A piece that does not fit the block is of a kind from a later version of
-    /// the API, and skipped.
-    pub(super) fn extend(&mut self, piece: Piece<'_>, out: &mut ChunkSink) {
-        match (&mut self.kind, piece) {
-            (Kind::Text(block), Piece::Text(text)) => {
-                block.text.push_str(&text);
-                out.content(text);
-            }
-            (Kind::Text(block), Piece::Citation(citation)) => block.citations.push(citation.to_owned()),
-            (Kind::Thinking(block), Piece::Thinking(text)) => {
-                block.text.push_str(&text);
-                out.thinking(text);
-            }
-            (Kind::Thinking(block), Piece::Signature(signature)) if !signature.is_empty() => {
-                block.signature = signature.into_owned();
-            }
-            (Kind::Call(call), Piece::Json(json)) if !json.is_empty() => {
-                out.push(call.block.extend(json.into_owned()));
-            }
-            (Kind::Opaque(block), piece) => block.extend(piece),
-            _ => {}
-        }
-    }
-
-    /// The end of the block. A call whose pieces were all empty has what its start said.
-    pub(super) fn close(&mut self, out: &mut ChunkSink) {
-        if let Kind::Call(call) = &mut self.kind
-            && call.block.arguments.is_empty()
-            && let Some(input) = call.input.take()
-        {
-            out.push(call.block.extend(input.get().to_owned()));
-        }
+        let toolset_name = self.toolset_name.as_ref().map(|name| &*name.0).filter(|name| !name.is_empty());
+        let replay = Replay { caller: self.caller.as_deref(), toolset_name };
+        (replay.caller.is_some() || toolset_name.is_some()).then(|| to_raw_value(&replay).ok()).flatten()
     }
 }
 
-impl Call {
-    /// The call; `cut` if the reply ended in it.
-    pub(super) fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
-        #[derive(Serialize)]
-        struct Replay {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            caller: Option<Box<RawValue>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            toolset_name: Option<String>,
+/// The block that `raw` starts, or is. `slot` is the place of the next tool call.
+pub(super) fn read(raw: &RawValue, slot: usize) -> Result<Block<Own>, ProviderError> {
+    let kind = read_block::<KindOnly<'_>>(raw)?.kind.and_then(JsonStr::into_filled);
+    let kind = kind.ok_or_else(|| malformed("a content block without a type"))?;
+    Ok(match kind.as_str() {
+        "text" => {
+            let start: TextStart<'_> = read_block(raw)?;
+            Block::Text(TextBlock {
+                text: JsonStr::owned(start.text),
+                citations: start.citations.unwrap_or_default(),
+            })
         }
-        let extra = self.caller.is_some() || self.toolset_name.is_some();
-        let replay = Replay { caller: self.caller, toolset_name: self.toolset_name };
-        let replay = extra.then(|| to_raw_value(&replay).ok()).flatten().map(|raw| reading.tag(raw));
-        AssistantPart::ToolCall(self.block.into_call(cut, &reading.tools).with_replay(replay))
+        "thinking" => {
+            let start: ThinkingStart<'_> = read_block(raw)?;
+            Block::Thinking(ThinkingBlock {
+                text: JsonStr::owned(start.thinking),
+                signature: JsonStr::owned(start.signature),
+            })
+        }
+        "redacted_thinking" => Block::Own(Own::Redacted(raw.to_owned())),
+        "tool_use" => {
+            let start: CallStart<'_> = read_block(raw)?;
+            let replay = start.replay();
+            let id = start.id.and_then(|id| ProviderCallId::parse(id.0));
+            let mut call = CallBlock::new(slot, id, JsonStr::owned(start.name), String::new());
+            (call.input, call.replay) = (start.input, replay);
+            Block::Call(call)
+        }
+        _ => Block::Own(Own::Opaque(OpaqueBlock {
+            kind,
+            start: raw.to_owned(),
+            text: String::new(),
+            input: String::new(),
+            content: None,
+            citations: Vec::new(),
+        })),
+    })
+}
+
+impl OwnBlock for Own {
+    const LOOSE: bool = false;
+
+    fn implied(_: &Piece<'_>) -> Option<Self> {
+        None
+    }
+
+    fn takes(&self, _: &Piece<'_>) -> bool {
+        true
+    }
+
+    fn extend(&mut self, piece: Piece<'_>) {
+        if let Self::Opaque(block) = self {
+            block.extend(piece);
+        }
+    }
+
+    fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+        Some(match self {
+            Self::Redacted(raw) => {
+                AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw)))
+            }
+            Self::Opaque(block) => block.into_part(reading),
+        })
     }
 }
 
@@ -202,13 +144,13 @@ impl OpaqueBlock {
             Piece::Text(text) => self.text.push_str(&text),
             Piece::Json(json) => self.input.push_str(&json),
             Piece::Citation(citation) => self.citations.push(citation.to_owned()),
-            Piece::Content(content) => self.content = Some(content.to_owned()),
-            Piece::Thinking(_) | Piece::Signature(_) => {}
+            Piece::Own(_, content) => self.content = Some(content.to_owned()),
+            Piece::Thinking(_) | Piece::Signature(_) | Piece::Redacted(_) => {}
         }
     }
 
     /// The block as it came or, where pieces followed, with them in place.
-    pub(super) fn into_part(self, reading: &Reading) -> AssistantPart {
+    fn into_part(self, reading: &Reading) -> AssistantPart {
         let mut pieces: Vec<(&str, Box<RawValue>)> = Vec::new();
         let input = RawValue::from_string(self.input).ok();
         pieces.extend(input.map(|input| ("input", input)));

@@ -1,8 +1,7 @@
 //! A reply as it is on the wire, borrowed from its bytes.
 
-use std::borrow::Cow;
-
 use attache_transport::JsonStr;
+use attache_transport::claude::Piece;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -19,20 +18,6 @@ pub(crate) struct Envelope<'a> {
     pub(super) stop_details: Option<&'a RawValue>,
     pub(super) container: Option<&'a RawValue>,
     pub(super) usage: Option<&'a RawValue>,
-}
-
-/// One piece of a block.
-#[derive(Debug)]
-pub(crate) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    /// Of the text of a JSON object.
-    Json(Cow<'a, str>),
-    /// Whole: it replaces what came before.
-    Signature(Cow<'a, str>),
-    Citation(&'a RawValue),
-    /// Whole: the content of a block that only the provider understands.
-    Content(&'a RawValue),
 }
 
 /// The `delta` of an event. The members that are set in it tell its kind.
@@ -55,7 +40,7 @@ impl<'a> Delta<'a> {
             self.partial_json.map(|text| Piece::Json(text.0)),
             self.signature.map(|text| Piece::Signature(text.0)),
             self.citation.map(Piece::Citation),
-            self.content.map(Piece::Content),
+            self.content.map(|content| Piece::Own("content", content)),
         ];
         pieces.into_iter().flatten()
     }

@@ -8,7 +8,7 @@
 
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle, ModelSettings, Secret};
-use attache_transport::{Codec as _, Environment, RequestParts};
+use attache_transport::{Ask, Codec as _, Environment, RequestParts};
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -25,7 +25,8 @@ fn ask() -> ChatRequest {
 }
 
 fn encoded(codec: &MessagesCodec, request: &ChatRequest) -> (RequestParts, Value) {
-    let parts = codec.encode(request, &request.settings, Some(&Secret::new("canary"))).unwrap().parts;
+    let parts =
+        codec.encode(Ask::new(request, &request.settings, Some(&Secret::new("canary")))).unwrap().parts;
     let body = serde_json::from_slice(&parts.body.to_vec()).unwrap();
     (parts, body)
 }
@@ -61,7 +62,7 @@ fn vertex_names_the_model_in_the_address_and_the_version_in_the_body() {
     assert!(
         MessagesCodec::vertex("claude?x")
             .with_project("p", "")
-            .encode(&ask(), &ModelSettings::new(), None)
+            .encode(Ask::new(&ask(), &ModelSettings::new(), None))
             .is_err()
     );
 }
@@ -151,7 +152,7 @@ async fn tokens_are_counted_without_options_and_hosted_tools() {
             "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]})
     );
     let vertex = MessagesCodec::vertex("claude-opus-5").with_project("p", "eu");
-    let count = vertex.count(&ask(), &ModelSettings::new(), None).unwrap().unwrap();
+    let count = vertex.count(Ask::new(&ask(), &ModelSettings::new(), None)).unwrap().unwrap();
     assert!(count.parts.url.ends_with("/models/count-tokens:rawPredict"), "{}", count.parts.url);
     let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
     assert_eq!(body["model"], "claude-opus-5");

@@ -12,10 +12,9 @@ use attache_core::{
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
 use attache_transport::{Codec as _, RoleTag, count_seen};
 
-use super::ask::Ask;
 use super::ids::{hash, is_legal, legal};
 use crate::capabilities::{Beside, FAMILY, Family, is_same_model};
-use crate::codec::ConverseCodec;
+use crate::codec::{Ask, ConverseCodec};
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);

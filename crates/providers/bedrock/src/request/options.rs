@@ -5,9 +5,9 @@ use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
 use attache_transport::{Codec as _, Refusals, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
 use super::history::began_with_thinking;
 use crate::capabilities::ReasoningFields;
+use crate::codec::Ask;
 
 /// Options as body members, and what other parts of the request must know of them.
 #[derive(Debug, Default)]

@@ -13,10 +13,9 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
 use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
-use crate::codec::ConverseCodec;
+use crate::codec::{Ask, ConverseCodec};
 use crate::error;
 
 /// A tool as the API wants it.
@@ -157,7 +156,7 @@ pub(super) fn choice(
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Choice, ProviderError> {
-    let Ask { request, settings, codec } = ask;
+    let Ask { request, settings, codec, .. } = ask;
     let (capabilities, family) = (codec.capabilities(), codec.family());
     refuse_allowed(request, refusals)?;
     let forced = match &request.tool_choice {

@@ -3,39 +3,24 @@
 use std::collections::BTreeMap;
 
 use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart};
-use attache_transport::claude::{CallBlock, TextBlock, ThinkingBlock, read_block};
-use attache_transport::{ChunkSink, JsonStr, Reading};
+use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
+use attache_transport::{JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::Piece;
+use super::wire::RESULTS;
 
-/// A block and its place.
+/// The blocks that this API alone has.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) index: u64,
-    pub(super) kind: Kind,
-}
-
-#[derive(Debug)]
-pub(super) enum Kind {
-    Text(TextBlock),
-    Thinking(ThinkingBlock),
-    Redacted(RedactedBlock),
-    Call(CallBlock),
-    /// Any other block: of server tools, images, and whatever comes to exist.
+pub(crate) enum Own {
+    /// Reasoning that only the provider can read, in pieces.
+    Redacted(Vec<String>),
+    /// Any other block: of server tools, and whatever comes to exist.
     Opaque(OpaqueBlock),
 }
 
-/// Reasoning that the provider hides.
-#[derive(Debug, Default)]
-pub(super) struct RedactedBlock {
-    /// Base64, of each piece for itself.
-    pieces: Vec<String>,
-}
-
 #[derive(Debug)]
-pub(super) struct OpaqueBlock {
+pub(crate) struct OpaqueBlock {
     kind: String,
     /// The member of the union, and what it held at the start.
     member: String,
@@ -89,158 +74,123 @@ struct CitedText<'a> {
 const MEMBERS: [&str; 7] =
     ["text", "toolUse", "reasoningContent", "citationsContent", "toolResult", "image", "searchResult"];
 
-impl Block {
-    /// The block of a whole reply, or nothing if it is an empty union. `slot` is the place of the next tool call.
-    pub(super) fn whole(index: u64, raw: &RawValue, slot: usize) -> Result<Option<Self>, ProviderError> {
-        let Some((member, value)) = member(raw)? else { return Ok(None) };
-        let kind = match &*member {
-            "text" => Kind::Text(TextBlock {
-                text: JsonStr::owned(Some(read_block(value)?)),
-                citations: Vec::new(),
-            }),
-            "citationsContent" => {
-                let Cited { content, citations } = read_block(value)?;
-                let texts = content.into_iter().flatten().map(|content| JsonStr::owned(content.text));
-                Kind::Text(TextBlock { text: texts.collect(), citations: citations.unwrap_or_default() })
+/// The block of a whole reply, or nothing if it is an empty union. `slot` is the place of the next tool call.
+pub(super) fn whole(raw: &RawValue, slot: usize) -> Result<Option<Block<Own>>, ProviderError> {
+    let Some((member, value)) = member(raw)? else { return Ok(None) };
+    Ok(Some(match &*member {
+        "text" => {
+            Block::Text(TextBlock { text: JsonStr::owned(Some(read_block(value)?)), citations: Vec::new() })
+        }
+        "citationsContent" => {
+            let Cited { content, citations } = read_block(value)?;
+            let texts = content.into_iter().flatten().map(|content| JsonStr::owned(content.text));
+            Block::Text(TextBlock { text: texts.collect(), citations: citations.unwrap_or_default() })
+        }
+        "reasoningContent" => match read_block(value)? {
+            Thought { redacted_content: Some(data), .. } => {
+                Block::Own(Own::Redacted(vec![data.0.into_owned()]))
             }
-            "reasoningContent" => match read_block(value)? {
-                Thought { redacted_content: Some(data), .. } => {
-                    Kind::Redacted(RedactedBlock { pieces: vec![data.0.into_owned()] })
-                }
-                Thought { reasoning_text: Some(ReasoningText { text, signature }), .. } => {
-                    Kind::Thinking(ThinkingBlock {
-                        text: JsonStr::owned(text),
-                        signature: JsonStr::owned(signature),
-                    })
-                }
-                // A kind of reasoning of a later version of the API.
-                Thought { .. } => Kind::Opaque(OpaqueBlock::new(None, &member, value)),
-            },
-            _ => Kind::started(&member, value, slot)?,
-        };
-        Ok(Some(Self { index, kind }))
+            Thought { reasoning_text: Some(ReasoningText { text, signature }), .. } => {
+                Block::Thinking(ThinkingBlock {
+                    text: JsonStr::owned(text),
+                    signature: JsonStr::owned(signature),
+                })
+            }
+            // A kind of reasoning of a later version of the API.
+            Thought { .. } => OpaqueBlock::block(None, &member, value),
+        },
+        _ => begun(&member, value, slot)?,
+    }))
+}
+
+/// The block that the `start` of an event begins, or nothing if it is an empty union.
+pub(super) fn started(start: &RawValue, slot: usize) -> Result<Option<Block<Own>>, ProviderError> {
+    let Some((member, value)) = member(start)? else { return Ok(None) };
+    begun(&member, value, slot).map(Some)
+}
+
+fn begun(member: &str, value: &RawValue, slot: usize) -> Result<Block<Own>, ProviderError> {
+    if member != "toolUse" {
+        return Ok(OpaqueBlock::block(None, member, value));
+    }
+    let start: ToolUse<'_> = read_block(value)?;
+    let kind = start.kind.and_then(JsonStr::into_filled);
+    Ok(match kind.filter(|kind| kind.contains("server")) {
+        // The provider runs it.
+        Some(kind) => OpaqueBlock::block(Some(kind), member, value),
+        None => {
+            let id = start.tool_use_id.and_then(|id| ProviderCallId::parse(id.0));
+            let arguments = start.input.map(|input| input.get().to_owned()).unwrap_or_default();
+            Block::Call(CallBlock::new(slot, id, JsonStr::owned(start.name), arguments))
+        }
+    })
+}
+
+impl OwnBlock for Own {
+    const LOOSE: bool = true;
+
+    fn implied(piece: &Piece<'_>) -> Option<Self> {
+        matches!(piece, Piece::Redacted(_)).then(|| Self::Redacted(Vec::new()))
     }
 
-    /// The block that the `start` of an event begins, or nothing if it is an empty union.
-    pub(super) fn open(index: u64, start: &RawValue, slot: usize) -> Result<Option<Self>, ProviderError> {
-        let Some((member, value)) = member(start)? else { return Ok(None) };
-        Ok(Some(Self { index, kind: Kind::started(&member, value, slot)? }))
-    }
-
-    /// The block that a piece without a start belongs to, where the piece says what it is.
-    pub(super) fn implied(index: u64, piece: &Piece<'_>) -> Option<Self> {
-        let kind = match piece {
-            Piece::Text(_) | Piece::Citation(_) => Kind::Text(TextBlock::default()),
-            Piece::Thinking(_) | Piece::Signature(_) => Kind::Thinking(ThinkingBlock::default()),
-            Piece::Redacted(_) => Kind::Redacted(RedactedBlock::default()),
-            _ => return None,
-        };
-        Some(Self { index, kind })
-    }
-
-    /// Hands out what the block holds from its start.
-    pub(super) fn announce(&self, out: &mut ChunkSink) {
-        match &self.kind {
-            Kind::Text(block) => out.content(&*block.text),
-            Kind::Thinking(block) => out.thinking(&*block.text),
-            Kind::Call(call) => out.push(call.start(call.arguments.clone())),
-            Kind::Redacted(_) | Kind::Opaque(_) => {}
+    fn takes(&self, piece: &Piece<'_>) -> bool {
+        match self {
+            Self::Redacted(_) => matches!(piece, Piece::Redacted(_)),
+            Self::Opaque(_) => matches!(piece, Piece::Json(_) | Piece::Own(..)),
         }
     }
 
-    /// True if the piece is of this kind of block.
-    pub(super) fn takes(&self, piece: &Piece<'_>) -> bool {
-        match &self.kind {
-            Kind::Text(_) => matches!(piece, Piece::Text(_) | Piece::Citation(_)),
-            Kind::Thinking(_) => matches!(piece, Piece::Thinking(_) | Piece::Signature(_)),
-            Kind::Redacted(_) => matches!(piece, Piece::Redacted(_)),
-            Kind::Call(_) => matches!(piece, Piece::Json(_)),
-            Kind::Opaque(_) => matches!(piece, Piece::Json(_) | Piece::Results(_) | Piece::Image(_)),
-        }
-    }
-
-    /// Takes a piece that it takes, and hands it out.
-    pub(super) fn extend(&mut self, piece: Piece<'_>, out: &mut ChunkSink) {
-        match (&mut self.kind, piece) {
-            (Kind::Text(block), Piece::Text(text)) => {
-                block.text.push_str(&text);
-                out.content(text);
-            }
-            (Kind::Text(block), Piece::Citation(citation)) => block.citations.push(citation.to_owned()),
-            (Kind::Thinking(block), Piece::Thinking(text)) => {
-                block.text.push_str(&text);
-                out.thinking(text);
-            }
-            (Kind::Thinking(block), Piece::Signature(signature)) => block.signature.push_str(&signature),
-            (Kind::Redacted(block), Piece::Redacted(data)) => block.pieces.push(data.into_owned()),
-            (Kind::Call(call), Piece::Json(json)) if !json.is_empty() => {
-                out.push(call.extend(json.into_owned()));
-            }
-            (Kind::Opaque(block), piece) => block.extend(piece),
+    fn extend(&mut self, piece: Piece<'_>) {
+        match (self, piece) {
+            (Self::Redacted(pieces), Piece::Redacted(data)) => pieces.push(data.into_owned()),
+            (Self::Opaque(block), piece) => block.extend(piece),
             _ => {}
         }
     }
-}
 
-impl Kind {
-    /// A block that has a start: a call, or what only the provider understands.
-    fn started(member: &str, value: &RawValue, slot: usize) -> Result<Self, ProviderError> {
-        if member != "toolUse" {
-            return Ok(Self::Opaque(OpaqueBlock::new(None, member, value)));
-        }
-        let start: ToolUse<'_> = read_block(value)?;
-        let kind = start.kind.and_then(JsonStr::into_filled);
-        Ok(match kind.filter(|kind| kind.contains("server")) {
-            // The provider runs it.
-            Some(kind) => Self::Opaque(OpaqueBlock::new(Some(kind), member, value)),
-            None => {
-                let id = start.tool_use_id.and_then(|id| ProviderCallId::parse(id.0));
-                let arguments = start.input.map(|input| input.get().to_owned()).unwrap_or_default();
-                Self::Call(CallBlock::new(slot, id, JsonStr::owned(start.name), arguments))
-            }
-        })
-    }
-}
-
-impl RedactedBlock {
-    pub(super) fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+    fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Replay {
             redacted_content: String,
         }
-        let raw = to_raw_value(&Replay { redacted_content: joined(self.pieces) }).ok()?;
-        Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
+        match self {
+            Self::Redacted(pieces) => {
+                let raw = to_raw_value(&Replay { redacted_content: joined(pieces) }).ok()?;
+                Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
+            }
+            Self::Opaque(block) => Some(block.into_part(reading)),
+        }
     }
 }
 
 impl OpaqueBlock {
     /// A block that is, or starts with, the union's `member`.
-    fn new(kind: Option<String>, member: &str, value: &RawValue) -> Self {
-        Self {
+    fn block(kind: Option<String>, member: &str, value: &RawValue) -> Block<Own> {
+        Block::Own(Own::Opaque(Self {
             kind: kind.unwrap_or_else(|| member.to_owned()),
             member: member.to_owned(),
             start: value.to_owned(),
             input: String::new(),
             results: Vec::new(),
             images: Vec::new(),
-        }
+        }))
     }
 
     fn extend(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Json(json) => self.input.push_str(&json),
-            Piece::Results(list) => {
+            Piece::Own(RESULTS, list) => {
                 self.results
                     .extend(serde_json::from_str::<Vec<Box<RawValue>>>(list.get()).unwrap_or_default());
             }
-            Piece::Image(image) => self.images.push(image.to_owned()),
+            Piece::Own(_, image) => self.images.push(image.to_owned()),
             _ => {}
         }
     }
 
     /// The block as it came or, where pieces followed, as it would have come whole.
-    pub(super) fn into_part(self, reading: &Reading) -> AssistantPart {
+    fn into_part(self, reading: &Reading) -> AssistantPart {
         let mut value = self.start.get().trim().to_owned();
         let mut add = |name: &str, json: &str| {
             if value.ends_with('}') {

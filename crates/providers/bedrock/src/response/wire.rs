@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use attache_transport::JsonStr;
+use attache_transport::claude::Piece;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -66,24 +67,12 @@ struct ReasoningDelta<'a> {
     redacted_content: Option<JsonStr<'a>>,
 }
 
-/// One piece of a block.
-#[derive(Debug)]
-pub(crate) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    Signature(Cow<'a, str>),
-    /// Base64.
-    Redacted(Cow<'a, str>),
-    /// Of the text of a JSON object.
-    Json(Cow<'a, str>),
-    /// A list of result contents.
-    Results(&'a RawValue),
-    Citation(&'a RawValue),
-    Image(&'a RawValue),
-}
+/// The members of a delta that only this API has.
+pub(super) const RESULTS: &str = "toolResult";
+const IMAGE: &str = "image";
 
 impl<'a> Delta<'a> {
-    pub(super) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
         let thought = self.reasoning_content;
         let (thinking, signature, redacted) = match thought {
             Some(ReasoningDelta { text, signature, redacted_content }) => (text, signature, redacted_content),
@@ -99,9 +88,9 @@ impl<'a> Delta<'a> {
             signature.map(|text| Piece::Signature(text.0)),
             redacted.map(|text| Piece::Redacted(text.0)),
             input.map(Piece::Json),
-            self.tool_result.map(Piece::Results),
+            self.tool_result.map(|results| Piece::Own(RESULTS, results)),
             self.citation.map(Piece::Citation),
-            self.image.map(Piece::Image),
+            self.image.map(|image| Piece::Own(IMAGE, image)),
         ];
         pieces.into_iter().flatten()
     }

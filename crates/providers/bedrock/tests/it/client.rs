@@ -19,7 +19,7 @@ use attache_core::{
     BoxFuture, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderError,
     StreamChunk, ToolChoice,
 };
-use attache_transport::{Auth, Codec as _, Environment, RetryPolicy};
+use attache_transport::{Ask, Auth, Codec as _, Environment, RetryPolicy};
 use futures_util::StreamExt;
 use serde_json::json;
 use wiremock::matchers::{header, method};
@@ -235,8 +235,11 @@ fn configured(
     });
     let mut codec = ConverseCodec::new(model);
     let auth = codec.configure(&environment)?;
-    let encoded =
-        codec.encode(&ChatRequest::new([Message::user("a").shared()]), &Default::default(), None)?;
+    let encoded = codec.encode(Ask::new(
+        &ChatRequest::new([Message::user("a").shared()]),
+        &Default::default(),
+        None,
+    ))?;
     Ok((encoded.parts.url, auth))
 }
 
@@ -293,7 +296,7 @@ fn tokens_are_counted_for_claude_alone() {
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let count = |model: &str| {
         let codec = attache_bedrock::ConverseCodec::new(model).with_region("us-east-1");
-        codec.count(&request, &options, None).map(Result::unwrap)
+        codec.count(Ask::new(&request, &options, None)).map(Result::unwrap)
     };
     let claude = count("us.anthropic.claude-sonnet-4-5-20250929-v1:0").unwrap();
     assert!(claude.parts.url.ends_with("/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens"));

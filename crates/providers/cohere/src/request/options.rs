@@ -11,7 +11,7 @@ use attache_transport::{
 use serde_json::{Map, Value, json};
 
 use super::tools::loosened;
-use crate::codec::CohereCodec;
+use crate::codec::Ask;
 
 /// The most stop sequences of a request.
 const MAX_STOPS: usize = 5;
@@ -20,11 +20,10 @@ const MAX_K: u32 = 500;
 
 /// The members that follow the messages, in order.
 pub(super) fn members(
-    codec: &CohereCodec,
-    request: &ChatRequest,
-    settings: &ModelSettings,
+    ask: Ask<'_>,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
+    let Ask { request, settings, codec, .. } = ask;
     let has_tools = !request.tools.is_empty();
     let mut options =
         Options { capabilities: codec.capabilities(), settings, has_tools, members: Map::new() };

@@ -5,7 +5,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
     ToolChoice, ToolDefinition, ToolSet, Unsupported,
 };
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::{Value, json};
 
 use crate::common::{MODEL, body, codec, encode, shown, tools, user};
@@ -24,9 +24,9 @@ fn tried(model: &str, request: &ChatRequest, member: &str) -> (Result<Value, (Er
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
         (body.get(member).cloned().unwrap_or_default(), encoded.degradations)
     };
-    let strict = codec.encode(request, &request.settings, None);
+    let strict = codec.encode(Ask::new(request, &request.settings, None));
     let refused = strict.as_ref().err().map(|error| error.param().unwrap_or_default().to_owned());
-    let degraded = codec.encode(request, &lax(request.settings.clone()), None).map(of);
+    let degraded = codec.encode(Ask::new(request, &lax(request.settings.clone()), None)).map(of);
     let strict =
         strict.map_err(|error| (error.kind(), error.param().unwrap_or_default().to_owned())).map(|encoded| {
             let (value, degradations) = of(encoded);
@@ -89,7 +89,7 @@ fn reasoning_by_model() {
     let mut unknown = codec();
     unknown.set_matrix(&Matrix::parse("[cohere]\nreasoning = []").unwrap());
     let options = ModelSettings::new().with_reasoning(Reasoning::Off);
-    let error = unknown.encode(&ChatRequest::new([user("Hi")]), &options, None).unwrap_err();
+    let error = unknown.encode(Ask::new(&ChatRequest::new([user("Hi")]), &options, None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "how it is switched off is not known");
 }
 
@@ -177,15 +177,15 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
     let request = |tools: ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
     let options = ModelSettings::new();
     assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
-    let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
+    let refused = codec.encode(Ask::new(&request(tools.clone()), &options, None)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     let held = tools.clone().with_validation(true);
     assert_eq!(codec.check_tools(&held, &options).loosened[0].keyword, "strict");
-    assert!(codec.encode(&request(held), &options, None).unwrap().degradations.is_empty());
+    assert!(codec.encode(Ask::new(&request(held), &options, None)).unwrap().degradations.is_empty());
     // It enforces all schemas or none.
     let all = codec.with_strict_tools(true);
     assert!(all.check_tools(&tools, &options).refused.is_empty());
-    let encoded = all.encode(&request(tools), &options, None).unwrap();
+    let encoded = all.encode(Ask::new(&request(tools), &options, None)).unwrap();
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!(body["strict_tools"], json!(true));
 }

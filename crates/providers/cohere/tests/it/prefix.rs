@@ -6,7 +6,7 @@ use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Message, OpaquePart, ProviderCallId, ReplayData,
     Routed, ToolCall, ToolResult, ToolSet, Transcript, UserPart,
 };
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -64,7 +64,7 @@ fn messages(step: &Step) -> Vec<Arc<Message>> {
 }
 
 fn body(request: &ChatRequest) -> String {
-    let encoded = codec().encode(request, &request.settings, None).unwrap();
+    let encoded = codec().encode(Ask::new(request, &request.settings, None)).unwrap();
     String::from_utf8(encoded.parts.body.to_vec()).unwrap()
 }
 

@@ -10,7 +10,7 @@ use attache_core::{
     UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, route};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn plain() {
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi \"there\"")]);
     let key = Secret::new("canary-0123456789");
     let settings = ModelSettings::new().with_system("You are kind.").with_extra_header("X-Client-Name", "t");
-    let encoded = codec().encode(&request, &settings, Some(&key)).unwrap();
+    let encoded = codec().encode(Ask::new(&request, &settings, Some(&key))).unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
@@ -136,10 +136,10 @@ fn messages_that_say_nothing_are_left_out() {
         ChatRequest::new([user("Hi"), asks("", &[]), says([thought("x", "hm")]), user(" \n"), answers([])]);
     assert_eq!(body(&codec(), &request)["messages"], json!([{"role": "user", "content": "Hi"}]));
     let nothing = ChatRequest::new([user("")]);
-    let error = codec().encode(&nothing, &nothing.settings, None).unwrap_err();
+    let error = codec().encode(Ask::new(&nothing, &nothing.settings, None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidHistory);
     let told = ModelSettings::new().with_system("Say hello.");
-    assert!(codec().encode(&nothing, &told, None).is_ok());
+    assert!(codec().encode(Ask::new(&nothing, &told, None)).is_ok());
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn calls_and_results_pair_up() {
     assert!(body["messages"][1]["content"][0]["text"].as_str().is_some_and(|text| !text.trim().is_empty()));
 
     let unanswered = ChatRequest::new([asks("", &[&none]), user("Well?")]);
-    let error = codec().encode(&unanswered, &unanswered.settings, None).unwrap_err();
+    let error = codec().encode(Ask::new(&unanswered, &unanswered.settings, None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidHistory);
 }
 
@@ -166,7 +166,7 @@ fn calls_and_results_pair_up() {
 fn documents_are_never_lost_in_silence() {
     let fail = |model: &str, messages: Vec<Arc<Message>>| {
         let request = ChatRequest::new(messages);
-        CohereCodec::new(model).encode(&request, &request.settings, None).unwrap_err().kind()
+        CohereCodec::new(model).encode(Ask::new(&request, &request.settings, None)).unwrap_err().kind()
     };
     let user_with = |document: Document| vec![Message::User(UserMessage::new([document.into()])).shared()];
     let png = || Document::from_bytes(PNG, "image/png");
@@ -224,7 +224,7 @@ fn the_synthetic_message_may_show_what_stands_beside_results() {
         [asks("", &[&ask]), answers([ToolResult::ok(&ask, "x")]), Message::User(synthetic).shared()];
     let request = ChatRequest::new(messages);
     let mut codec = codec();
-    assert!(codec.encode(&request, &request.settings, None).is_err());
+    assert!(codec.encode(Ask::new(&request, &request.settings, None)).is_err());
     codec.set_matrix(&Matrix::parse("[cohere]\nbeside_result.media = ['+image/png']").unwrap());
     assert_eq!(body(&codec, &request)["messages"][2]["content"][1]["type"], "image_url");
 }
@@ -236,7 +236,7 @@ fn addresses() {
         codec.set_base_url(base.to_owned());
         let request = ChatRequest::new([user("Hi")]);
         codec
-            .encode(&request, &request.settings, None)
+            .encode(Ask::new(&request, &request.settings, None))
             .map(|encoded| encoded.parts.url)
             .map_err(|error| error.kind())
     };

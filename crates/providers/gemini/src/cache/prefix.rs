@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::cut::{Cut, Prefix};
 use super::entries::Key;
-use crate::request::{Ask, Head, State};
+use crate::codec::Ask;
+use crate::request::{Head, State};
 
 /// About how many tokens are worth keeping. Below this the provider's own caching serves as well, and most models take
 /// no less.
@@ -24,17 +25,12 @@ pub(super) struct Found {
 
 impl State {
     /// The prefix of the request that is worth keeping, if there is one.
-    pub(super) fn find_prefix(
-        &mut self,
-        ask: Ask<'_>,
-        head: &Head,
-        key: Option<&Secret>,
-    ) -> Result<Option<Found>, ProviderError> {
+    pub(super) fn find_prefix(&mut self, ask: Ask<'_>, head: &Head) -> Result<Option<Found>, ProviderError> {
         let messages = &ask.request.messages;
         let Some(cut) = cut(messages, tokens_of_text(head.system.len() + head.tools.len())) else {
             return Ok(None);
         };
-        let digest = digest_of_head(ask, head, cut, key)?;
+        let digest = digest_of_head(ask, head, cut)?;
         let known = self.prefix.as_ref().filter(|known| {
             known.cut == cut
                 && known.head == digest
@@ -213,7 +209,7 @@ fn tokens_of_document(document: &Document) -> u64 {
 }
 
 /// The parts of a request that a prefix depends on besides its messages.
-fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> Result<Key, ProviderError> {
+fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Key, ProviderError> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
@@ -221,7 +217,7 @@ fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> 
     };
     add(&ask.codec.url("")?);
     add(ask.codec.model());
-    add(key.map_or("", Secret::expose));
+    add(ask.key.map_or("", Secret::expose));
     for (name, value) in ask.settings.extra_headers.iter() {
         if name == "authorization" || name == "x-goog-api-key" {
             add(value.expose());

@@ -4,8 +4,8 @@ use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseForm
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
 use super::schema::fit;
+use crate::codec::Ask;
 
 /// The most stop sequences that the API takes.
 const MAX_STOPS: usize = 5;

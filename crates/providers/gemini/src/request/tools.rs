@@ -10,9 +10,8 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ask::Ask;
 use super::schema::fit;
-use crate::codec::GenerateCodec;
+use crate::codec::{Ask, GenerateCodec};
 use crate::error::configuration;
 
 /// The tools as one JSON object of declarations; empty if there are none.
@@ -103,7 +102,7 @@ fn mode_among(choice: &ToolChoice) -> Option<&'static str> {
 
 /// The member `toolConfig`, if one is to be sent.
 pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
-    let Ask { request, settings, codec } = ask;
+    let Ask { request, settings, codec, .. } = ask;
     let forced = forces_tool(&request.tool_choice);
     if request.tools.is_empty() {
         // A choice without declarations is refused by the API; tools of its own are not chosen this way.

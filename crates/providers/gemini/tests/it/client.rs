@@ -19,7 +19,7 @@ use attache_core::{
     ModelSettings, ProviderError, Secret, StreamChunk, ToolChoice,
 };
 use attache_gemini::{Gemini, GenerateCodec};
-use attache_transport::{Auth, Authorizer, Environment, RequestParts, RetryPolicy};
+use attache_transport::{Ask, Auth, Authorizer, Environment, RequestParts, RetryPolicy};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path, query_param};
@@ -300,7 +300,7 @@ fn tokens_are_counted_of_the_whole_request() {
     let options = attache_core::ModelSettings::new().with_system("Be brief.").with_max_tokens(9);
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let read = |codec: attache_gemini::GenerateCodec| {
-        let count = codec.count(&request, &options, None).unwrap().unwrap();
+        let count = codec.count(Ask::new(&request, &options, None)).unwrap().unwrap();
         let body: serde_json::Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
         (count.parts.url, body)
     };

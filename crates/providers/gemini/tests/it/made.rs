@@ -8,7 +8,7 @@
 
 use attache_core::{AssistantPart, ChatRequest, FinishReason, Message, ModelSettings};
 use attache_gemini::GenerateCodec;
-use attache_transport::{Codec as _, replay};
+use attache_transport::{Ask, Codec as _, replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn answered() -> attache_core::AssistantMessage {
 fn sent(codec: &GenerateCodec, message: Message) -> Value {
     let request =
         ChatRequest::new([Message::user("Draw").shared(), message.shared(), Message::user("Bluer").shared()]);
-    let body = codec.encode(&request, &ModelSettings::new(), None).unwrap().parts.body.to_vec();
+    let body = codec.encode(Ask::new(&request, &ModelSettings::new(), None)).unwrap().parts.body.to_vec();
     serde_json::from_slice::<Value>(&body).unwrap()["contents"][1]["parts"].clone()
 }
 

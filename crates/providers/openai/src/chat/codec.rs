@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use attache_core::ModelCapabilities;
-use attache_transport::HttpModel;
+use attache_core::ProviderError;
+use attache_transport::{Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, note_made_documents};
 
-use crate::profile::Profile;
-use crate::server::Server;
+use super::ask::{Ask, Chat};
+use super::request;
+use super::stream::Events;
+use crate::codec::{Dialect, ServerCodec};
+use crate::profile::{FileForm, Profile};
 
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
@@ -28,51 +31,31 @@ pub type OpenAiChat = HttpModel<ChatCodec>;
 /// ```
 /// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_openai::{ChatCodec, Profile};
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 /// let codec = ChatCodec::new(Profile::openai_chat(), "gpt-4o");
 /// let request = ChatRequest::new([Message::user("Hi").shared()]).streaming(false);
-/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
+/// let encoded = codec.encode(Ask::new(&request, &ModelSettings::new(), None))?;
 /// assert_eq!(encoded.parts.url, "https://api.openai.com/v1/chat/completions");
 /// assert_eq!(encoded.parts.body.to_vec(), br#"{"model":"gpt-4o","messages":[{"role":"user","content":"Hi"}]}"#);
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct ChatCodec {
-    pub(super) server: Server,
-}
+pub type ChatCodec = ServerCodec<Chat>;
 
-impl ChatCodec {
-    /// The codec for a model, with what the bundled matrix knows of it.
-    pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        Self { server: Server::new(&profile.into(), model) }
+impl Dialect for Chat {
+    fn openai() -> Arc<Profile> {
+        Profile::openai_chat()
     }
 
-    /// Sets what the model can do, as a configured matrix says.
-    #[must_use]
-    pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.server.set_capabilities(capabilities.into());
-        self
+    fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        request::encode(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
-    /// The profile as it is for the model.
-    pub fn profile(&self) -> &Profile {
-        &self.server.profile
+    fn decoder(profile: &Profile, reading: Reading) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(Events::new(reading, profile)))
     }
 
-    /// The model's id at the server.
-    pub fn model(&self) -> &str {
-        &self.server.model
-    }
-
-    /// The key under which a conversation keeps what this codec rendered of it.
-    pub(super) fn wire_key(&self) -> String {
-        format!("chat/{}", self.server.model_id())
-    }
-}
-
-impl From<&str> for ChatCodec {
-    /// A model at OpenAI.
-    fn from(model: &str) -> Self {
-        Self::new(Profile::openai_chat(), model)
+    fn keeps_files(profile: &Profile) -> bool {
+        // Elsewhere a file stands in a form that has no id.
+        profile.files == FileForm::File
     }
 }

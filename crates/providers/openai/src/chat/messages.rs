@@ -14,7 +14,7 @@ use attache_transport::{
 };
 
 use super::ids::legal;
-use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
+use crate::profile::{AudioForm, FileForm, Profile};
 use crate::render::{check_routed, file_name, open_result};
 
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
@@ -48,14 +48,6 @@ pub(super) struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
-    /// The word for the role of instructions.
-    pub(super) fn system_role(&self) -> &'static str {
-        match self.profile.system_role {
-            SystemRole::System => "system",
-            SystemRole::Developer => "developer",
-        }
-    }
-
     /// Writes instructions under a role; `false` if there are none.
     pub(super) fn system(&self, message: &SystemMessage, role: &str, out: &mut ItemWriter<'_>) -> bool {
         if message.parts.is_empty() {

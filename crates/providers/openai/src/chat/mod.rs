@@ -1,6 +1,6 @@
 //! Chat Completions, without I/O (openai.md A).
 
-mod api;
+mod ask;
 mod assistant;
 mod beside;
 mod codec;

@@ -1,15 +1,16 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, Message, ModelCapabilities, ModelSettings, ProviderError,
-    ReasoningExcludes, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
+    CachePolicy, Caching, Degradation, Message, ProviderError, ReasoningExcludes, ResponseFormat,
+    StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, StrictForms, check_choice, forces_tool, set_member};
+use attache_transport::{ANY, Codec as _, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
+use super::ask::Ask;
 use super::reasons::Reasons;
 use crate::options::{Writer, any_object};
-use crate::profile::{JsonObject, NamedTool, Profile, ToolsOff};
+use crate::profile::{JsonObject, NamedTool, ToolsOff};
 use crate::tools::{self, allowed, allowed_functions, reference};
 
 /// The options of a request.
@@ -44,22 +45,20 @@ const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 /// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
 pub(super) fn options(
-    profile: &Profile,
-    capabilities: &ModelCapabilities,
-    request: &ChatRequest,
-    settings: &ModelSettings,
+    ask: Ask<'_>,
     hosted: &[&Value],
     forms: Option<StrictForms>,
 ) -> Result<Options, ProviderError> {
+    let (request, settings) = (ask.request, ask.settings);
+    let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
-    let has_tools = (!request.tools.is_empty() || !hosted.is_empty()) && !dropped;
-    let mut writer = Writer::new(profile, capabilities, settings, has_tools);
+    let mut writer = Writer::new(ask, hosted, dropped);
     writer.members = profile.extra_body.clone();
     let mut reasons = Reasons::new(capabilities, settings, &mut writer.refusals)?;
     let schemas = profile.tool_schemas;
     tools::may_loosen(capabilities, &request.tools, schemas, forms.as_ref(), &mut writer.refusals)?;
     // openai.md A.6, D 20
-    if has_tools && reasons.exclude(ReasoningExcludes::Tools) {
+    if writer.has_tools && reasons.exclude(ReasoningExcludes::Tools) {
         let why =
             "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
         writer.refusals.refuse("reasoning", why, "switched off")?;
@@ -75,9 +74,9 @@ pub(super) fn options(
     set_member(&mut writer.members, "stop", stop);
     let cites = settings.citations.filter(|cites| *cites);
     writer.refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
-    let offered = tool_choice(&mut writer, reasons, request, hosted)?;
+    let offered = tool_choice(&mut writer, reasons)?;
     let instruction = response_format(&mut writer, reasons)?;
-    let marker = caching(&mut writer, request)?;
+    let marker = caching(&mut writer)?;
     merge_members(&mut writer.members, &settings.extra_body);
     writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
@@ -152,13 +151,8 @@ fn bounded(
     Ok(nearest)
 }
 
-fn tool_choice(
-    writer: &mut Writer<'_>,
-    reasons: Reasons<'_>,
-    request: &ChatRequest,
-    hosted: &[&Value],
-) -> Result<Offered, ProviderError> {
-    let (profile, capabilities) = (writer.profile, writer.capabilities);
+fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered, ProviderError> {
+    let (profile, capabilities, request) = (writer.profile, writer.capabilities, writer.request);
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, capabilities)?;
     let mut offered = Offered::All;
     let choice = match &request.tool_choice {
@@ -179,7 +173,7 @@ fn tool_choice(
     let among = allowed(request, capabilities, can_force, &mut writer.refusals)?.map(|mode| {
         let own =
             allowed_functions(request).map(|name| json!({"type": "function", "function": {"name": name}}));
-        let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
         json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
     });
     if forces_tool(&request.tool_choice) && !can_force {
@@ -257,14 +251,14 @@ fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Opti
 }
 
 /// Yields the marker of prompts that are kept, for models that want one.
-fn caching(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<Option<&'static str>, ProviderError> {
+fn caching(writer: &mut Writer<'_>) -> Result<Option<&'static str>, ProviderError> {
     if writer.capabilities.caching != Caching::Explicit {
         // The key is known only when what stands before the messages is.
         return writer.caching(|| Value::Null).map(|()| None);
     }
     // Without a word of the caller the part that will be repeated is kept: writing it costs a quarter more, once.
     let goes_on = writer.has_tools
-        || request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)));
+        || writer.request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)));
     Ok(match writer.settings.cache {
         Some(CachePolicy::Short) => Some(SHORT_MARKER),
         Some(CachePolicy::Long) => Some(LONG_MARKER),

@@ -1,84 +1,63 @@
-//! From a [`ChatRequest`] to an HTTP request.
+//! From a request to an HTTP request.
 
 use std::sync::Arc;
 
-use attache_core::{Caching, ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
+use attache_core::{Caching, Message, ProviderError, ToolSet};
 use attache_transport::{
-    Codec as _, EncodedLog, EncodedRequest, Envelope, Marker, RequestParts, RoleTag, StrictForms, asked,
-    check_pairing, forbid, is_same, same_names, system_texts, tail, with_kept, write_json,
+    EncodedLog, EncodedRequest, Marker, RequestParts, RoleTag, StrictForms, asked, check_pairing, forbid,
+    system_texts, tail, with_kept, write_json,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::codec::ChatCodec;
+use super::ask::Ask;
 use super::messages::Renderer;
 use super::options::{Offered, Options, options};
 use super::turns::{Place, Turns};
-use crate::head::Head;
+use crate::head::{Head, Kept};
 use crate::options::CACHE_KEY;
-use crate::profile::{Profile, ToolSchemas};
+use crate::profile::ToolSchemas;
 use crate::render::invalid;
-use crate::server;
 use crate::tools::{self, Written};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
-static ENVELOPE: Envelope = Envelope::LIST;
 
 /// The state of a conversation that is kept between its requests.
 #[derive(Debug)]
 struct State {
-    profile: Arc<Profile>,
-    capabilities: Arc<ModelCapabilities>,
-    /// The tools whose names the items use.
-    tools: Arc<ToolSet>,
-    log: EncodedLog,
-    head: Option<Head>,
+    kept: Kept,
     /// The other things on which the head depends.
     offered: Offered,
     marker: Option<&'static str>,
 }
 
-impl ChatCodec {
-    /// [`Codec::encode`](attache_transport::Codec::encode).
-    ///
-    /// # Errors
-    /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
-    pub(super) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&attache_core::Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let parts = server::envelope(self.profile(), "chat/completions", settings, key)?;
-        check_pairing(&request.messages)?;
-        let wire_key = self.wire_key();
-        let fits = |state: &State| state.fits(self, &request.tools);
-        let new = || State::new(self, &request.tools);
-        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, settings, parts))
-    }
+/// [`Codec::encode`](attache_transport::Codec::encode).
+///
+/// # Errors
+/// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
+pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    let (server, tools) = (&ask.codec.server, &ask.request.tools);
+    let parts = server.envelope("chat/completions", ask.settings, ask.key)?;
+    check_pairing(&ask.request.messages)?;
+    let wire_key = format!("chat/{}", server.model_id());
+    let fits = |state: &State| state.kept.fits(server, tools);
+    let new = || State { kept: Kept::new(server, tools), offered: Offered::All, marker: None };
+    with_kept(ask.request, &wire_key, fits, new, |state| state.body(ask, parts))
+}
 
-    fn body(
-        &self,
-        state: &mut State,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        mut parts: RequestParts,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let leading = self.server.count_leading(&request.messages);
-        self.render(&mut state.log, request, leading)?;
-        let has_items = state.log.first_role().is_some();
-        let hosted = tools::hosted(self.profile(), settings)?;
-        let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
-        let forms = StrictForms::of_tools(&request.tools, subset, None);
-        let mut options = options(self.profile(), self.capabilities(), request, settings, &hosted, forms)?;
-        let is_known = Arc::ptr_eq(&state.tools, &request.tools)
-            && state.offered == options.offered
-            && state.marker == options.marker;
-        state.tools = Arc::clone(&request.tools);
-        (state.offered, state.marker) = (options.offered.clone(), options.marker);
-        let known = state.head.take().filter(|head| is_known && head.has(&hosted));
-        let head = state.head.insert(self.head(known, request, settings, leading, &options, &hosted)?);
+impl State {
+    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+        let (request, server) = (ask.request, &ask.codec.server);
+        let leading = server.count_leading(&request.messages);
+        self.render(ask, leading)?;
+        let has_items = self.kept.log.first_role().is_some();
+        let hosted = tools::hosted(&server.profile, ask.settings)?;
+        let mut options = options(ask, &hosted, server.strict_forms(&request.tools))?;
+        let is_known = self.offered == options.offered && self.marker == options.marker;
+        (self.offered, self.marker) = (options.offered.clone(), options.marker);
+        let known = self.kept.known_head(&request.tools, &hosted).filter(|_| is_known);
+        let head = self.kept.head.insert(head(ask, known, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -88,28 +67,23 @@ impl ChatCodec {
         }
         forbid(&options.members, &["messages"])?;
         let tail = tail(&options.members)?;
-        let markers = options.marker.map(|marker| markers(&request.messages, &state.log, marker));
+        let markers = options.marker.map(|marker| markers(&request.messages, &self.kept.log, marker));
         let markers = markers.unwrap_or_default();
-        parts.body = state.log.body(head.bytes(has_items), tail, &markers);
+        parts.body = self.kept.log.body(head.bytes(has_items), tail, &markers);
         Ok(EncodedRequest::new(parts, options.degradations).with_strict(options.forms))
     }
 
-    fn render(
-        &self,
-        log: &mut EncodedLog,
-        request: &ChatRequest,
-        leading: usize,
-    ) -> Result<(), ProviderError> {
-        let renderer = self.renderer(request);
+    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<(), ProviderError> {
+        let (request, renderer) = (ask.request, renderer(ask));
         let turns = Turns::new(renderer, &request.messages, leading);
-        log.sync(
+        self.kept.log.sync(
             &request.messages,
             |at, _| turns.variant(at) ^ turns.files_variant(at),
             |at, message, out| {
                 let written = match (message, turns.place(at)) {
                     (_, Place::Nowhere) => false,
                     (Message::System(system), Place::Here) => {
-                        renderer.system(system, renderer.system_role(), out)
+                        renderer.system(system, renderer.profile.system_role.as_str(), out)
                     }
                     (Message::System(_) | Message::User(_), _) => {
                         turns.bridge(at, out);
@@ -129,67 +103,60 @@ impl ChatCodec {
             },
         )
     }
+}
 
-    /// The members before the items, out of the state of before if that still holds.
-    fn head(
-        &self,
-        known: Option<Head>,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        leading: usize,
-        options: &Options,
-        hosted: &[&Value],
-    ) -> Result<Head, ProviderError> {
-        let model = self.server.named_model(settings);
-        let mut texts: Vec<&str> = system_texts(settings, &request.messages, leading).collect();
-        texts.extend(options.instruction.as_deref());
-        let system = texts.join("\n\n");
-        let before = match known.filter(|head| head.model == model) {
-            Some(head) if head.system == system => return Ok(head),
-            Some(head) => head.before,
-            None => {
-                let schemas = self.profile().tool_schemas;
-                before_messages(
-                    model,
-                    &request.tools,
-                    &options.offered,
-                    schemas,
-                    hosted,
-                    options.forms.as_ref(),
-                )?
-            }
-        };
-        let mut alone = before.clone();
-        if !system.is_empty() {
-            let marks = self.marks();
-            alone.push_str("{\"role\":\"");
-            alone.push_str(self.renderer(request).system_role());
-            alone.push_str(if marks { r#"","content":[{"type":"text","text":"# } else { r#"","content":"# });
-            write_json(&system, &mut alone)?;
-            if marks {
-                alone.push_str(options.marker.unwrap_or_default());
-                alone.push_str("}]");
-            }
-            alone.push('}');
+/// The members before the items, out of the state of before if that still holds.
+fn head(
+    ask: Ask<'_>,
+    known: Option<Head>,
+    leading: usize,
+    options: &Options,
+    hosted: &[&Value],
+) -> Result<Head, ProviderError> {
+    let (tools, server) = (&ask.request.tools, &ask.codec.server);
+    let model = server.named_model(ask.settings);
+    let mut texts: Vec<&str> = system_texts(ask.settings, &ask.request.messages, leading).collect();
+    texts.extend(options.instruction.as_deref());
+    let system = texts.join("\n\n");
+    let before = match known.filter(|head| head.model == model) {
+        Some(head) if head.system == system => return Ok(head),
+        Some(head) => head.before,
+        None => {
+            let (schemas, forms) = (server.profile.tool_schemas, options.forms.as_ref());
+            before_messages(model, tools, &options.offered, schemas, hosted, forms)?
         }
-        let ends_in_item = !system.is_empty();
-        Ok(Head::new(model, hosted, system, before, alone, ends_in_item))
-    }
-
-    fn renderer<'a>(&'a self, request: &'a ChatRequest) -> Renderer<'a> {
-        Renderer {
-            profile: self.profile(),
-            model: self.model(),
-            capabilities: self.capabilities(),
-            tools: &request.tools,
-            files: &request.files,
-            marks: self.marks(),
+    };
+    let mut alone = before.clone();
+    if !system.is_empty() {
+        let renderer = renderer(ask);
+        alone.push_str("{\"role\":\"");
+        alone.push_str(renderer.profile.system_role.as_str());
+        alone.push_str(if renderer.marks {
+            r#"","content":[{"type":"text","text":"#
+        } else {
+            r#"","content":"#
+        });
+        write_json(&system, &mut alone)?;
+        if renderer.marks {
+            alone.push_str(options.marker.unwrap_or_default());
+            alone.push_str("}]");
         }
+        alone.push('}');
     }
+    let ends_in_item = !system.is_empty();
+    Ok(Head::new(model, hosted, system, before, alone, ends_in_item))
+}
 
-    /// True if messages are lists of parts, for the sake of markers.
-    fn marks(&self) -> bool {
-        self.capabilities().caching == Caching::Explicit
+fn renderer<'a>(ask: Ask<'a>) -> Renderer<'a> {
+    let server = &ask.codec.server;
+    Renderer {
+        profile: &server.profile,
+        model: &server.model,
+        capabilities: &server.capabilities,
+        tools: &ask.request.tools,
+        files: &ask.request.files,
+        // Messages are lists of parts for the sake of markers.
+        marks: server.capabilities.caching == Caching::Explicit,
     }
 }
 
@@ -203,27 +170,6 @@ fn markers(messages: &[Arc<Message>], log: &EncodedLog, marker: &'static str) ->
     let answer = last.and_then(|last| (0..last).rev().find(is_answer));
     let before = answer.and_then(|answer| (0..answer).rev().find(takes));
     last.into_iter().chain(before).map(|at| Marker::new(at, marker)).collect()
-}
-
-impl State {
-    fn new(codec: &ChatCodec, tools: &Arc<ToolSet>) -> Self {
-        Self {
-            profile: Arc::clone(&codec.server.profile),
-            capabilities: Arc::clone(&codec.server.capabilities),
-            tools: Arc::clone(tools),
-            log: EncodedLog::new(&ENVELOPE),
-            head: None,
-            offered: Offered::All,
-            marker: None,
-        }
-    }
-
-    /// True if this codec would render the same with these tools.
-    fn fits(&self, codec: &ChatCodec, tools: &Arc<ToolSet>) -> bool {
-        is_same(&self.profile, &codec.server.profile)
-            && is_same(&self.capabilities, &codec.server.capabilities)
-            && same_names(&self.tools, tools)
-    }
 }
 
 /// Model and tools, up to the bracket that opens the messages.

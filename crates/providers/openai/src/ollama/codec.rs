@@ -22,6 +22,9 @@ pub(super) const BASE_URL: &str = "http://localhost:11434";
 /// ```
 pub type Ollama = HttpModel<OllamaCodec>;
 
+/// One call that the codec writes.
+pub(super) type Ask<'a> = attache_transport::Ask<'a, OllamaCodec>;
+
 /// Ollama's own API (`/api/chat`) for one model: requests to HTTP, answers to chunks. It does no I/O.
 ///
 /// Unlike its dialect of Chat Completions, `ollama-chat/`, the API sets the window: the context window that the
@@ -32,12 +35,12 @@ pub type Ollama = HttpModel<OllamaCodec>;
 /// ```
 /// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_openai::OllamaCodec;
-/// use attache_transport::Codec;
+/// use attache_transport::{Ask, Codec};
 /// let options = ModelSettings::new()
 ///     .with_temperature(0.0)
 ///     .with_extra_body("options", serde_json::json!({"num_ctx": 8192}));
 /// let request = ChatRequest::new([Message::user("Hi").shared()]).streaming(false);
-/// let encoded = OllamaCodec::new("qwen3").encode(&request, &options, None)?;
+/// let encoded = OllamaCodec::new("qwen3").encode(Ask::new(&request, &options, None))?;
 /// assert_eq!(encoded.parts.url, "http://localhost:11434/api/chat");
 /// assert_eq!(
 ///     encoded.parts.body.to_vec(),

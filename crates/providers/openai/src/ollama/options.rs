@@ -1,12 +1,12 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, ChatRequest, Degradation, ModelCapabilities, ModelSettings, ProviderError, ResponseFormat,
-    StructuredOutput, ToolChoice, merge_members,
+    CachePolicy, Degradation, ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
+use attache_transport::{ANY, Codec as _, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 
+use super::codec::Ask;
 use crate::chat::Reasons;
 use crate::profile::{Thinking, ToolSchemas};
 
@@ -22,21 +22,18 @@ pub(super) struct Options {
 
 /// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (invariant 12).
-pub(super) fn options(
-    capabilities: &ModelCapabilities,
-    request: &ChatRequest,
-    settings: &ModelSettings,
-) -> Result<Options, ProviderError> {
+pub(super) fn options(ask: Ask<'_>) -> Result<Options, ProviderError> {
+    let (request, settings, capabilities) = (ask.request, ask.settings, ask.codec.capabilities());
     let mut refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
     let reasons = Reasons::new(capabilities, settings, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
-    set_member(&mut members, "format", format(capabilities, settings, &mut refusals)?);
-    let sampling = sampling(capabilities, settings, reasons.perhaps(), &mut refusals)?;
+    set_member(&mut members, "format", format(ask, &mut refusals)?);
+    let sampling = sampling(ask, reasons.perhaps(), &mut refusals)?;
     set_member(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
-    let offers_tools = tools(capabilities, request, settings, &mut refusals)?;
+    let offers_tools = tools(ask, &mut refusals)?;
     if settings.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
         refusals.refuse("cache", why, "kept as long as it does")?;
@@ -55,11 +52,11 @@ fn thinking() -> Thinking {
 }
 
 fn sampling(
-    capabilities: &ModelCapabilities,
-    settings: &ModelSettings,
+    ask: Ask<'_>,
     reasons: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
+    let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let mut options = Map::new();
     let numbers = [
         ("temperature", settings.temperature),
@@ -82,17 +79,13 @@ fn sampling(
 }
 
 /// True if the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
-fn tools(
-    capabilities: &ModelCapabilities,
-    request: &ChatRequest,
-    settings: &ModelSettings,
-    refusals: &mut Refusals<'_>,
-) -> Result<bool, ProviderError> {
+fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderError> {
+    let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let cites = settings.citations.filter(|cites| *cites);
     refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     let has_tools = !request.tools.is_empty();
-    check_choice(&request.tool_choice, &request.tools, has_tools, capabilities)?;
+    check_choice(&request.tool_choice, &request.tools, has_tools, codec.capabilities())?;
     if request.tool_choice == ToolChoice::None {
         return Ok(false);
     }
@@ -105,13 +98,9 @@ fn tools(
     Ok(has_tools)
 }
 
-fn format(
-    capabilities: &ModelCapabilities,
-    settings: &ModelSettings,
-    refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
-    let takes = capabilities.structured_output;
-    Ok(match &settings.response_format {
+fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+    let takes = ask.codec.capabilities().structured_output;
+    Ok(match &ask.settings.response_format {
         None | Some(ResponseFormat::Text) => None,
         Some(ResponseFormat::JsonObject) if takes != StructuredOutput::None => Some(json!("json")),
         Some(ResponseFormat::JsonSchema { schema, .. }) if takes == StructuredOutput::JsonSchema => {

@@ -12,7 +12,7 @@ use attache_transport::{
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 
-use super::codec::OllamaCodec;
+use super::codec::{Ask, OllamaCodec};
 use super::messages::Renderer;
 use super::options::options;
 use crate::chat::{Offered, before_messages};
@@ -64,13 +64,10 @@ pub(super) fn addressed(
 
 impl OllamaCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(super) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let parts = addressed(self, "api/chat", settings, key)?;
+    pub(super) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let ask = ask.of(self);
+        let request = ask.request;
+        let parts = addressed(self, "api/chat", ask.settings, ask.key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.model_id();
         let fits = |state: &State| {
@@ -88,7 +85,7 @@ impl OllamaCodec {
                 state.head = None;
             }
             self.render(&mut state.log, request)?;
-            self.body(state, request, settings, parts)
+            state.body(ask, parts)
         })
     }
 
@@ -114,30 +111,27 @@ impl OllamaCodec {
             Ok(written.then_some(ROLE))
         })
     }
+}
 
-    fn body(
-        &self,
-        state: &mut State,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        mut parts: RequestParts,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let mut options = options(self.capabilities(), request, settings)?;
+impl State {
+    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+        let mut options = options(ask)?;
         let offered = if options.offers_tools { Offered::All } else { Offered::None };
         let model = options.members.remove("model");
-        let model = model.as_ref().and_then(serde_json::Value::as_str).unwrap_or(self.model());
+        let model = model.as_ref().and_then(serde_json::Value::as_str).unwrap_or(ask.codec.model());
         forbid(&options.members, &["messages", "tools"])?;
-        let known = state.head.take().filter(|head| head.model == model && head.offered == offered);
+        let known = self.head.take().filter(|head| head.model == model && head.offered == offered);
         let known = match known {
             Some(head) => head,
             None => {
-                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven, &[], None)?;
+                let text =
+                    before_messages(model, &ask.request.tools, &offered, ToolSchemas::AsGiven, &[], None)?;
                 Head { model: model.to_owned(), offered, text }
             }
         };
-        let mut head = state.head.insert(known).text.clone();
-        let has_items = state.log.first_role().is_some();
-        match own_system(settings) {
+        let mut head = self.head.insert(known).text.clone();
+        let has_items = self.log.first_role().is_some();
+        match own_system(ask.settings) {
             Some(system) => {
                 head.push_str(r#"{"role":"system","content":"#);
                 write_json(system, &mut head)?;
@@ -146,7 +140,7 @@ impl OllamaCodec {
             None if has_items => {}
             None => return Err(invalid("there is no message to send")),
         }
-        parts.body = state.log.body(head, tail(&options.members)?, &[]);
+        parts.body = self.log.body(head, tail(&options.members)?, &[]);
         Ok(EncodedRequest::new(parts, options.degradations))
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::words::{ItemIds, ReasoningItems};
+
 /// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). A member that is not
 /// set is as at OpenAI.
 ///
@@ -42,33 +44,6 @@ pub struct ResponsesRules {
     pub least_tokens: u32,
     /// The server counts the tokens of requests at `responses/input_tokens`.
     pub counts_tokens: bool,
-}
-
-/// Which reasoning goes back to the model that made it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ReasoningItems {
-    /// That which is encrypted, or whose answer is kept at the server, and right before what it produced: OpenAI refuses
-    /// any other. (openai.md B.7)
-    #[default]
-    Paired,
-    /// All, as it came: in plain text, in a row, or behind its answer. (openai.md C.1, C.8, C.9)
-    AsReceived,
-}
-
-/// Which items of answers go back with the ids that they came with. Others go back without an id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ItemIds {
-    /// Reasoning, and with it what it produced. (openai.md B.7)
-    #[default]
-    WithReasoning,
-    /// Reasoning alone.
-    Reasoning,
-    /// None: they are placeholders. (openai.md C.9)
-    Never,
 }
 
 impl Default for ResponsesRules {

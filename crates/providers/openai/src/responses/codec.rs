@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
-use attache_core::ModelCapabilities;
-use attache_transport::HttpModel;
+use attache_core::{MadeDocument, ProviderError, ReplayData};
+use attache_transport::{
+    Codec as _, CountRequest, Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, join_url,
+    note_made_documents,
+};
 
+use super::ask::{Ask, Responses};
+use super::request;
+use super::stream::Events;
+use crate::codec::{Dialect, ServerCodec};
 use crate::profile::Profile;
-use crate::server::Server;
 
 /// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
@@ -26,38 +32,44 @@ pub type OpenAi = HttpModel<ResponsesCodec>;
 /// they came from; unknown events are skipped. An answer without text and calls ends in
 /// [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error is the
 /// caller's policy.
-#[derive(Clone, Debug)]
-pub struct ResponsesCodec {
-    pub(super) server: Server,
-}
+pub type ResponsesCodec = ServerCodec<Responses>;
 
-impl ResponsesCodec {
-    /// The codec for a model, with what the bundled matrix knows of it.
-    pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        Self { server: Server::new(&profile.into(), model) }
+/// The members of a request that count.
+const COUNTED: [&str; 8] =
+    ["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"];
+
+impl Dialect for Responses {
+    fn openai() -> Arc<Profile> {
+        Profile::openai()
     }
 
-    /// Sets what the model can do, as a configured matrix says.
-    #[must_use]
-    pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.server.set_capabilities(capabilities.into());
-        self
+    fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        let goes_back = |made: &MadeDocument| {
+            let is_own = |replay: &ReplayData| replay.family() == &*ask.codec.server.family;
+            made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
+        };
+        request::encode(ask.with_request(&note_made_documents(ask.request, goes_back)))
     }
 
-    /// The profile as it is for the model.
-    pub fn profile(&self) -> &Profile {
-        &self.server.profile
+    fn count(ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+        let profile = ask.codec.profile();
+        let counted = || {
+            let url = join_url(&profile.base_url, "responses/input_tokens")?;
+            let encoded =
+                ask.codec.encode(attache_transport::Ask::new(ask.request, ask.settings, ask.key))?;
+            CountRequest::of(encoded, url, "/input_tokens", |mut members| {
+                members.retain(|name, _| COUNTED.contains(&name.as_str()));
+                serde_json::Value::Object(members)
+            })
+        };
+        profile.responses.counts_tokens.then(counted)
     }
 
-    /// The model's id at the server.
-    pub fn model(&self) -> &str {
-        &self.server.model
+    fn decoder(_: &Profile, reading: Reading) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(Events::new(reading)))
     }
-}
 
-impl From<&str> for ResponsesCodec {
-    /// A model at OpenAI.
-    fn from(model: &str) -> Self {
-        Self::new(Profile::openai(), model)
+    fn keeps_files(_: &Profile) -> bool {
+        true
     }
 }

@@ -11,7 +11,7 @@ use attache_transport::{
     plain_text, separate, template, unknown_part, with_text_of,
 };
 
-use crate::profile::{Profile, SystemRole};
+use crate::profile::Profile;
 use crate::render::{check_routed, file_name, invalid, open_result};
 
 /// Writes items for one profile and model.
@@ -27,14 +27,6 @@ pub(super) struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
-    /// The word for the role of instructions.
-    pub(super) fn system_role(&self) -> &'static str {
-        match self.profile.system_role {
-            SystemRole::System => "system",
-            SystemRole::Developer => "developer",
-        }
-    }
-
     /// Writes instructions under a role; `false` if there are none.
     pub(super) fn system(&self, message: &SystemMessage, role: &str, out: &mut ItemWriter<'_>) -> bool {
         if message.parts.is_empty() {

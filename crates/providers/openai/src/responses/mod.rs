@@ -1,6 +1,6 @@
 //! The Responses API, without I/O (openai.md B).
 
-mod api;
+mod ask;
 mod assistant;
 mod codec;
 mod ids;

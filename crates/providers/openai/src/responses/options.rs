@@ -1,12 +1,15 @@
 //! Options as members of the request body (openai.md B.1, B.4, B.5).
 
 use attache_core::{
-    ChatRequest, Degradation, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
-    StructuredOutput, ToolChoice, merge_members,
+    Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput, ToolChoice,
+    merge_members,
 };
-use attache_transport::{ANY, StrictForms, can_reason, check_choice, forces_tool, knows, set_member};
+use attache_transport::{
+    ANY, Codec as _, StrictForms, can_reason, check_choice, forces_tool, knows, set_member,
+};
 use serde_json::{Map, Value, json};
 
+use super::ask::Ask;
 use crate::options::{Writer, any_object};
 use crate::profile::Profile;
 use crate::tools::{self, allowed, allowed_functions, reference};
@@ -23,16 +26,14 @@ pub(super) struct Options {
 /// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
 pub(super) fn options(
-    profile: &Profile,
-    capabilities: &ModelCapabilities,
-    request: &ChatRequest,
-    settings: &ModelSettings,
+    ask: Ask<'_>,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
-    let has_tools = !request.tools.is_empty() || !hosted.is_empty();
-    let mut writer = Writer::new(profile, capabilities, settings, has_tools);
+    let (request, settings) = (ask.request, ask.settings);
+    let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
+    let mut writer = Writer::new(ask, hosted, false);
     tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
     // Nothing is kept at the server, so reasoning comes to us, encrypted, and goes back (openai.md B.7, D 24).
     if profile.responses.stores {
@@ -47,7 +48,7 @@ pub(super) fn options(
     limits(&mut writer)?;
     let reasons = reasoning(&mut writer)?;
     sampling(&mut writer, reasons)?;
-    tool_choice(&mut writer, request, hosted)?;
+    tool_choice(&mut writer)?;
     format(&mut writer)?;
     writer.caching(|| Value::from(cache_key()))?;
     merge_members(&mut writer.members, &profile.extra_body);
@@ -129,11 +130,8 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     Ok(())
 }
 
-fn tool_choice(
-    writer: &mut Writer<'_>,
-    request: &ChatRequest,
-    hosted: &[&Value],
-) -> Result<(), ProviderError> {
+fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+    let request = writer.request;
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, writer.capabilities)?;
     let choice = match &request.tool_choice {
         ToolChoice::None => writer.has_tools.then(|| Value::from("none")),
@@ -144,7 +142,7 @@ fn tool_choice(
     let can_force = writer.capabilities.forced_tools;
     let among = allowed(request, writer.capabilities, can_force, &mut writer.refusals)?.map(|mode| {
         let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
-        let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
         json!({"type": "allowed_tools", "mode": mode, "tools": tools})
     });
     if forces_tool(&request.tool_choice) && !can_force {

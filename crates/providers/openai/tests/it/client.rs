@@ -219,7 +219,11 @@ fn organisation_and_project_are_headers_at_openai_alone() {
         let mut codec =
             ChatCodec::new(attache_openai::Profiles::bundled().get(name).unwrap().clone(), "gpt-4o");
         attache_transport::Codec::configure(&mut codec, &set).unwrap();
-        let encoded = attache_transport::Codec::encode(&codec, &request, &request.settings, None).unwrap();
+        let encoded = attache_transport::Codec::encode(
+            &codec,
+            attache_transport::Ask::new(&request, &request.settings, None),
+        )
+        .unwrap();
         let headers = encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
         headers.filter(|(name, _)| name.starts_with("openai-")).collect::<Vec<_>>()
     };

@@ -7,7 +7,7 @@ use attache_core::{
     ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
 };
 use attache_openai::OllamaCodec;
-use attache_transport::{Codec as _, Environment, Replay, replay};
+use attache_transport::{Ask, Codec as _, Environment, Replay, replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn codec() -> OllamaCodec {
 }
 
 fn body(codec: &OllamaCodec, request: &ChatRequest) -> Value {
-    let encoded = codec.encode(request, &request.settings, None).unwrap();
+    let encoded = codec.encode(Ask::new(request, &request.settings, None)).unwrap();
     serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()
 }
 
@@ -109,10 +109,10 @@ fn thinking_is_a_switch_or_an_effort() {
     assert_eq!(body(&oss, &with(Reasoning::Effort(Effort::Low)))["think"], "low");
     assert_eq!(body(&codec(), &with(Reasoning::Off))["think"], false);
     let high = with(Reasoning::Effort(Effort::High));
-    let error = codec().encode(&high, &high.settings, None).unwrap_err();
+    let error = codec().encode(Ask::new(&high, &high.settings, None)).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("reasoning")));
     let lenient = high.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
-    let encoded = codec().encode(&high, &lenient, None).unwrap();
+    let encoded = codec().encode(Ask::new(&high, &lenient, None)).unwrap();
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!((&body["think"], encoded.degradations.len()), (&json!(true), 1));
 }
@@ -123,12 +123,12 @@ fn no_tool_can_be_forced_and_none_is_offered_in_vain() {
     assert_eq!(body(&codec(), &with(ToolChoice::None)).get("tools"), None);
     for choice in [ToolChoice::Required, ToolChoice::Tool("clock".to_owned())] {
         let request = with(choice);
-        let error = codec().encode(&request, &request.settings, None).unwrap_err();
+        let error = codec().encode(Ask::new(&request, &request.settings, None)).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("tool_choice")));
     }
     let absent = with(ToolChoice::Tool("absent".to_owned()));
     assert_eq!(
-        codec().encode(&absent, &absent.settings, None).unwrap_err().kind(),
+        codec().encode(Ask::new(&absent, &absent.settings, None)).unwrap_err().kind(),
         ErrorKind::InvalidRequest
     );
 }
@@ -141,7 +141,7 @@ fn documents_that_the_model_does_not_take_are_refused() {
         ("llava", Document::external("https://host/a.png")),
     ] {
         let request = ChatRequest::new([Message::User(UserMessage::new([document.into()])).shared()]);
-        let error = OllamaCodec::new(model).encode(&request, &request.settings, None).unwrap_err();
+        let error = OllamaCodec::new(model).encode(Ask::new(&request, &request.settings, None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{model}");
     }
 }
@@ -159,12 +159,12 @@ fn the_server_is_where_its_variables_say() {
         let environment = Environment::new(move |name| (name == variable).then(|| value.to_owned()));
         assert!(codec.configure(&environment).unwrap().is_none());
         let request = ChatRequest::new([user("Hi")]);
-        assert_eq!(codec.encode(&request, &request.settings, None).unwrap().parts.url, url);
+        assert_eq!(codec.encode(Ask::new(&request, &request.settings, None)).unwrap().parts.url, url);
     }
     let key = Environment::new(|name| (name == "OLLAMA_API_KEY").then(|| "canary".to_owned()));
     let auth = codec().configure(&key).unwrap();
     let request = ChatRequest::new([user("Hi")]);
-    let encoded = codec().encode(&request, &request.settings, auth.key()).unwrap();
+    let encoded = codec().encode(Ask::new(&request, &request.settings, auth.key())).unwrap();
     assert!(encoded.parts.shown_headers().any(|header| header == ("authorization", "***")));
     assert!(codec().check(&auth).is_ok() && OllamaCodec::new(" ").check(&auth).is_err());
 }
@@ -291,9 +291,9 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
     let request = |tools: attache_core::ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
     let options = ModelSettings::new();
     assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
-    let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
+    let refused = codec.encode(Ask::new(&request(tools.clone()), &options, None)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     let held = tools.with_validation(true);
     assert_eq!(codec.check_tools(&held, &options).loosened[0].keyword, "strict");
-    assert!(codec.encode(&request(held), &options, None).unwrap().degradations.is_empty());
+    assert!(codec.encode(Ask::new(&request(held), &options, None)).unwrap().degradations.is_empty());
 }

@@ -8,7 +8,7 @@ use attache_core::{
     ToolChoice, ToolResult, Unsupported,
 };
 use attache_openai::{ChatCodec, OpenAiChat, Profile, Profiles};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::{Value, json};
 
 use crate::common::{answers, asks, body, call, encode, openai, shown, tools, user};
@@ -79,13 +79,13 @@ fn options_of_reasoning_models() {
     assert_eq!(body_of("gpt-5.1", &unasked)["temperature"], 0.0, "it reasons only when asked");
     assert_eq!(body_of("gpt-4o", &off).get("reasoning_effort"), None, "it has none to switch off");
     let refused = |model: &str, request: &ChatRequest| {
-        let error = codec(model).encode(request, &request.settings, None).unwrap_err();
+        let error = codec(model).encode(Ask::new(request, &request.settings, None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         error.param().unwrap().to_owned()
     };
     assert_eq!(refused("o3", &off), "reasoning");
     let unknown = ChatCodec::new(Profile::compatible("c", "http://localhost/v1"), "qwen3");
-    let error = unknown.encode(&off, &off.settings, None).unwrap_err();
+    let error = unknown.encode(Ask::new(&off, &off.settings, None)).unwrap_err();
     assert_eq!(error.param(), Some("reasoning"), "whether it reasons is not known");
     assert_eq!(refused("gpt-4o", &effort(Effort::Low)), "reasoning");
     assert_eq!(refused("gpt-5-mini", &effort(Effort::Max)), "reasoning");
@@ -107,10 +107,10 @@ fn options_of_reasoning_models() {
 fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
     let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5.5");
     let request = ChatRequest::new([user("Hi")]).with_tools(tools()).streaming(false);
-    let error = codec.encode(&request, &request.settings, None).unwrap_err();
+    let error = codec.encode(Ask::new(&request, &request.settings, None)).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("reasoning")));
     let allowed = ModelSettings::new().with_unsupported(Unsupported::Degrade);
-    let encoded = codec.encode(&request, &allowed, None).unwrap();
+    let encoded = codec.encode(Ask::new(&request, &allowed, None)).unwrap();
     assert_eq!(encoded.degradations.len(), 1);
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!(body["reasoning_effort"], "none");
@@ -150,7 +150,7 @@ fn numbers_are_numbers() {
         for (name, options) in cases {
             let options = options.with_unsupported(Unsupported::Degrade);
             let request = ChatRequest::new([user("Hi")]).with_settings(options);
-            let error = openai().encode(&request, &request.settings, None).unwrap_err();
+            let error = openai().encode(Ask::new(&request, &request.settings, None)).unwrap_err();
             assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
         }
     }
@@ -163,7 +163,9 @@ fn choices_of_tools() {
     assert_eq!(body(&openai(), &request(ToolChoice::Auto)).get("tool_choice"), None);
     assert_eq!(body(&openai(), &request(ToolChoice::None))["tool_choice"], "none");
     assert_eq!(body(&openai(), &request(ToolChoice::Required))["tool_choice"], "required");
-    let fail = |request: ChatRequest| openai().encode(&request, &request.settings, None).unwrap_err().kind();
+    let fail = |request: ChatRequest| {
+        openai().encode(Ask::new(&request, &request.settings, None)).unwrap_err().kind()
+    };
     assert_eq!(fail(request(ToolChoice::Tool("unknown".to_owned()))), ErrorKind::InvalidRequest);
     let bare = |choice| ChatRequest::new([user("Hi")]).with_tool_choice(choice);
     assert_eq!(fail(bare(ToolChoice::Required)), ErrorKind::InvalidRequest);
@@ -185,7 +187,7 @@ fn extra_members_come_last_and_replace_no_messages() {
     assert_eq!(body(&openai(), &with("model", json!("gpt-4.1")))["model"], "gpt-4.1");
     for (name, value) in [("messages", json!([])), ("tools", json!({}))] {
         let request = with(name, value);
-        let error = openai().encode(&request, &request.settings, None).unwrap_err();
+        let error = openai().encode(Ask::new(&request, &request.settings, None)).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
     }
 }
@@ -239,7 +241,7 @@ fn reasoning_models_take_no_stop_sequence() {
     let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5");
     let request =
         ChatRequest::new([user("Hi")]).with_settings(ModelSettings::new().with_stop(vec!["x".to_owned()]));
-    let error = codec.encode(&request, &request.settings, None).unwrap_err();
+    let error = codec.encode(Ask::new(&request, &request.settings, None)).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
 }
 

@@ -11,7 +11,7 @@ use attache_core::{
     UserPart,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn tools() -> Arc<ToolSet> {
 }
 
 fn body(codec: &ChatCodec, request: &ChatRequest) -> Result<String, attache_core::ErrorKind> {
-    let encoded = codec.encode(request, &request.settings, None).map_err(|error| error.kind())?;
+    let encoded = codec.encode(Ask::new(request, &request.settings, None)).map_err(|error| error.kind())?;
     Ok(String::from_utf8(encoded.parts.body.to_vec()).unwrap())
 }
 

@@ -11,7 +11,7 @@ use attache_core::{
     ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
-use attache_transport::{Auth, Codec as _, Environment};
+use attache_transport::{Ask, Auth, Codec as _, Environment};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -134,7 +134,8 @@ fn one_conversation_as_each_profile_renders_it() {
     for (name, model) in MODELS {
         let codec = codec(name, model);
         let request = conversation(&codec, name);
-        let encoded = codec.encode(&request, &request.settings, Some(&Secret::new("canary"))).unwrap();
+        let encoded =
+            codec.encode(Ask::new(&request, &request.settings, Some(&Secret::new("canary")))).unwrap();
         let headers: Vec<_> =
             encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
@@ -190,7 +191,7 @@ fn azure_is_where_its_variables_say() {
         });
         let auth = codec.configure(&environment).unwrap();
         let request = ChatRequest::new([user("Hi")]);
-        (codec.encode(&request, &request.settings, auth.key()), auth)
+        (codec.encode(Ask::new(&request, &request.settings, auth.key())), auth)
     };
     const ENDPOINT: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "https://r.example");
     let (dated, auth) =
@@ -227,11 +228,11 @@ fn azure_enforces_schemas_without_bounds() {
         let encoded = if name == "azure" {
             let mut codec = ChatCodec::new(profile(name), "gpt-4o");
             let auth = codec.configure(&environment).unwrap();
-            codec.encode(&request, &request.settings, auth.key())
+            codec.encode(Ask::new(&request, &request.settings, auth.key()))
         } else {
             let mut codec = ResponsesCodec::new(profile(name), "gpt-4o");
             let auth = codec.configure(&environment).unwrap();
-            codec.encode(&request, &request.settings, auth.key())
+            codec.encode(Ask::new(&request, &request.settings, auth.key()))
         };
         let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
         let tool = body.pointer(at).unwrap();
@@ -252,7 +253,7 @@ async fn a_token_authorizes_each_attempt() {
     });
     let auth = codec.configure(&environment).unwrap();
     let request = ChatRequest::new([user("Hi")]);
-    let mut parts = codec.encode(&request, &request.settings, None).unwrap().parts;
+    let mut parts = codec.encode(Ask::new(&request, &request.settings, None)).unwrap().parts;
     auth.signer().unwrap().authorize(&mut parts).await.unwrap();
     assert!(parts.shown_headers().any(|header| header == ("authorization", "***")));
     assert!(!format!("{parts:?}").contains("canary"));
@@ -311,7 +312,7 @@ fn declared_media_types_are_sent() {
                     assert_eq!(document.media_type().essence(), media);
                     let message = Message::User(UserMessage::new([document.into()])).shared();
                     let request = ChatRequest::new([message]);
-                    let encoded = codec.encode(&request, &request.settings, None);
+                    let encoded = codec.encode(Ask::new(&request, &request.settings, None));
                     let encoded = encoded.unwrap_or_else(|error| panic!("{}: {error}", codec.model_id()));
                     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
                     assert!(body.contains("AAECAw=="), "{} {media}: {body}", codec.model_id());

@@ -13,7 +13,7 @@ use attache_core::{
 use attache_openai::{
     AudioForm, CallIds, ChatCodec, FileForm, JsonObject, NamedTool, Profile, Replayed, ToolsOff,
 };
-use attache_transport::{Codec as _, EncodedRequest};
+use attache_transport::{Ask, Codec as _, EncodedRequest};
 use serde_json::{Value, json};
 
 use crate::common;
@@ -49,7 +49,7 @@ fn try_encode(
     codec: &ChatCodec,
     request: &ChatRequest,
 ) -> Result<EncodedRequest, attache_core::ProviderError> {
-    codec.encode(request, &request.settings, None)
+    codec.encode(Ask::new(request, &request.settings, None))
 }
 
 fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {
@@ -59,7 +59,7 @@ fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {
 /// The options that were left out, and the body without them.
 fn degraded(codec: &ChatCodec, request: &ChatRequest) -> (Vec<String>, Value) {
     let settings = request.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
-    let encoded = codec.encode(request, &settings, None).unwrap();
+    let encoded = codec.encode(Ask::new(request, &settings, None)).unwrap();
     let options = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
     (options, serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
 }
@@ -481,7 +481,7 @@ fn documents_in_the_forms_of_servers() {
     ];
     let mut message = UserMessage::new(parts);
     let alone = ChatRequest::new([Message::User(message.clone()).shared()]);
-    let refused = codec(|_| ()).encode(&alone, &alone.settings, None).unwrap_err();
+    let refused = codec(|_| ()).encode(Ask::new(&alone, &alone.settings, None)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported, "nobody has cleared the addresses");
     message.routed = Some(Routed::new(message.parts.clone(), 1));
     let request = ChatRequest::new([Message::User(message).shared()]).streaming(false);

@@ -10,7 +10,7 @@ use attache_core::{
     ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{ChatCodec, EmptyContent, Profile, SystemRole};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::{Value, json};
 
 use crate::common::{answers, asks, body, call, compatible, encode, openai, shown, tools, user};
@@ -21,8 +21,9 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 fn plain() {
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi"), user("There?")]);
     let key = Secret::new("sk-canary-0123456789");
-    let encoded =
-        openai().encode(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)).unwrap();
+    let encoded = openai()
+        .encode(Ask::new(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)))
+        .unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
@@ -194,7 +195,7 @@ fn d63_messages_that_say_nothing_are_left_out() {
     assert_eq!(body(&openai(), &request)["messages"], json!([{"role": "user", "content": "Hi"}]));
     let nothing = ChatRequest::new([user("")]);
     assert_eq!(
-        openai().encode(&nothing, &nothing.settings, None).unwrap_err().kind(),
+        openai().encode(Ask::new(&nothing, &nothing.settings, None)).unwrap_err().kind(),
         ErrorKind::InvalidHistory
     );
 }
@@ -224,7 +225,7 @@ fn d19_ids_of_other_providers_pair_up() {
 fn documents_are_never_lost_in_silence() {
     let fail = |message: Message| {
         let request = ChatRequest::new([message.shared()]);
-        openai().encode(&request, &request.settings, None).unwrap_err().kind()
+        openai().encode(Ask::new(&request, &request.settings, None)).unwrap_err().kind()
     };
     let user_with = |document: Document| Message::User(UserMessage::new([document.into()]));
     assert_eq!(
@@ -238,7 +239,7 @@ fn documents_are_never_lost_in_silence() {
     let ask = call("clock", "call_1", "{}");
     let fail = |result: ToolResult| {
         let request = ChatRequest::new([asks("", &[&ask]), answers([result])]);
-        openai().encode(&request, &request.settings, None).unwrap_err().kind()
+        openai().encode(Ask::new(&request, &request.settings, None)).unwrap_err().kind()
     };
     let result = ToolResult::new(&ask, ResultStatus::Ok, tree);
     assert_eq!(fail(result.clone()), ErrorKind::InvalidHistory, "nobody routed them");
@@ -263,8 +264,9 @@ fn urls_and_keys_by_profile() {
     profile.key.header = "api-key".to_owned();
     profile.key.prefix = String::new();
     let request = ChatRequest::new([user("Hi")]);
-    let encoded =
-        ChatCodec::new(profile, "d").encode(&request, &request.settings, Some(&Secret::new("k"))).unwrap();
+    let encoded = ChatCodec::new(profile, "d")
+        .encode(Ask::new(&request, &request.settings, Some(&Secret::new("k"))))
+        .unwrap();
     assert_eq!(
         encoded.parts.url,
         "https://r.example/openai/deployments/d/chat/completions?api-version=2024-10-21"
@@ -272,7 +274,7 @@ fn urls_and_keys_by_profile() {
     assert!(encoded.parts.shown_headers().any(|header| header == ("api-key", "***")));
     let nowhere = ChatCodec::new(Profile::compatible("x", "localhost"), "m");
     assert_eq!(
-        nowhere.encode(&request, &request.settings, None).unwrap_err().kind(),
+        nowhere.encode(Ask::new(&request, &request.settings, None)).unwrap_err().kind(),
         ErrorKind::Configuration
     );
 }

@@ -273,7 +273,7 @@ fn hosted_tools_stand_behind_those_of_the_request() {
 
 #[test]
 fn members_of_a_profile_may_differ_for_some_models() {
-    use attache_transport::Codec as _;
+    use attache_transport::{Ask, Codec as _};
     let text = "[my]\nlike = 'openai'\nbase_url = 'http://h/v1'\nfamily = 'my'";
     let profiles = Profiles::bundled().merged_with(text).unwrap();
     let text = "[my]\nlike = 'openai-responses'\nwire.extra_body.a = 1\n\
@@ -285,7 +285,7 @@ fn members_of_a_profile_may_differ_for_some_models() {
     let mut broken = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "broken");
     broken.set_matrix(&matrix);
     let request = ChatRequest::new([user("Hi")]);
-    let error = broken.encode(&request, &request.settings, None).unwrap_err().to_string();
+    let error = broken.encode(Ask::new(&request, &request.settings, None)).unwrap_err().to_string();
     assert!(error.contains("row my/broken is not valid: wire: unknown field `extra_bodi`"), "{error}");
     let body: Value =
         serde_json::from_slice(&encode(&codec, &ChatRequest::new([user("Hi")])).parts.body.to_vec()).unwrap();
@@ -295,14 +295,14 @@ fn members_of_a_profile_may_differ_for_some_models() {
 // openai.md 0.1
 #[test]
 fn tokens_are_counted_at_openai_alone() {
-    use attache_transport::Codec as _;
+    use attache_transport::{Ask, Codec as _};
     let request = with(ModelSettings::new().with_system("Be brief.").with_max_tokens(99));
-    let count = gpt().count(&request, &request.settings, None).unwrap().unwrap();
+    let count = gpt().count(Ask::new(&request, &request.settings, None)).unwrap().unwrap();
     assert_eq!(count.parts.url, "https://api.openai.com/v1/responses/input_tokens");
     let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["model", "instructions", "input"]);
-    assert!(at("azure-responses", "gpt-5.6").count(&request, &request.settings, None).is_none());
+    assert!(at("azure-responses", "gpt-5.6").count(Ask::new(&request, &request.settings, None)).is_none());
 }
 
 // openai.md B.4, D 2

@@ -11,7 +11,7 @@ use attache_core::{
     ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace, SystemRole};
-use attache_transport::Codec as _;
+use attache_transport::{Ask, Codec as _};
 use serde_json::{Value, json};
 
 use crate::common::items::{answer, at, body, encode, gpt, input, profile, refused, says, thought};
@@ -25,8 +25,9 @@ const PDF: &[u8] = b"%PDF-1.7";
 fn plain() {
     let request = ChatRequest::new([user("Hi"), Message::system("Be brief.").shared(), user("There?")]);
     let key = Secret::new("sk-canary-0123456789");
-    let encoded =
-        gpt().encode(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)).unwrap();
+    let encoded = gpt()
+        .encode(Ask::new(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)))
+        .unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
@@ -262,8 +263,9 @@ fn addresses_and_keys_by_profile() {
     azure.base_url = "https://r.example/openai/v1/?api-version=preview".to_owned();
     let request = ChatRequest::new([user("Hi")]);
     let key = Secret::new("k");
-    let encoded =
-        ResponsesCodec::new(azure, "gpt-5.5").encode(&request, &request.settings, Some(&key)).unwrap();
+    let encoded = ResponsesCodec::new(azure, "gpt-5.5")
+        .encode(Ask::new(&request, &request.settings, Some(&key)))
+        .unwrap();
     assert_eq!(encoded.parts.url, "https://r.example/openai/v1/responses?api-version=preview");
     assert!(encoded.parts.shown_headers().any(|header| header == ("api-key", "***")));
     for (name, url) in [

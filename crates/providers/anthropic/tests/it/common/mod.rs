@@ -9,7 +9,7 @@ use attache_conformance::{conversation, validate_messages};
 use attache_core::{
     AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, Secret, StreamChunk, ToolCall,
 };
-use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay};
+use attache_transport::{Ask, ChunkSink, Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub(crate) fn encode_for(
     request: &ChatRequest,
     codec: &MessagesCodec,
 ) -> Result<EncodedRequest, ProviderError> {
-    codec.encode(request, &request.settings, Some(&Secret::new("sk-ant-canary")))
+    codec.encode(Ask::new(request, &request.settings, Some(&Secret::new("sk-ant-canary"))))
 }
 
 pub(crate) fn encode(request: &ChatRequest) -> Result<EncodedRequest, ProviderError> {

@@ -10,7 +10,7 @@ use attache_core::{
     AssistantPart, ChatRequest, Completion, Message, ProviderError, ReasoningPart, Secret, StreamChunk,
     ToolCall,
 };
-use attache_transport::{Codec as _, EncodedRequest, Replay, replay as replay_response};
+use attache_transport::{Ask, Codec as _, EncodedRequest, Replay, replay as replay_response};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ pub(crate) fn encode_for(
     request: &ChatRequest,
     codec: &ConverseCodec,
 ) -> Result<EncodedRequest, ProviderError> {
-    codec.encode(request, &request.settings, Some(&Secret::new("canary-key")))
+    codec.encode(Ask::new(request, &request.settings, Some(&Secret::new("canary-key"))))
 }
 
 pub(crate) fn encode(request: &ChatRequest) -> Result<EncodedRequest, ProviderError> {

@@ -9,7 +9,7 @@ use attache_core::{
     ProviderError, StreamChunk, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
     ToolSet,
 };
-use attache_transport::{Codec as _, EncodedRequest, Replay, replay};
+use attache_transport::{Ask, Codec as _, EncodedRequest, Replay, replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ pub(crate) fn opaque(message: &AssistantMessage) -> Vec<(&str, &str)> {
 }
 
 pub(crate) fn encode(codec: &CohereCodec, request: &ChatRequest) -> EncodedRequest {
-    codec.encode(request, &request.settings, None).unwrap()
+    codec.encode(Ask::new(request, &request.settings, None)).unwrap()
 }
 
 pub(crate) fn body(codec: &CohereCodec, request: &ChatRequest) -> Value {

@@ -10,7 +10,7 @@ use attache_core::{
     TextPart, ToolCall,
 };
 use attache_gemini::GenerateCodec;
-use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay, replay};
+use attache_transport::{Ask, ChunkSink, Codec as _, EncodedRequest, Replay, replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ pub(crate) fn encode_for(
     request: &ChatRequest,
     codec: &GenerateCodec,
 ) -> Result<EncodedRequest, ProviderError> {
-    codec.encode(request, &request.settings, Some(&Secret::new("AIza-canary")))
+    codec.encode(Ask::new(request, &request.settings, Some(&Secret::new("AIza-canary"))))
 }
 
 pub(crate) fn encode(request: &ChatRequest) -> Result<EncodedRequest, ProviderError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_conformance::{Rules, validate_responses_with};
 use attache_core::{AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, ToolCall};
 use attache_openai::{Profile, Profiles, ResponsesCodec};
-use attache_transport::{Codec as _, EncodedRequest};
+use attache_transport::{Ask, Codec as _, EncodedRequest};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn gpt() -> ResponsesCodec {
 }
 
 pub(crate) fn encode(codec: &ResponsesCodec, request: &ChatRequest) -> EncodedRequest {
-    codec.encode(request, &request.settings, None).unwrap()
+    codec.encode(Ask::new(request, &request.settings, None)).unwrap()
 }
 
 /// The body, as the strict rules of OpenAI or those of an imitation let it pass.
@@ -49,7 +49,7 @@ pub(crate) fn input(codec: &ResponsesCodec, request: &ChatRequest) -> Vec<Value>
 
 /// The kind and the parameter of the error that a request ends in.
 pub(crate) fn refused(codec: &ResponsesCodec, request: &ChatRequest) -> (ErrorKind, Option<String>) {
-    let error = codec.encode(request, &request.settings, None).unwrap_err();
+    let error = codec.encode(Ask::new(request, &request.settings, None)).unwrap_err();
     (error.kind(), error.param().map(str::to_owned))
 }
 

@@ -13,7 +13,7 @@ use attache_core::{
     ToolSet,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_transport::{Codec as _, EncodedRequest, Replay};
+use attache_transport::{Ask, Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ pub(crate) fn openai() -> ChatCodec {
 }
 
 pub(crate) fn encode(codec: &ChatCodec, request: &ChatRequest) -> EncodedRequest {
-    codec.encode(request, &request.settings, None).unwrap()
+    codec.encode(Ask::new(request, &request.settings, None)).unwrap()
 }
 
 pub(crate) fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {

@@ -1,0 +1,131 @@
+//! The codec of a model behind a server that speaks one of OpenAI's two APIs: what each call of the trait comes to.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use attache_core::{
+    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
+};
+use attache_transport::{
+    Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi,
+    Reading,
+};
+
+use crate::error;
+use crate::profile::Profile;
+use crate::server::Server;
+
+/// One of OpenAI's APIs for one model of one profile: requests to HTTP, answers to chunks. It does no I/O.
+#[derive(Clone, Debug)]
+pub struct ServerCodec<D> {
+    pub(crate) server: Server,
+    dialect: PhantomData<D>,
+}
+
+/// One of the two APIs of such a server: the things that the other does in another way.
+pub trait Dialect: Clone + fmt::Debug + Send + Sync + Sized + 'static {
+    /// The profile of OpenAI itself.
+    fn openai() -> Arc<Profile>;
+
+    /// The request.
+    fn encode(ask: Ask<'_, ServerCodec<Self>>) -> Result<EncodedRequest, ProviderError>;
+
+    /// The request that counts the tokens of another, if the server can.
+    fn count(ask: Ask<'_, ServerCodec<Self>>) -> Option<Result<CountRequest, ProviderError>> {
+        let _ = ask;
+        None
+    }
+
+    /// The decoder of a reply.
+    fn decoder(profile: &Profile, reading: Reading) -> Box<dyn Decoder>;
+
+    /// True if a request can name files that the server keeps.
+    fn keeps_files(profile: &Profile) -> bool;
+}
+
+impl<D: Dialect> ServerCodec<D> {
+    /// The codec for a model, with what the bundled matrix knows of it.
+    pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
+        Self { server: Server::new(&profile.into(), model), dialect: PhantomData }
+    }
+
+    /// Sets what the model can do, as a configured matrix says.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
+        self.server.set_capabilities(capabilities.into());
+        self
+    }
+
+    /// The profile as it is for the model.
+    pub fn profile(&self) -> &Profile {
+        &self.server.profile
+    }
+
+    /// The model's id at the server.
+    pub fn model(&self) -> &str {
+        &self.server.model
+    }
+}
+
+impl<D: Dialect> From<&str> for ServerCodec<D> {
+    /// A model at OpenAI.
+    fn from(model: &str) -> Self {
+        Self::new(D::openai(), model)
+    }
+}
+
+impl<D: Dialect> Codec for ServerCodec<D> {
+    fn model_id(&self) -> String {
+        self.server.model_id()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.server.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.server.set_matrix(matrix);
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        self.server.set_base_url(url);
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        self.server.configure(environment)
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        self.server.check(auth)
+    }
+
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        self.server.fits()?;
+        D::encode(ask.of(self))
+    }
+
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+        D::count(ask.of(self))
+    }
+
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        self.server.check_tools(tools, settings)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        D::decoder(self.profile(), self.server.reading(tools, degradations))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        self.server.models()
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        D::keeps_files(self.profile()).then_some(&self.server)
+    }
+}
