@@ -10,6 +10,7 @@ made up. The documents refer to each other; what the invoice comes to and when i
 """
 
 import random
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from reportlab.platypus import (
 )
 
 INBOX = Path(__file__).resolve().parent / "inbox"
+# The same for `attache serve` without a folder: a crate holds nothing from outside of its own.
+CARRIED = INBOX.parents[2] / "crates/cli/example"
 
 SUPPLIER = "Fernwick Office Supply Ltd"
 CUSTOMER = "Larkspur Studio Ltd"
@@ -613,6 +616,7 @@ def main() -> None:
     INBOX.mkdir(exist_ok=True)
     for make in (make_invoice, make_agreement, make_expenses, make_notes, make_mail, make_delivery_note):
         make()
+    shutil.copytree(INBOX, CARRIED, dirs_exist_ok=True)
     for path in sorted(INBOX.iterdir()):
         print(f"{path.stat().st_size:>7}  {path.name}")
 

@@ -32,6 +32,16 @@ impl Config {
         Ok(Self { said: Arc::new(said), prices, untrusted })
     }
 
+    /// True if it gives an agent tools of this machine beside those that read files.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_tools(&self) -> bool {
+        #[cfg(feature = "local-tools")]
+        if self.said.local_tools().is_ok_and(|tools| !tools.is_empty()) {
+            return true;
+        }
+        self.said.writes_files()
+    }
+
     /// A line about a file of the project that does not count.
     pub(crate) fn notice(&self) -> Option<String> {
         let Some(file) = &self.untrusted else { return renamed() };

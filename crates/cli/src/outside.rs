@@ -81,6 +81,25 @@ impl Outside {
         outside
     }
 
+    /// True if the configuration names servers, agents or endpoints, also such that cannot be used now.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_tools(&self) -> bool {
+        let mut any = false;
+        #[cfg(feature = "mcp")]
+        {
+            any |= !self.servers.is_empty();
+        }
+        #[cfg(feature = "a2a")]
+        {
+            any |= !self.agents.is_empty();
+        }
+        #[cfg(feature = "http-tools")]
+        {
+            any |= !self.services().is_empty();
+        }
+        any
+    }
+
     /// Without those that cannot be used now: a command that does one thing does not wait for them a second time.
     pub(crate) fn alive(mut self) -> Self {
         let dead = std::mem::take(&mut self.dead);

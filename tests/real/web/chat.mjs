@@ -422,7 +422,7 @@ scenarios.an_empty_chat_says_how_to_begin = async (context) => {
   await page.getByRole('heading', { name: 'Ask about your lease.' }).waitFor();
   await page.getByText('Drop files here, or paste them').waitFor();
   const examples = page.locator('.examples button');
-  assert.deepEqual(await examples.allInnerTexts(), ['a long one', 'a wide one', 'a short one']);
+  assert.deepEqual(await examples.allInnerTexts(), ['a long one', 'a wide one', 'the lease', 'a short one']);
   await page.screenshot({ path: join(process.env.PICTURES, 'examples.png') });
   await examples.last().click();
   await page.getByText('A short answer.').waitFor();

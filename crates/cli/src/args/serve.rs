@@ -8,8 +8,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::ask::{Chosen, Opened, Permitted};
 use crate::exit::CODES;
 
+/// The help of `PATH`, in the place of the one that `ask` has.
+const SERVED: &str = "Folders and files that the model may list and read; nothing else is opened. If neither these nor \
+    `[tools] files` of the configuration name any: an example";
+
 #[derive(Debug, Args)]
-#[command(after_help = CODES)]
+#[command(after_help = CODES, mut_arg("paths", |paths| paths.help(SERVED)))]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) opened: Opened,

@@ -3,6 +3,7 @@
 use attache_agent::Sessions;
 use attache_models::Registry;
 
+use super::example;
 use crate::args::Serve;
 use crate::ask::{Wanted, build, folders};
 use crate::config::Config;
@@ -17,6 +18,18 @@ pub(super) const NAME: &str = "attache";
 pub(super) struct Built {
     pub(super) sessions: Sessions,
     pub(super) outside: Outside,
+    pub(super) files: Files,
+}
+
+/// The files that it may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Files {
+    /// Those that the flags or the configuration name.
+    Named,
+    /// Those of the example, since nobody named any.
+    Example,
+    /// None: it has the tools of the configuration alone.
+    None,
 }
 
 /// Makes the agent of the flags and the configuration.
@@ -28,11 +41,18 @@ pub(super) async fn built(
 ) -> Result<Built, SetupError> {
     let name = model::chosen(registry, serve.model.name.as_deref());
     let registry = model::at(&model::served(registry), serve.model.base_url.as_deref());
-    let folders = folders(&serve.opened, config, true).await?;
+    let named = folders(&serve.opened, config, false).await?;
     let outside = Outside::connected(config, true).await;
     for problem in &outside.failed {
         tracing::warn!("{problem}");
     }
+    let (files, folders) = match named {
+        Some(named) => (Files::Named, Some(named)),
+        None => match example::files(serve, config, &outside)? {
+            Files::Example => (Files::Example, Some(example::folders(kept.folder()).await?)),
+            other => (other, None),
+        },
+    };
     let mut wanted = Wanted::new(name, &serve.model, config);
     (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
     (wanted.outside, wanted.permitted) = (outside.clone(), serve.permitted.clone());
@@ -40,5 +60,5 @@ pub(super) async fn built(
     wanted.asks_user = name != model::OFFLINE;
     wanted.cites = true;
     let agent = build(&wanted, &folders, &registry)?;
-    Ok(Built { sessions: kept.sessions(agent), outside })
+    Ok(Built { sessions: kept.sessions(agent), outside, files })
 }

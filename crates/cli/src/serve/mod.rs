@@ -2,6 +2,7 @@
 
 mod agent;
 mod beside;
+mod example;
 mod log;
 mod reload;
 mod settings;
@@ -20,7 +21,7 @@ use crate::kept::Kept;
 use crate::keys;
 use crate::model::{self, SetupError};
 use crate::output::{fail, line, with_causes};
-use agent::NAME;
+use agent::{Files, NAME};
 use beside::Beside;
 use reload::{Reload, Seen, watched};
 
@@ -83,9 +84,10 @@ async fn served(
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
     let built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
     let model = built.sessions.agent().model().id().to_owned();
+    let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
     let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
-    server.agents().introduce(settings::introduction(&settings));
+    server.agents().introduce(settings::introduction(&settings, built.files));
     let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/').to_owned();
     let reload = Reload {
         serve,
@@ -99,7 +101,7 @@ async fn served(
         outside: built.outside.into(),
     };
     let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
-    tell(serve.log_format, local, &base, &model, asks, beside);
+    tell(serve.log_format, local, &base, &model, asks, beside, chosen);
     let stop = async {
         stopped().await;
         if serve.log_format == LogFormat::Text {
@@ -136,8 +138,24 @@ fn taken(address: SocketAddr, error: &io::Error) -> String {
 }
 
 /// Says where the server is, and what it is not.
-fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: bool, beside: Beside) {
+fn tell(
+    format: LogFormat,
+    local: SocketAddr,
+    base: &str,
+    model: &str,
+    asks: bool,
+    beside: Beside,
+    files: Files,
+) {
+    let files = match files {
+        Files::Named => None,
+        Files::Example => Some("this is an example folder: `attache serve FOLDER` serves one of yours"),
+        Files::None => Some("no files are served: `attache serve FOLDER` adds a folder"),
+    };
     if format == LogFormat::Json {
+        if let Some(files) = files {
+            tracing::info!("{files}");
+        }
         tracing::info!(address = %local, model, keys = asks, "serving");
         return;
     }
@@ -151,6 +169,9 @@ fn tell(format: LogFormat, local: SocketAddr, base: &str, model: &str, asks: boo
     }
     if !asks {
         line("! no keys: this machine alone may ask, and nobody else. `attache keys add NAME` makes a key");
+    }
+    if let Some(files) = files {
+        line(&format!("· {files}"));
     }
     let others: String = beside.paths().map(|path| format!(", http://{shown}{base}{path}")).collect();
     line(&format!(

@@ -124,7 +124,8 @@ impl<'r> Reload<'r> {
         let built =
             built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;
         let files = watched(self.args, &config);
-        Ok((built, introduction(&config.said.server()), files))
+        let words = introduction(&config.said.server(), built.files);
+        Ok((built, words, files))
     }
 }
 

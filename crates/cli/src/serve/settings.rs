@@ -7,6 +7,9 @@ use attache_config::{JwtSettings, ServerSettings};
 use attache_server::{Dialect, Introduction, Jwt, JwtAlgorithm, Server, ServerLimits};
 use attache_transport::GuardedFetcher;
 
+use super::agent::Files;
+use super::example;
+
 /// The server with what the configuration says of it.
 pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
     server = server.web(true);
@@ -90,11 +93,15 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     limits
 }
 
-/// The words of the chat.
-pub(super) fn introduction(settings: &ServerSettings) -> Introduction {
+/// The words of the chat; about the example, where the configuration has none.
+pub(super) fn introduction(settings: &ServerSettings, files: Files) -> Introduction {
     let mut words = Introduction::default();
     words.title.clone_from(&settings.title);
     words.greeting.clone_from(&settings.greeting);
     words.examples.clone_from(&settings.examples);
+    if files == Files::Example && settings.examples.is_empty() {
+        words.greeting.get_or_insert_with(|| example::GREETING.to_owned());
+        words.examples = example::QUESTIONS.map(str::to_owned).into();
+    }
     words
 }

@@ -10,6 +10,7 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+mod newcomer;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod proxy;

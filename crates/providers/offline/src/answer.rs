@@ -80,6 +80,7 @@ pub(crate) fn is_answered(question: &Question, material: &Material, index: &Inde
 fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
     let hits = rank::hits(index, facet);
     let Some(best) = hits.first().filter(|hit| hit.is_found(facet)) else { return Vec::new() };
+    let best = read_itself(best, &hits, facet).unwrap_or(best);
     if let Form::Row { table, .. } = best.passage.form {
         let same = |hit: &&Hit<'_>| {
             std::ptr::eq(hit.source, best.source)
@@ -102,11 +103,24 @@ fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
     // The same fact may stand in several files; each says it once.
     let mut chosen: Vec<&Hit<'_>> = Vec::new();
     for hit in hits.iter().filter(|hit| hit.is_found(facet) && hit.is_as_good_as(best)) {
-        if chosen.len() < MAX_SOURCES && !chosen.iter().any(|known| known.source.name == hit.source.name) {
-            chosen.push(hit);
+        let is_known = |known: &&Hit<'_>| known.source.name == hit.source.name || repeats(hit, known);
+        if chosen.len() < MAX_SOURCES && !chosen.iter().any(is_known) {
+            chosen.push(read_itself(hit, &hits, facet).unwrap_or(hit));
         }
     }
     chosen.into_iter().map(quote).collect()
+}
+
+/// True if a passage of data, such as the line that a search found, holds a passage of a file.
+fn repeats(data: &Hit<'_>, file: &Hit<'_>) -> bool {
+    data.source.kind == SourceKind::Data
+        && file.source.kind == SourceKind::File
+        && data.passage.text.contains(file.passage.text.as_str())
+}
+
+/// The passage of the file that a search found, if it was read since: people look it up there.
+fn read_itself<'h, 'm>(hit: &Hit<'m>, hits: &'h [Hit<'m>], facet: &Facet) -> Option<&'h Hit<'m>> {
+    hits.iter().filter(|other| repeats(hit, other)).find(|other| other.is_found(facet))
 }
 
 /// The items below a heading that names what is asked for, if there is more than one.

@@ -37,6 +37,8 @@ pub(crate) struct Entry {
     pub(crate) tokens: Vec<u32>,
     /// The words of what stands above it: its heading, its table's head, the call that brought it.
     pub(crate) above: Vec<u32>,
+    /// True if it is the first one below its heading.
+    pub(crate) opens: bool,
 }
 
 /// The facts about a whole source.
@@ -70,6 +72,7 @@ impl<'m> Index<'m> {
         let name = self.learn(&source.name);
         let about = self.learn(&source.about);
         let mut title = about.clone();
+        let mut before = None;
         for (passage_at, passage) in source.pieces.passages.iter().enumerate() {
             let tokens = self.learn(&passage.text);
             let mut above = about.clone();
@@ -89,7 +92,9 @@ impl<'m> Index<'m> {
                     posting.push(entry);
                 }
             }
-            self.entries.push(Entry { source: at, passage: passage_at, tokens, above });
+            let opens = before != Some(&passage.heading);
+            before = Some(&passage.heading);
+            self.entries.push(Entry { source: at, passage: passage_at, tokens, above, opens });
         }
         self.sources.push(About { name, title });
     }

@@ -144,6 +144,11 @@ impl Reader {
             return;
         }
         match cells {
+            // "10. | Term and notice" above "10.1 | This agreement begins": the title of clauses.
+            [number, text] if is_numbering(number) && is_above(number, following.first().copied()) => {
+                self.push(line, Form::Heading);
+                self.heading = (*text).to_owned();
+            }
             // "4.3 | The warranty period is …": the text of a clause, which may go on in the next line.
             [number, text] if is_numbering(number) => {
                 self.prose = format!("{number} | {text}");
@@ -240,6 +245,14 @@ fn is_numbering(cell: &str) -> bool {
     !cell.is_empty()
         && cell.len() <= 8
         && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '§' | ')' | '('))
+}
+
+/// True if the number below is one of those that belong to `number`: 10.1 to 10, and to "10.".
+fn is_above(number: &str, below: Option<&str>) -> bool {
+    let below = below.and_then(|below| below.strip_prefix(number.trim_end_matches('.')));
+    below
+        .and_then(|rest| rest.strip_prefix('.'))
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `Due date: 17 May 2026`.

@@ -8,6 +8,7 @@ use crate::material::{Source, SourceKind};
 use crate::pieces::{Form, Passage};
 use crate::question::{Facet, Kind, Term};
 use crate::values;
+use crate::words::{is_stopword, words};
 
 /// The share of a question that an answer must cover if its source speaks of all of it.
 const FOUND: f32 = 0.5;
@@ -25,6 +26,10 @@ const ABOVE: f32 = 0.8;
 const SOFT: f32 = 0.2;
 /// The share of its words that a file must be about to be the one that is meant; each counts at most 0.7.
 const ABOUT: f32 = 0.45;
+/// The weight of a sentence below a heading that begins with what is asked for.
+const BELOW: f32 = 1.1;
+/// The same for the first one there, which says the most about it.
+const OPENS: f32 = 1.6;
 /// Passages that are looked at for one word; more than tables and lists are read of.
 const MAX_CANDIDATES: usize = 100_000;
 
@@ -263,9 +268,23 @@ fn shape(
         }
         Form::Pair { .. } | Form::Row { .. } => 1.0,
     };
+    let form = match passage.form {
+        // "10. Term and notice" is the section about the term; elsewhere the word is only used.
+        Form::Prose if named(&index.known(topic(&passage.heading))) => match entry.opens {
+            true => form * OPENS,
+            false => form * BELOW,
+        },
+        _ => form,
+    };
     #[expect(clippy::cast_precision_loss, reason = "a weight need not be exact")]
     let length = passage.text.len() as f32;
     value * form / (1.0 + length / 700.0)
+}
+
+/// The word that a heading begins with, behind its number and small words.
+fn topic(heading: &str) -> &str {
+    let mut words = words(heading).filter(|word| !is_stopword(word) && word.chars().any(char::is_alphabetic));
+    words.next().unwrap_or_default()
 }
 
 /// True if a passage holds a value of the kind that is asked for.

@@ -287,8 +287,9 @@ pub(crate) fn server(scenario: &str) -> Server {
         "an_empty_chat_says_how_to_begin" => {
             let mut introduction = Introduction::default();
             introduction.greeting = Some("Ask about your lease.".to_owned());
-            introduction.examples =
-                ["a long one", "a wide one", "a short one", "one too many"].map(str::to_owned).into();
+            introduction.examples = ["a long one", "a wide one", "the lease", "a short one", "one too many"]
+                .map(str::to_owned)
+                .into();
             server.agents().introduce(introduction);
             server
         }

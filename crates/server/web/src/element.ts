@@ -5,11 +5,16 @@ import { Client, type HeaderSource } from './api/client.ts';
 import './parts/composer.ts';
 import type { Composer } from './parts/composer.ts';
 import type { Settings } from './parts/dialogs.ts';
+import { divider, paneWidth } from './parts/divider.ts';
+import { citedDocument } from './parts/documents.ts';
+import { hint, unhint } from './parts/hint.ts';
 import { icon } from './parts/icons.ts';
 import './parts/message.ts';
 import type { MessageView } from './parts/message.ts';
 import type { Opening } from './parts/part.ts';
-import { pageWords } from './parts/sources.ts';
+import { queue } from './parts/queue.ts';
+import { start } from './parts/start.ts';
+import { routeOf } from './state/address.ts';
 import { Chat } from './state/chat.ts';
 import type { Told } from './state/connection.ts';
 import type { Answer, Citation, Message } from './state/model.ts';
@@ -186,7 +191,7 @@ export class AttacheChat extends LitElement {
       this.route();
     });
     chat.tell = (told) => this.tell(told);
-    this.style.setProperty('--attache-pane', `${this.paneWidth}px`);
+    this.style.setProperty('--attache-pane', `${paneWidth(chat)}px`);
     this.theme ||= chat.kept.get<string>('theme') ?? 'auto';
     addEventListener('keydown', this.pressed);
     addEventListener('hashchange', this.routed);
@@ -432,8 +437,7 @@ export class AttacheChat extends LitElement {
         ${this.mode === 'page' ? html`<main class="conversation" part="conversation">${this.conversation(label)}</main>` : html`<div class="conversation" part="conversation">${this.conversation(label)}</div>`}
         ${hasPane
           ? html`<aside class="pane" part="pane" aria-label=${this.say(this.opening ? 'document' : 'sight')}>
-                <div class="divider" role="separator" aria-orientation="vertical" tabindex="0" aria-label=${this.say('resize')} aria-valuenow=${this.paneWidth} aria-valuemin="380" aria-valuemax="1200"
-                @pointerdown=${this.resized} @keydown=${this.resizedByKey}></div>
+                ${divider(this.chat, this, () => (this.tick += 1))}
                 <attache-pane .chat=${this.chat} .opening=${this.opening} .sight=${this.sight} .language=${this.spoken}></attache-pane>
               </aside>`
           : nothing}
@@ -494,7 +498,7 @@ export class AttacheChat extends LitElement {
     return html`<div class="log-frame">
         <div class="log" part="log" role="log" aria-live="off" aria-label=${this.say('title')} tabindex="0" @scroll=${this.scrolled}>
           <div class="messages">
-            ${isEmpty ? this.empty() : nothing}
+            ${isEmpty ? start(chat, this.greeting) : nothing}
             ${chat.isLoading ? html`<p class="muted centred"><span class="spinner"></span> ${this.say('loading')}</p>` : nothing}
             ${repeat(chat.messages, (message: Message) => message.id, (message, at) => html`<attache-message
               .chat=${chat} .message=${message} .isLast=${at === chat.messages.length - 1} .language=${this.spoken}
@@ -510,17 +514,7 @@ export class AttacheChat extends LitElement {
           : nothing}
       </div>
       <div class="foot">
-        ${chat.queue.length > 0
-          ? html`<ul class="queue" aria-label=${this.say('queued')}>
-              ${repeat(chat.queue, (queued) => queued.id, (queued) => html`<li>
-                ${icon('clock')}<span class="file-name" title=${this.say('queued')}>${queued.text || this.say('files', { n: queued.documents.length })}</span>
-                ${chat.isRunning && queued.documents.length === 0
-                  ? html`<button type="button" class="link small" @click=${() => chat.interject(queued.id)}>${this.say('sendNow')}</button>`
-                  : nothing}
-                <button type="button" class="icon-button small" aria-label=${this.say('remove', { name: queued.text })} @click=${() => chat.unqueue(queued.id)}>${icon('close')}</button>
-              </li>`)}
-            </ul>`
-          : nothing}
+        ${queue(chat)}
         <attache-composer .chat=${chat} .session=${chat.session} .isRunning=${chat.isRunning} .uploads=${chat.uploads.all} .language=${`${this.spoken} ${chat.config.uploadBytes}`}></attache-composer>
       </div>`;
   }
@@ -536,17 +530,6 @@ export class AttacheChat extends LitElement {
     }
     this.known[message.id] = now;
     return now;
-  }
-
-  private empty(): TemplateResult {
-    const { config } = this.chat;
-    return html`<div class="empty" part="empty">
-      <h2 dir="auto">${this.greeting || config.greeting || this.say('welcome')}</h2>
-      ${config.examples.length > 0
-        ? html`<div class="examples">${config.examples.slice(0, 3).map((example) => html`<button type="button" dir="auto" @click=${() => this.chat.send(example)}>${example}</button>`)}</div>`
-        : nothing}
-      ${config.features.uploads === false ? nothing : html`<p class="note muted small">${icon('attach')}${this.say('dropHere')}</p>`}
-    </div>`;
   }
 
   // What happens
@@ -576,16 +559,7 @@ export class AttacheChat extends LitElement {
     if (source.kind === 'url' && /^https?:\/\//i.test(source.id)) {
       window.open(source.id, '_blank', 'noopener,noreferrer');
     } else if (source.kind === 'document') {
-      const known = this.chat.messages
-        .flatMap((message) =>
-          message.role === 'user'
-            ? message.documents
-            : message.parts.flatMap((part) => (part.kind === 'call' ? part.documents : part.kind === 'document' ? [part.document] : [])),
-        )
-        .find((document) => document.id === source.id);
-      const name = source.name ?? '';
-      const guess = /\.pdf$/i.test(name) ? 'application/pdf' : /\.csv$/i.test(name) ? 'text/csv' : 'text/plain';
-      const document = known ?? { id: source.id, fileName: source.name, mediaType: guess };
+      const document = citedDocument(this.chat.messages, event.detail);
       this.openDocument(new CustomEvent('open-document', { detail: { document, citation: event.detail } }));
     }
   };
@@ -603,33 +577,14 @@ export class AttacheChat extends LitElement {
     }
   };
 
-  /** Shows beside a citation what it cites. */
   private hinted = (event: Event): void => {
     const citation = this.citationOf(event.target);
-    const hint = this.renderRoot.querySelector<HTMLElement>('.hint');
-    if (!citation || !hint) {
-      return;
+    if (citation) {
+      hint(this.renderRoot, event.target as HTMLElement, citation, this.chat.speech);
     }
-    const shell = this.renderRoot.querySelector('.shell')?.getBoundingClientRect() ?? new DOMRect();
-    const at = (event.target as HTMLElement).getBoundingClientRect();
-    const place = citation.pages ? ` · ${pageWords(new Set(citation.pages), (word, facts) => this.say(word, facts))}` : citation.cells ? ` · ${citation.cells.sheet} ${citation.cells.range}` : '';
-    const [name, quote] = [document.createElement('strong'), document.createElement('span')];
-    name.textContent = `${citation.source.name ?? citation.source.id}${place}`;
-    quote.textContent = citation.quote ?? '';
-    hint.replaceChildren(name, quote);
-    hint.hidden = false;
-    const left = Math.max(8, Math.min(at.left - shell.left - 16, shell.width - hint.offsetWidth - 8));
-    const above = at.top - shell.top - hint.offsetHeight - 6;
-    hint.style.left = `${left}px`;
-    hint.style.top = `${above > 8 ? above : at.bottom - shell.top + 6}px`;
   };
 
-  private unhinted = (): void => {
-    const hint = this.renderRoot.querySelector<HTMLElement>('.hint');
-    if (hint) {
-      hint.hidden = true;
-    }
-  };
+  private unhinted = (): void => unhint(this.renderRoot);
 
   private said = (): void => {
     this.isAway = false;
@@ -671,41 +626,6 @@ export class AttacheChat extends LitElement {
       this.composer?.add(files);
     }
   };
-
-  // The width of the documents
-
-  private get paneWidth(): number {
-    return this.chat.kept.get<number>('pane') ?? 480;
-  }
-
-  private set paneWidth(width: number) {
-    const room = (this.renderRoot.querySelector('.shell')?.clientWidth ?? 1200) - 420;
-    const bounded = Math.round(Math.max(380, Math.min(width, room)));
-    this.chat.kept.set('pane', bounded);
-    this.style.setProperty('--attache-pane', `${bounded}px`);
-    this.tick += 1;
-  }
-
-  private resized = (event: PointerEvent): void => {
-    const divider = event.currentTarget as HTMLElement;
-    divider.setPointerCapture(event.pointerId);
-    const [from, width, sign] = [event.clientX, this.paneWidth, this.chat.speech.isRightToLeft ? -1 : 1];
-    const move = (moved: PointerEvent) => (this.paneWidth = width + sign * (from - moved.clientX));
-    const end = () => {
-      divider.removeEventListener('pointermove', move);
-      divider.removeEventListener('pointerup', end);
-    };
-    divider.addEventListener('pointermove', move);
-    divider.addEventListener('pointerup', end);
-  };
-
-  private resizedByKey = (event: KeyboardEvent): void => {
-    const sign = this.chat.speech.isRightToLeft ? -1 : 1;
-    if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
-      event.preventDefault();
-      this.paneWidth += sign * (event.key === 'ArrowLeft' ? 24 : -24);
-    }
-  };
 }
 
 /** True if the page names a font, which is the chat's then too. */
@@ -717,12 +637,3 @@ function hasFont(element: HTMLElement): boolean {
   plain.remove();
   return own !== initial;
 }
-
-const routeOf = (hash: string): string => {
-  const found = /^#\/s\/(.+)$/.exec(hash)?.[1];
-  try {
-    return found ? decodeURIComponent(found) : '';
-  } catch {
-    return '';
-  }
-};

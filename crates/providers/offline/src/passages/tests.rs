@@ -35,6 +35,17 @@ fn find<'p>(pieces: &'p Pieces, start: &str) -> &'p Passage {
 }
 
 #[test]
+fn titles_of_clauses_have_their_numbers_in_cells() {
+    let pieces =
+        read("9. | Contacts\n9.1 | Each party names one.\n10. | Term\n10.1 | It begins in May.\n", "a.pdf");
+    let term = find(&pieces, "10.1");
+    assert_eq!((term.heading.as_str(), find(&pieces, "10. |").form == Form::Heading), ("Term", true));
+    // Two columns without titles are no clauses.
+    let pieces = read("1 | Desk\n2 | Chair\n3 | Lamp\n", "a.pdf");
+    assert!(pieces.passages.iter().all(|passage| passage.form != Form::Heading));
+}
+
+#[test]
 fn converted_pages_fall_into_pairs_rows_and_sentences() {
     let pieces = read(INVOICE, "invoice.pdf");
     let due = find(&pieces, "Due date");

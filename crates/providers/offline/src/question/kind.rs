@@ -66,7 +66,11 @@ impl Kind {
         let about = words.last().is_some_and(|word| word == "about") && pair("what", "is")
             || matches!(words, [what, is, within, ..] if what == "what" && among("is s", is) && within == "in");
         let mut other = words.iter().filter(|word| !is_stopword(word) && !among(FILES, word));
-        if about || has("summarise summarize summary zusammenfassung zusammen") {
+        // A folder holds files, a document says something.
+        let holds = has("folder directory ordner") && !other.clone().any(|_| true);
+        if holds {
+            Self::Files
+        } else if about || has("summarise summarize summary zusammenfassung zusammen") {
             Self::Summary
         } else if has(FILES) && !other.any(|word| !among("available inbox", word)) {
             Self::Files
@@ -90,5 +94,5 @@ impl Kind {
 
 const FILES: &str = "file files document documents folder directory dateien datei dokumente ordner";
 
-const AMOUNTS: &str = "total sum amount price cost costs subtotal balance fee rent salary vat discount wieviel kostet \
+const AMOUNTS: &str = "total sum amount price cost costs subtotal balance fee rent salary vat discount spend spent wieviel kostet \
     betrag summe preis gesamtbetrag";

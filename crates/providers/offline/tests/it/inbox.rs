@@ -173,6 +173,42 @@ async fn sentences_and_clauses() {
     }
 }
 
+/// A contract as a converter renders it: the numbers of its titles stand in cells.
+const SUPPLY: &str = "[page 1]\n\
+Supply contract between Brindle Workshop Ltd and Ostler Timber\n\
+1. | Delivery\n\
+1.1 | Timber comes within four weeks. If a delivery comes late, the buyer may deduct 1% of its price for each week.\n\
+1.2 | The buyer signs for each delivery.\n\
+2. | Term and notice\n\
+2.1 | This contract starts on 3 May 2025 and holds for eighteen months, unless a party gives notice three months before.\n\
+2.2 | Either party may leave at once if the other is 40 days late with a payment or delivery.\n\
+2.3 | Orders of before the end of the contract are carried out under its terms.\n";
+
+#[tokio::test]
+async fn the_section_about_it_says_it_first() {
+    let files = [File("supply.pdf", "application/pdf", SUPPLY)];
+    for (question, expected) in [
+        ("What is the term of the contract?", "“2.1 | This contract starts"),
+        ("What happens if a delivery is late?", "“1.1 | Timber comes"),
+    ] {
+        let answer = ask(&files, question).await.answer;
+        assert!(answer.starts_with(expected), "{question}\n{answer}");
+    }
+    let answer = ask(&inbox(), "What is the term of the lease?").await.answer;
+    assert!(answer.starts_with("“2.1 | The lease begins"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_folder_is_asked_about_as_people_do() {
+    for question in ["What is in this folder?", "What is in the folder?", "Which files are there?"] {
+        let answer = ask(&inbox(), question).await.answer;
+        assert!(
+            answer.contains("invoice-HP-20931.pdf") && answer.contains("photo.png"),
+            "{question}\n{answer}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn several_facts_have_a_line_each() {
     let said = ask(&inbox(), "What are the net amount, the VAT and the total of invoice HP-20931?").await;

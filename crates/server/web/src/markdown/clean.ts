@@ -23,7 +23,8 @@ const isOwnImage = (href: string): boolean => /^data:image\/(png|jpeg|gif|webp);
 
 const parser = new Marked({
   gfm: true,
-  breaks: false,
+  // A line that a model ends is meant to end: lists of quotes, addresses.
+  breaks: true,
   async: false,
   renderer: {
     html({ text }: Tokens.HTML | Tokens.Tag) {

@@ -1,12 +1,24 @@
 // Documents in the conversation.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Chat } from '../state/chat.ts';
-import type { Answer, Doc } from '../state/model.ts';
+import type { Answer, Citation, Doc, Message } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
 import { fileIcon, icon } from './icons.ts';
 import { openDocument } from './part.ts';
 
 export const nameOf = (document: Doc, chat: Chat): string => document.fileName ?? chat.speech.say('document');
+
+/** The document of a citation: as the conversation has it, or as far as the citation tells. */
+export function citedDocument(messages: readonly Message[], { source }: Citation): Doc {
+  const all = messages.flatMap((message) =>
+    message.role === 'user'
+      ? message.documents
+      : message.parts.flatMap((part) => (part.kind === 'call' ? part.documents : part.kind === 'document' ? [part.document] : [])),
+  );
+  const name = source.name ?? '';
+  const guess = /\.pdf$/i.test(name) ? 'application/pdf' : /\.csv$/i.test(name) ? 'text/csv' : 'text/plain';
+  return all.find((document) => document.id === source.id) ?? { id: source.id, fileName: source.name, mediaType: guess };
+}
 
 /** The words for what became of a document, where the model did not get it as it is. */
 export const OUTCOMES: Record<string, Word> = {
