@@ -50,7 +50,8 @@ pub fn convert(data: &[u8]) {
     use std::time::Duration;
 
     use attache_convert::{Limits, convert, transcode};
-    use attache_core::{MediaLimits, MediaType};
+    use attache_core::MediaType;
+    use attache_core::converter::MediaLimits;
     use bytes::Bytes;
 
     let media = MediaType::sniff(data);

@@ -1,9 +1,10 @@
 //! Messages and documents with fixed ids.
 
+use attache_core::message::ReplayData;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, Document, DocumentId, Message, MessageId,
-    ProviderCallId, ReasoningPart, ReplayData, ResultStatus, ToolCall, ToolCallId, ToolResult,
-    ToolResultsMessage, UserMessage, UserPart,
+    ProviderCallId, ReasoningPart, ResultStatus, ToolCall, ToolCallId, ToolResult, ToolResultsMessage,
+    UserMessage, UserPart,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    AssistantPart, CachePolicy, Document, Message, ModelSettings, ResponseFormat, ResultStatus, ToolChoice,
-    ToolDefinition, ToolResult, ToolSet, Unsupported, UserPart,
+    AssistantPart, Document, Message, ModelSettings, ResponseFormat, ResultStatus, ToolChoice,
+    ToolDefinition, ToolResult, ToolSet, UserPart,
 };
 use attache_documents::{LabelProfile, RouteOptions};
 use serde_json::json;

@@ -21,9 +21,11 @@ use attache::convert::DocumentConverter;
 use attache::transport::{HttpClient, RequestParts};
 use attache::{Agent, Document, EndReason, tool_fn};
 use attache_conformance::{MockProvider, Reply, sha256_hex};
+use attache_core::fetcher::Fetcher;
+use attache_core::tool::{ConversationDocuments, Deferred, DynToolHandler};
 use attache_core::{
-    Arguments, ConversationDocuments, Deferred, DocumentSource, DynToolHandler, Fetcher, Message,
-    ModelSettings, ResultStatus, ToolContext, ToolError, ToolOutput, UserMessage,
+    Arguments, DocumentSource, Message, ModelSettings, ResultStatus, ToolContext, ToolError, ToolOutput,
+    UserMessage,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tests::APIS;

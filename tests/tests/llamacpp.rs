@@ -13,8 +13,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_anthropic::{Anthropic, MessagesCodec};
+use attache_core::capability::Matrix;
 use attache_core::{
-    Arguments, ChatRequest, Completion, ContentTree, ErrorKind, FinishReason, Matrix, Message, ModelHandle,
+    Arguments, ChatRequest, Completion, ContentTree, ErrorKind, FinishReason, Message, ModelHandle,
     ModelSettings, ProviderError, ResponseFormat, ResultStatus, Secret, StreamChunk, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };

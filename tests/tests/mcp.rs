@@ -18,9 +18,11 @@ use attache::mcp::{McpCommand, McpEndpoint, McpEra, McpFetcher, McpLimits, McpSe
 use attache::{Agent, EndReason};
 use attache_agent::MemoryDocumentStore;
 use attache_conformance::{MockProvider, Reply};
+use attache_core::fetcher::Fetcher;
+use attache_core::tool::{DynToolHandler, ToolSpec};
 use attache_core::{
-    Arguments, DocumentSource, DynToolHandler, Effect, Fetcher, ModelSettings, ResultStatus, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    Arguments, DocumentSource, Effect, ModelSettings, ResultStatus, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use attache_tests::APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use attache_conformance::CassetteIndex;
-use attache_core::{ChatRequest, Document, FileReferences, Message, ModelSettings, UserMessage, UserPart};
+use attache_core::files::FileReferences;
+use attache_core::{ChatRequest, Document, Message, ModelSettings, UserMessage, UserPart};
 use attache_tests::real::{Asked, Python, judge};
 use attache_tests::{APIS, scenarios};
 use attache_transport::cassette::Cassette;

@@ -6,7 +6,8 @@ pub use builder::{AgentBuilder, BuildError};
 
 use std::sync::Arc;
 
-use attache_core::{ConversationDocuments, Message, ModelHandle};
+use attache_core::tool::ConversationDocuments;
+use attache_core::{Message, ModelHandle};
 
 use crate::count::{CountError, InputTokens, input_tokens};
 use crate::driver::{AgentRun, Task};

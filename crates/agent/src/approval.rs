@@ -3,7 +3,8 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use attache_core::{Approval, BoxFuture, ToolCall, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Approval, BoxFuture, ToolCall};
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use tokio::time::timeout;

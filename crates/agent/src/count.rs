@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{ChatRequest, Message, Repaired, Role, repair};
+use attache_core::repair::{Repaired, repair};
+use attache_core::{ChatRequest, Message, Role};
 use attache_documents::{Materials, gather, route};
 use tokio::time::timeout;
 

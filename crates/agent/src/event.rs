@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    Citation, DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, ToolCallId, ToolResult, Usage,
-};
+use attache_core::repair::Repair;
+use attache_core::response::ResponseInfo;
+use attache_core::{Citation, DocumentId, FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Conversation, ConversationError, DocumentId, DocumentStore, Message, ToolDefinition};
+use attache_core::conversation::ConversationError;
+use attache_core::{Conversation, DocumentId, DocumentStore, Message, ToolDefinition};
 use bytes::Bytes;
 use futures_core::Stream;
 use serde_json::{Map, Value};

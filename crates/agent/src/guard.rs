@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, FetchError, FetchErrorKind,
-    Fetched, Fetcher, MediaLimits, MediaType, RenderedPages, StoreError, StoreErrorKind, Transcoded,
+    BoxFuture, Converter, Document, DocumentId, DocumentStore, MediaType, StoreError, StoreErrorKind,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Effect, Message, Tool, ToolError, ToolMetadata};
+use attache_core::tool::ToolMetadata;
+use attache_core::{Effect, Message, Tool, ToolError};
 
 use crate::agent::{Agent, AgentBuilder};
 use crate::log::Transfer;
@@ -67,7 +68,7 @@ impl Handoff {
     /// default it is given all of it.
     ///
     /// They are recorded, and are the run's conversation from then on: what is left out is in the log alone. A call
-    /// without its result is mended as in [`repair`](attache_core::repair). If `choose` panics, the run fails and can be
+    /// without its result is mended as in [`repair`](attache_core::repair::repair). If `choose` panics, the run fails and can be
     /// resumed.
     ///
     /// ```

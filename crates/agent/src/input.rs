@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{ContentTree, Document, DocumentSource, Message, StableHash, UserMessage, UserPart};
+use attache_core::hash::StableHash;
+use attache_core::{ContentTree, Document, DocumentSource, Message, UserMessage, UserPart};
 
 use crate::limits::Limits;
 use crate::log::Grant;
@@ -36,7 +37,8 @@ pub struct RunInput {
 ///
 /// ```
 /// use attache_agent::RUN_ONLY;
-/// use attache_core::{Metadata, UserMessage};
+/// use attache_core::UserMessage;
+/// use attache_core::message::Metadata;
 ///
 /// let time = UserMessage::text("It is 15:04.").with_metadata(Metadata::new().with(RUN_ONLY, true));
 /// ```

@@ -131,7 +131,7 @@ pub enum EmptyReply {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryPolicy {
-    /// It is mended as [`repair`](attache_core::repair) does, and the run tells what was done.
+    /// It is mended as [`repair`](attache_core::repair::repair) does, and the run tells what was done.
     #[default]
     Repair,
     /// The run fails.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
-    AssistantMessage, AssistantPart, Deferred, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
-    ToolResultsMessage, ToolSet, ToolSpec,
+    AssistantMessage, AssistantPart, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
+    ToolResultsMessage, ToolSet,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::capability::PlaceCapabilities;
+use attache_core::provider::ProviderState;
 use attache_core::{
     ChatRequest, ChunkStream, ErrorKind, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
-    PlaceCapabilities, ProviderError, ProviderState,
+    ProviderError,
 };
 
 /// A model that takes everything and answers nothing.

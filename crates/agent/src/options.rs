@@ -2,7 +2,9 @@
 
 use std::any::Any;
 
-use attache_core::{Extensions, ModelHandle, ModelSettings, StableHash, Tool};
+use attache_core::hash::StableHash;
+use attache_core::tool::Extensions;
+use attache_core::{ModelHandle, ModelSettings, Tool};
 
 use crate::tools::Tools;
 

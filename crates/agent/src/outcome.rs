@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::citation::{Citation, Figure, Span};
-use attache_core::{ErrorKind, Message, ProviderError, StructuredError, ToolCall, Usage};
+use attache_core::structured::StructuredError;
+use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

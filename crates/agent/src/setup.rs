@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{
-    Converter, DocumentStore, DocumentView, Extensions, Fetcher, Message, ModelHandle, ModelSettings,
-    ReasoningExcludes, ToolChoice, ToolSpec,
-};
+use attache_core::capability::ReasoningExcludes;
+use attache_core::fetcher::Fetcher;
+use attache_core::tool::{DocumentView, Extensions, ToolSpec};
+use attache_core::{Converter, DocumentStore, Message, ModelHandle, ModelSettings, ToolChoice};
 use attache_documents::RouteOptions;
 use futures_util::future::join_all;
 

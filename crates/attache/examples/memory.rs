@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use attache::Agent;
 use attache::agent::{Compaction, RECALLED, Recall, RunInput};
-use attache::core::LongTermMemory as _;
+use attache::core::facts::LongTermMemory as _;
 use attache::offline::OfflineModel;
 use attache::tools::{MemoryFacts, fact_tools};
 

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use attache_core::message::UserOrigin;
 use attache_core::{
-    Conversation, Document, DocumentId, Message, ModelCapabilities, ToolSet, UserMessage, UserOrigin,
-    UserPart,
+    Conversation, Document, DocumentId, Message, ModelCapabilities, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Decision, Outcome, RouteOptions, RoutingReport};
 use attache_models::Registry;

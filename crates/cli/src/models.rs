@@ -5,7 +5,8 @@ mod refresh;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use attache_core::{FileRules, MediaType, ModelCapabilities, PlaceCapabilities};
+use attache_core::capability::{FileRules, PlaceCapabilities};
+use attache_core::{MediaType, ModelCapabilities};
 use attache_models::{Registry, RegistryError};
 use serde_json::json;
 

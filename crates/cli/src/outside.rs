@@ -19,7 +19,9 @@ use std::time::Duration;
 use attache_a2a::{A2aAgent, A2aFetcher, A2aQuestions};
 use attache_agent::{AgentBuilder, Ask, Proposal, Verdict};
 use attache_config::Approvals;
-use attache_core::{BoxFuture, Effect, FetchError, Fetched, Fetcher, ToolHandler, ToolSpec};
+use attache_core::fetcher::{FetchError, Fetched, Fetcher};
+use attache_core::tool::ToolSpec;
+use attache_core::{BoxFuture, Effect, ToolHandler};
 #[cfg(feature = "mcp")]
 use attache_mcp::{FileTokens, McpFetcher, McpOAuth, McpServer};
 use attache_transport::GuardedFetcher;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use attache_agent::MemoryDocumentStore;
 use attache_convert::DocumentConverter;
+use attache_core::fetcher::Fetcher;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Converter, Document,
-    DocumentId, Fetcher, Message, MessageId, ModelCapabilities, ModelSettings, ProviderCallId, ProviderError,
+    DocumentId, Message, MessageId, ModelCapabilities, ModelSettings, ProviderCallId, ProviderError,
     ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{Materials, RouteOptions, Routing, gather, route};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use attache_agent::{AgentBuilder, ApprovalPolicy, Ask, Money, Prices, Proposal, Verdict};
-use attache_core::{BoxFuture, Effect, wire_name};
+use attache_core::tool::wire_name;
+use attache_core::{BoxFuture, Effect};
 
 use crate::config::Config;
 use crate::sections::AskedAbout;

@@ -1,8 +1,8 @@
 //! The converters behind the core's trait.
 
-use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, Transcoded, Units, on_thread,
-};
+use attache_core::blocking::on_thread;
+use attache_core::converter::{ConvertedText, MediaLimits, Transcoded, Units};
+use attache_core::{BoxFuture, Converter, Document, MediaType};
 use bytes::Bytes;
 
 use crate::transcode::pages_of;
@@ -78,7 +78,7 @@ impl Converter for DocumentConverter {
         bytes: Bytes,
         pages: &'a [std::ops::RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<attache_core::RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<attache_core::converter::RenderedPages, String>> {
         let (pages, form, limits) = (pages.to_vec(), form.clone(), self.limits);
         Box::pin(apart(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))
     }

@@ -33,7 +33,7 @@
 //! features are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any
 //! library.
 //!
-//! [`transcode`] re-encodes and scales images, and cuts PDFs, until they are in a [`MediaLimits`](attache_core::MediaLimits) that a model
+//! [`transcode`] re-encodes and scales images, and cuts PDFs, until they are in a [`MediaLimits`](attache_core::converter::MediaLimits) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
 //! `pdf` reads and cuts PDF. Both are on by default. `render`, which is not, makes images of the pages of PDFs for
 //! models that take images and no PDF: `render_pages`. [`passage_areas`] finds where a passage stands on a page of a PDF.

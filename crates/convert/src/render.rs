@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use attache_core::{MediaLimits, PageImage, RenderedPages};
+use attache_core::converter::{MediaLimits, PageImage, RenderedPages};
 use bytes::Bytes;
 use hayro::hayro_interpret::InterpreterSettings;
 use hayro::kurbo::Affine;
@@ -65,7 +65,7 @@ pub fn can_render(media_type: &str, form: &MediaLimits) -> bool {
 ///
 /// ```
 /// use attache_convert::{Limits, render_pages};
-/// use attache_core::MediaLimits;
+/// use attache_core::converter::MediaLimits;
 /// # let pdf = "%PDF-1.4
 /// # 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
 /// # 2 0 obj << /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >> endobj

@@ -5,7 +5,7 @@ mod image;
 #[cfg(feature = "pdf")]
 mod pdf;
 
-use attache_core::{MediaLimits, Transcoded};
+use attache_core::converter::{MediaLimits, Transcoded};
 use bytes::Bytes;
 
 use crate::media_type::essence;
@@ -27,7 +27,7 @@ pub use pdf::{PdfPages, pdf_pages};
 ///
 /// ```
 /// use attache_convert::can_transcode;
-/// use attache_core::MediaLimits;
+/// use attache_core::converter::MediaLimits;
 ///
 /// let form = MediaLimits::of(["image/png", "image/jpeg"]);
 /// assert!(can_transcode("image/bmp", &form));
@@ -51,7 +51,7 @@ pub fn can_transcode(media_type: &str, form: &MediaLimits) -> bool {
 ///
 /// ```
 /// use attache_convert::{Limits, transcode};
-/// use attache_core::MediaLimits;
+/// use attache_core::converter::MediaLimits;
 /// use bytes::Bytes;
 ///
 /// // A red dot, as small as they come.

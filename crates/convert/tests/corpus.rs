@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use attache_conformance::hostile;
 use attache_convert::{DocumentConverter, Limits};
-use attache_core::{Converter, Document, Matrix, MediaLimits, RenderedPages};
+use attache_core::capability::Matrix;
+use attache_core::converter::{MediaLimits, RenderedPages};
+use attache_core::{Converter, Document};
 
 /// The most bytes that the process may take, the document and its text included.
 const MEMORY: u64 = 300_000_000;

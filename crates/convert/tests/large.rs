@@ -12,7 +12,7 @@
 use std::io::Cursor;
 
 use attache_convert::{Limits, transcode};
-use attache_core::MediaLimits;
+use attache_core::converter::MediaLimits;
 use bytes::Bytes;
 use image::ExtendedColorType;
 use image::codecs::jpeg::JpegEncoder;

@@ -13,7 +13,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use attache_convert::{ConvertError, DocumentConverter, Limits, can_render, render_pages};
-use attache_core::{Converter, Document, MediaLimits, MediaType, PageImage, RenderedPages};
+use attache_core::converter::{MediaLimits, PageImage, RenderedPages};
+use attache_core::{Converter, Document, MediaType};
 use common::{Builder, deflate, fixture};
 
 /// The limits, for a machine that does much else.

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::citation::Citation;
-use crate::compiled::StructuredError;
 use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::AssistantMessage;
 use crate::response::ResponseInfo;
+use crate::structured::StructuredError;
 use crate::usage::Usage;
 
 /// One piece of a reply while it is made. The chunks are the same for a streamed and a whole answer: any

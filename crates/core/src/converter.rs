@@ -97,7 +97,7 @@ pub trait Converter: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MediaLimits {
-    /// The media types, as in [`PlaceCapabilities::media`](crate::PlaceCapabilities::media).
+    /// The media types, as in [`PlaceCapabilities::media`](crate::capability::PlaceCapabilities::media).
     pub media: Vec<String>,
     /// The most bytes.
     pub max_bytes: Option<u64>,
@@ -298,7 +298,7 @@ impl ConvertedText {
     /// The text of units `first` to `last`, counted from 1, with their markers; `None` if it holds none of them.
     ///
     /// ```
-    /// use attache_core::{ConvertedText, Units};
+    /// use attache_core::converter::{ConvertedText, Units};
     /// let text = ConvertedText::new("[page 1]\none\n[page 2]\ntwo\n").with_units(Units::new("page", vec![0, 13], 2));
     /// assert_eq!(text.units(2, 9), Some("[page 2]\ntwo\n"));
     /// assert_eq!(text.units(3, 3), None);
@@ -314,7 +314,7 @@ impl ConvertedText {
     /// could not be read.
     ///
     /// ```
-    /// use attache_core::{ConvertedText, Units};
+    /// use attache_core::converter::{ConvertedText, Units};
     /// let text = ConvertedText::new("[page 1]\none\n[page 2]\n\n").with_units(Units::new("page", vec![0, 13], 2));
     /// assert_eq!(text.units_without_text(), [2]);
     /// ```
@@ -331,7 +331,7 @@ impl ConvertedText {
     /// its unit, and no picture of the unit shows it.
     ///
     /// ```
-    /// use attache_core::{ConvertedText, Units};
+    /// use attache_core::converter::{ConvertedText, Units};
     /// let text = "[page 1]\n[comment by the notary: sign here]\n";
     /// let text = ConvertedText::new(text).with_units(Units::new("page", vec![0], 1));
     /// assert_eq!((text.units_without_text(), text.units_with_comments()), (vec![1], vec![1]));

@@ -250,7 +250,7 @@ impl Document {
     }
 
     /// True if both handles stand for the same document: the same id and, where both contents are known, the same
-    /// content. External ones are the same at the same URL too. [`Identities`](crate::Identities) tells many apart.
+    /// content. External ones are the same at the same URL too. [`Identities`](crate::identity::Identities) tells many apart.
     pub fn is_same(&self, other: &Document) -> bool {
         match (&self.0.source, &other.0.source) {
             (DocumentSource::External { url: a }, DocumentSource::External { url: b }) if a == b => true,

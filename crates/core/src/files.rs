@@ -44,7 +44,8 @@ impl fmt::Debug for FileKey {
 /// their own. Where an API takes no reference in a place, the bytes are sent all the same. Cloning copies a pointer.
 ///
 /// ```
-/// use attache_core::{Document, FileReferences};
+/// use attache_core::Document;
+/// use attache_core::files::FileReferences;
 /// let report = Document::from_bytes(&b"%PDF-1.7 ..."[..], "application/pdf").with_file_name("q3.pdf");
 /// let mut files = FileReferences::new();
 /// files.insert(&report, "file_011CNha8iCJcU1wXNR6q4V8w");

@@ -4,7 +4,7 @@
 /// It is no defence against somebody who looks for collisions.
 ///
 /// ```
-/// use attache_core::StableHash;
+/// use attache_core::hash::StableHash;
 /// assert_eq!(StableHash::new().bytes(b"foobar").finish(), 0x8594_4171_f739_67e8);
 /// assert_ne!(StableHash::new().text("ab").text("c").finish(), StableHash::new().text("a").text("bc").finish());
 /// ```

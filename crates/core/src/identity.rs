@@ -12,7 +12,8 @@ use crate::id::DocumentId;
 /// hashed only where an id has several.
 ///
 /// ```
-/// use attache_core::{Document, DocumentId, Identities};
+/// use attache_core::{Document, DocumentId};
+/// use attache_core::identity::Identities;
 /// let id = DocumentId::parse("contract-42").unwrap();
 /// let of = |text: &str| Document::inline(text).with_id(id.clone());
 /// let (first, second, first_again) = (of("version 1"), of("version 2"), of("version 1"));

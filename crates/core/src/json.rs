@@ -25,7 +25,7 @@ pub fn merge_members(into: &mut Map<String, Value>, over: &Map<String, Value>) {
 /// Puts a value where a dotted path says, and makes the tables on the way.
 ///
 /// ```
-/// use attache_core::insert_member;
+/// use attache_core::json::insert_member;
 /// let mut members = serde_json::Map::new();
 /// insert_member(&mut members, "a.b", 1.into());
 /// insert_member(&mut members, "a.c", 2.into());
@@ -49,7 +49,7 @@ pub fn insert_member(into: &mut Map<String, Value>, path: &str, value: Value) {
 /// costs a fraction of a reader of TOML, at the start of every program. Other lines are left out.
 ///
 /// ```
-/// use attache_core::table_lines;
+/// use attache_core::json::table_lines;
 /// let lines: Vec<_> = table_lines("# A table.\n[a]\nb.c = [1, 2]\n").collect();
 /// assert_eq!(lines, [("b.c", serde_json::json!([1, 2]))]);
 /// ```

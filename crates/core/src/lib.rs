@@ -31,93 +31,73 @@
 //! # Ok::<(), attache_core::TreeError>(())
 //! ```
 
-mod assembler;
-mod blocking;
+pub mod assembler;
+pub mod blocking;
 pub mod calendar;
-mod capability;
+pub mod capability;
 mod capture;
 mod chunk;
 pub mod citation;
-mod compiled;
-mod conversation;
-mod converter;
+pub mod conversation;
+pub mod converter;
 #[cfg(feature = "discovery")]
 mod discovery;
 mod document;
 mod error;
-mod facts;
-mod fetcher;
-mod files;
+pub mod facts;
+pub mod fetcher;
+pub mod files;
 pub mod fresh;
 mod future;
-mod hash;
+pub mod hash;
 mod id;
-mod identity;
-mod json;
+pub mod identity;
+pub mod json;
 mod media;
-mod message;
+pub mod message;
 mod persist;
-mod provider;
+pub mod provider;
 mod register;
-mod repair;
-mod response;
+pub mod repair;
+pub mod response;
 mod secret;
-mod settings;
+pub mod settings;
 mod store;
-mod tool;
+pub mod structured;
+pub mod tool;
 mod transcript;
-mod tree;
+pub mod tree;
 mod usage;
-mod words;
+pub mod words;
 
-pub use assembler::{AssembledCall, ToolCallAssembler, ToolCallFragment};
-pub use blocking::on_thread;
-pub use capability::{
-    Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningExcludes,
-    ReasoningReplay, StructuredOutput, Tokenizer,
-};
+pub use capability::ModelCapabilities;
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use citation::Citation;
-pub use compiled::{OutputSchema, StructuredError};
-pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPages, Transcoded, Units};
+pub use conversation::Conversation;
+pub use converter::Converter;
 #[cfg(feature = "discovery")]
 pub use discovery::Discovery;
 pub use document::{Document, DocumentSource};
 pub use error::{ErrorKind, ProviderError};
-pub use facts::{Fact, LongTermMemory};
-pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
-pub use files::{FileKey, FileReferences};
 pub use future::BoxFuture;
-pub use hash::StableHash;
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
-pub use identity::Identities;
-pub use json::{insert_member, merge_members, table_lines};
 pub use media::{MediaKind, MediaType};
 pub use message::{
-    Arguments, ArgumentsError, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart,
-    ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall, ToolResult,
-    ToolResultsMessage, UserMessage, UserOrigin, UserPart,
+    Arguments, AssistantMessage, AssistantPart, Message, ReasoningPart, ResultStatus, Role, SystemMessage,
+    TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
-pub use provider::{ChatRequest, ChunkStream, LlmProvider, ModelHandle, ProviderState, StateCell};
-pub use repair::{Repair, RepairKind, Repaired, repair};
-pub use response::{RateLimitStatus, ResponseInfo};
+pub use provider::{ChatRequest, ChunkStream, LlmProvider, ModelHandle};
 pub use secret::Secret;
-pub use settings::{
-    CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
-};
+pub use settings::{Effort, ModelSettings, Reasoning, ResponseFormat, ToolChoice};
 pub use store::{DocumentStore, StoreError, StoreErrorKind};
 pub use tool::{
-    Approval, Asking, ConversationDocuments, Deferred, DocumentRef, DocumentView, DynToolHandler, Effect,
-    Extensions, People, RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet,
-    ToolSetError, ToolSpec, Unanswered, WithOutcome, WithSpec, wire_name,
+    Approval, DocumentRef, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolHandler,
+    ToolOutput, ToolReturn, ToolSet,
 };
 pub use transcript::Transcript;
-pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};
+pub use tree::ContentTree;
 pub use usage::{RawUsage, Usage};
-pub use words::{WordQuery, words};
 
 /// The JSON Schema checker that reads the arguments of tools.
 #[doc(no_inline)]

@@ -12,7 +12,7 @@ use crate::fresh;
 /// headers. Nothing of it is read before it is asked for. Its `Debug` shows the request's id and no other value.
 ///
 /// ```
-/// use attache_core::ResponseInfo;
+/// use attache_core::response::ResponseInfo;
 /// use http::{HeaderMap, HeaderValue};
 ///
 /// let mut headers = HeaderMap::new();

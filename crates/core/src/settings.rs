@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::compiled::OutputSchema;
 use crate::json::merge_members;
 use crate::secret::Secret;
+use crate::structured::OutputSchema;
 
 /// True if and which tool the model must call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ const MAX_CHARS: usize = 60;
 /// count.
 ///
 /// ```
-/// assert_eq!(attache_core::words("Ann's invoices, invoices"), ["ann", "invoices", "s"]);
-/// assert_eq!(attache_core::words("租赁合同"), ["合同", "同", "租赁", "赁合"]);
+/// assert_eq!(attache_core::words::words("Ann's invoices, invoices"), ["ann", "invoices", "s"]);
+/// assert_eq!(attache_core::words::words("租赁合同"), ["合同", "同", "租赁", "赁合"]);
 /// ```
 pub fn words(text: &str) -> Vec<String> {
     split(text, true)

@@ -11,9 +11,11 @@ use std::collections::HashMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use attache_core::tool::{DynToolHandler, ToolSpec};
+use attache_core::tree::TreeErrorKind;
 use attache_core::{
-    Arguments, Capture, ContentTree, Document, DocumentId, DynToolHandler, ResultStatus, ToolCall,
-    ToolContext, ToolError, ToolHandler, ToolOutput, ToolResult, ToolReturn, ToolSpec, TreeErrorKind,
+    Arguments, Capture, ContentTree, Document, DocumentId, ResultStatus, ToolCall, ToolContext, ToolError,
+    ToolHandler, ToolOutput, ToolResult, ToolReturn,
 };
 use serde::{Serialize, Serializer};
 use serde_json::json;

@@ -15,11 +15,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
+use attache_core::identity::Identities;
+use attache_core::message::UserOrigin;
+use attache_core::repair::repair;
+use attache_core::tool::{ConversationDocuments, wire_name};
+use attache_core::tree::TreeLimits;
 use attache_core::{
-    Arguments, AssistantMessage, Capture, ContentTree, Conversation, ConversationDocuments, Document,
-    DocumentId, DocumentRef, Identities, Message, MessageId, ResultStatus, ToolCall, ToolCallAssembler,
-    ToolCallFragment, ToolCallId, ToolDefinition, ToolOutput, ToolResult, ToolResultsMessage, ToolSet,
-    TreeLimits, UserMessage, UserOrigin, UserPart, repair, wire_name,
+    Arguments, AssistantMessage, Capture, ContentTree, Conversation, Document, DocumentId, DocumentRef,
+    Message, MessageId, ResultStatus, ToolCall, ToolCallId, ToolDefinition, ToolOutput, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};

@@ -7,11 +7,12 @@
     reason = "a broken expectation is a failed test"
 )]
 
+use attache_core::conversation::ConversationError;
+use attache_core::message::{Metadata, OpaquePart, ReplayData, UserOrigin};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, ContentTree, Conversation, ConversationError,
-    Document, DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId, ReasoningPart,
-    ReplayData, ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
-    UserMessage, UserOrigin, UserPart,
+    Arguments, AssistantMessage, AssistantPart, Capture, ContentTree, Conversation, Document, DocumentId,
+    Message, MessageId, ProviderCallId, ReasoningPart, ResultStatus, TextPart, ToolCall, ToolCallId,
+    ToolDefinition, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! About how many tokens content costs. Providers count in ways of their own and change them; these are estimates for
 //! budgets and reports, from above rather than from below.
 
-use attache_core::{Document, FileRules, MediaKind};
+use attache_core::capability::FileRules;
+use attache_core::{Document, MediaKind};
 
 use crate::content::content_bytes;
 use crate::content::pixels;

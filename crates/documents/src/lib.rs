@@ -20,7 +20,8 @@
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
 //!
 //! ```
-//! use attache_core::{Arguments, AssistantMessage, Capture, UserPart, Document, DocumentId, Matrix, Message};
+//! use attache_core::{Arguments, AssistantMessage, Capture, UserPart, Document, DocumentId, Message};
+//! use attache_core::capability::Matrix;
 //! use attache_core::{ProviderCallId, ResultStatus, ToolCall, ToolResult, ToolResultsMessage, ToolSet};
 //! use attache_documents::{Materials, Outcome, RouteOptions, route};
 //!
@@ -78,7 +79,7 @@ mod text;
 
 /// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
-pub use attache_core::ConvertedText;
+pub use attache_core::converter::ConvertedText;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::gather::gather;

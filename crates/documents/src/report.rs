@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use attache_core::{DocumentId, MediaType, Place};
+use attache_core::capability::Place;
+use attache_core::{DocumentId, MediaType};
 use serde::{Serialize, Serializer};
 
 use crate::text::decode::one_line;

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use attache_core::fetcher::Fetcher;
 use attache_core::{
-    BoxFuture, Converter, Document, DocumentId, DocumentStore, Fetcher, Message, ModelCapabilities,
-    ProviderError, StoreError, StoreErrorKind, ToolSet,
+    BoxFuture, Converter, Document, DocumentId, DocumentStore, Message, ModelCapabilities, ProviderError,
+    StoreError, StoreErrorKind, ToolSet,
 };
 use bytes::Bytes;
 
@@ -19,7 +20,8 @@ use crate::render::{Routing, route};
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use attache_core::{ChatRequest, Document, Matrix, Message, ToolSet, UserMessage};
+/// use attache_core::{ChatRequest, Document, Message, ToolSet, UserMessage};
+/// use attache_core::capability::Matrix;
 /// use attache_documents::Router;
 ///
 /// let question = UserMessage::text("Who is the tenant?").attach(Document::read("lease.pdf").await?);

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use attache_core::capability::Matrix;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, Capture, ContentTree, Document, DocumentId,
-    DocumentStore, Matrix, MediaType, Message, ModelCapabilities, ResultStatus, StoreError, ToolCall,
-    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    DocumentStore, MediaType, Message, ModelCapabilities, ResultStatus, StoreError, ToolCall, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{
     ConvertedText, DocumentBudget, Label, LabelProfile, Materials, ReadLabel, Repeats, RouteOptions, Routing,

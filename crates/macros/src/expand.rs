@@ -26,7 +26,7 @@ impl ToolFn {
             quote! { |bound, context: #krate::ToolContext| #body }
         };
         quote! {{
-            static SPEC: ::std::sync::OnceLock<#krate::ToolSpec> = ::std::sync::OnceLock::new();
+            static SPEC: ::std::sync::OnceLock<#krate::tool::ToolSpec> = ::std::sync::OnceLock::new();
             #krate::__private::Function::new(&SPEC, || #spec, #strict, #call)
         }}
     }
@@ -68,7 +68,7 @@ impl ToolFn {
             }
         });
         quote! {
-            #krate::ToolSpec::new(
+            #krate::tool::ToolSpec::new(
                 #krate::__private::Parameters::new()
                     #(#parameters)*
                     .into_definition(#name, #description)

@@ -1,8 +1,8 @@
 //! Tools that are offered otherwise than they were written.
 
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Arguments, Document, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolReturn,
-    ToolSpec,
 };
 use attache_macros::tool;
 use serde_json::{Value, json};

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_core::schemars::JsonSchema;
+use attache_core::tool::ConversationDocuments;
+use attache_core::tree::NO_RESULT;
 use attache_core::{
-    Arguments, ConversationDocuments, Document, DocumentId, DocumentRef, Effect, Message, NO_RESULT, Tool,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput, UserMessage,
+    Arguments, Document, DocumentId, DocumentRef, Effect, Message, Tool, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, UserMessage,
 };
 use attache_macros::{tool, toolbox};
 use serde::{Deserialize, Serialize};

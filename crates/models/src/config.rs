@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Matrix, MatrixError};
+use attache_core::capability::{Matrix, MatrixError};
 use serde::Deserialize;
 use toml::Table;
 
@@ -52,7 +52,7 @@ impl Registry {
     ///   names a profile to start from. A bundled one of the same name is changed member by member. Its rows are those of
     ///   `family`; of a new one without, those of `[capabilities.NAME]` if there is such a section, else those of `like`.
     /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
-    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::Matrix). A section that
+    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::capability::Matrix). A section that
     ///   [no provider has](Self::families_of_nobody) is kept, and told as a warning of `tracing`: providers may be added later.
     ///
     /// These are four sections of an `attache.toml`. `attache_config::Config` reads all of one.

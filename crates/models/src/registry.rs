@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
+use attache_core::capability::Matrix;
+use attache_core::{ModelCapabilities, ModelHandle, ProviderError};
 use attache_transport::{Codec, Environment, HttpClient, HttpModel, ListedModel, Network, Uploads};
 
 use crate::error::{RegistryError, Unresolved};

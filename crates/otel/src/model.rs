@@ -4,9 +4,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use attache_core::provider::ProviderState;
+use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
-    ProviderError, ProviderState, SchemaReport, StreamChunk, ToolSet,
+    ProviderError, StreamChunk, ToolSet,
 };
 use futures_core::Stream;
 use opentelemetry::Context;

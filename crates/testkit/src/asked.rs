@@ -1,6 +1,7 @@
 //! Assertions on what a model was asked, and on what it did.
 
-use attache_core::{AssistantMessage, ChatRequest, Document, Identities};
+use attache_core::identity::Identities;
+use attache_core::{AssistantMessage, ChatRequest, Document};
 use serde_json::Value;
 
 use crate::exchange::{Exchange, Shown, shown};

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_stream::stream;
-use attache_core::{
-    ChatRequest, ChunkStream, ErrorKind, Matrix, ModelCapabilities, ProviderError, StateCell, StreamChunk,
-};
+use attache_core::capability::Matrix;
+use attache_core::provider::StateCell;
+use attache_core::{ChatRequest, ChunkStream, ErrorKind, ModelCapabilities, ProviderError, StreamChunk};
 
 use crate::asked::Asked;
 use crate::exchange::Exchange;
@@ -208,7 +208,7 @@ macro_rules! provider {
             self.double.shared.state.set_settings(config);
         }
 
-        fn state(&self) -> attache_core::ProviderState {
+        fn state(&self) -> attache_core::provider::ProviderState {
             self.double.shared.state.state()
         }
     };

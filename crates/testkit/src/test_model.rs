@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache_core::message::UserOrigin;
 use attache_core::schema::sample;
 use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, Message, ResponseFormat, ToolChoice, ToolDefinition, UserOrigin,
+    ChatRequest, ChunkStream, LlmProvider, Message, ResponseFormat, ToolChoice, ToolDefinition,
 };
 use serde_json::{Map, Value};
 

@@ -1,8 +1,7 @@
 //! A tool that asks the user.
 
-use attache_core::{
-    BoxFuture, Deferred, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec,
-};
+use attache_core::tool::{Deferred, ToolSpec};
+use attache_core::{BoxFuture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 /// The tool with which a model asks the user. The run ends as input required, with the question, and goes on with the

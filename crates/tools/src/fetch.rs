@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetcher};
+use attache_core::tool::ToolSpec;
 use attache_core::{
-    BoxFuture, Capture, Document, Effect, FetchError, FetchErrorKind, Fetcher, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    BoxFuture, Capture, Document, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,7 +22,7 @@ use serde_json::{Map, Value, json};
 ///
 /// ```
 /// use attache_tools::FetchTool;
-/// # fn example(fetcher: impl attache_core::Fetcher + 'static) {
+/// # fn example(fetcher: impl attache_core::fetcher::Fetcher + 'static) {
 /// let tool = FetchTool::new(fetcher); // GuardedFetcher::new().with_hosts(["*.example.org"])
 /// # let _ = tool; }
 /// ```

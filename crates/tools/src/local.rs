@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_core::blocking::on_thread;
+use attache_core::tool::ToolSpec;
 use attache_core::{
-    BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
-    on_thread,
+    BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

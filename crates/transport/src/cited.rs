@@ -1,7 +1,8 @@
 //! Citations of providers, as codecs read them.
 
 use attache_core::citation::{AnswerSpan, Citation, How, Source, Span};
-use attache_core::{AssistantMessage, AssistantPart, ReplayData};
+use attache_core::message::ReplayData;
+use attache_core::{AssistantMessage, AssistantPart};
 use serde_json::Value;
 
 /// The most citations of a reply that are read.

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::capability::Matrix;
+use attache_core::response::ResponseInfo;
+use attache_core::tool::SchemaReport;
 use attache_core::{
-    BoxFuture, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings, ProviderError,
-    ResponseInfo, SchemaReport, StreamChunk, ToolSet,
+    BoxFuture, Completion, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
+    StreamChunk, ToolSet,
 };
 use http::{HeaderMap, StatusCode};
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StateCell, StreamChunk};
+use attache_core::provider::StateCell;
+use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StreamChunk};
 use futures_core::Stream;
 use tokio::time::Instant;
 

@@ -1,8 +1,7 @@
 //! The models that a server has, and what it says of them.
 
-use attache_core::{
-    Effort, ErrorKind, ModelCapabilities, PlaceCapabilities, ProviderError, Secret, StructuredOutput,
-};
+use attache_core::capability::{PlaceCapabilities, StructuredOutput};
+use attache_core::{Effort, ErrorKind, ModelCapabilities, ProviderError, Secret};
 
 use crate::error::ErrorReader;
 use crate::network::Network;
@@ -197,7 +196,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::Matrix;
+    use attache_core::capability::Matrix;
 
     use super::*;
 

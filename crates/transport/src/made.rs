@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use attache_core::{AssistantPart, ChatRequest, Document, MadeDocument, Message};
+use attache_core::message::MadeDocument;
+use attache_core::{AssistantPart, ChatRequest, Document, Message};
 
 /// The document of base64 as replies carry it; nothing for text that is none. A wrong media type is replaced by what
 /// the bytes say.

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use attache_core::capability::Matrix;
+use attache_core::provider::{ProviderState, StateCell};
+use attache_core::settings::CachePolicy;
+use attache_core::tool::SchemaReport;
 use attache_core::{
-    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
-    ModelCapabilities, ModelSettings, ProviderError, ProviderState, ResponseFormat, SchemaReport, Secret,
-    StateCell, ToolSet,
+    BoxFuture, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, ModelCapabilities,
+    ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet,
 };
 
 use crate::ask::Ask;

@@ -1,8 +1,7 @@
 //! The wishes of a request, held against the abilities of a model. Codecs name the members.
 
-use attache_core::{
-    ChatRequest, Effort, ErrorKind, ModelCapabilities, ProviderError, ReasoningReplay, ToolChoice, ToolSet,
-};
+use attache_core::capability::ReasoningReplay;
+use attache_core::{ChatRequest, Effort, ErrorKind, ModelCapabilities, ProviderError, ToolChoice, ToolSet};
 use serde_json::{Map, Value};
 
 use crate::refused_options::Refusals;

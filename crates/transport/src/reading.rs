@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Degradation, ReplayData, ToolSet};
+use attache_core::message::ReplayData;
+use attache_core::{Degradation, ToolSet};
 use serde_json::value::RawValue;
 
 /// A decoder's knowledge of the request whose reply it reads.

@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Degradation, Effort, ErrorKind, ModelSettings, ProviderError, Unsupported};
+use attache_core::settings::Unsupported;
+use attache_core::{Degradation, Effort, ErrorKind, ModelSettings, ProviderError};
 
 /// Any number.
 pub const ANY: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use attache_core::{ErrorKind, ProviderError, RequestHeaders, Secret};
+use attache_core::settings::RequestHeaders;
+use attache_core::{ErrorKind, ProviderError, Secret};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::{Authority, Uri};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};

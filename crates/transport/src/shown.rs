@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use attache_core::capability::Place;
+use attache_core::files::FileReferences;
+use attache_core::message::UserOrigin;
 use attache_core::{
-    Document, DocumentSource, ErrorKind, FileReferences, MediaKind, MessageId, ModelCapabilities, Place,
-    ProviderError, ToolResult, UserMessage, UserOrigin, UserPart,
+    Document, DocumentSource, ErrorKind, MediaKind, MessageId, ModelCapabilities, ProviderError, ToolResult,
+    UserMessage, UserPart,
 };
 use bytes::Bytes;
 

@@ -1,7 +1,9 @@
 //! Replies to schemas in the subsets that APIs enforce, brought back to the schemas that were given.
 
 use attache_core::schema::{Strict, Subset};
-use attache_core::{OutputSchema, ProviderError, SchemaLoosening, ToolDefinition, ToolSet};
+use attache_core::structured::OutputSchema;
+use attache_core::tool::SchemaLoosening;
+use attache_core::{ProviderError, ToolDefinition, ToolSet};
 use serde_json::Value;
 
 use crate::refused_options::Refusals;

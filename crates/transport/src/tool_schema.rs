@@ -1,6 +1,7 @@
 //! Schemas of tools where an API takes less than JSON Schema at their roots, and what codecs say of tools beforehand.
 
-use attache_core::{ProviderError, SchemaLoosening, SchemaRefusal, SchemaReport, ToolDefinition, ToolSet};
+use attache_core::tool::{SchemaLoosening, SchemaRefusal, SchemaReport};
+use attache_core::{ProviderError, ToolDefinition, ToolSet};
 use serde_json::{Map, Value, json};
 
 /// Branches inside branches that are put side by side.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use attache_core::provider::ProviderState;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, FinishReason,
-    LlmProvider, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolCall, Usage,
+    LlmProvider, ModelCapabilities, ModelSettings, StreamChunk, ToolCall, Usage,
 };
 use attache_openai::ChatCodec;
 use attache_transport::Codec;

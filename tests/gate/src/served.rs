@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Agent, MemorySessions, Sessions};
-use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelSettings, ProviderState, StreamChunk,
-};
+use attache_core::provider::ProviderState;
+use attache_core::{ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelSettings, StreamChunk};
 use attache_openai::ChatCodec;
 use attache_server::{Principal, Server};
 use attache_transport::Codec;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_core::provider::ProviderState;
 use attache_core::{
     AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, FinishReason, LlmProvider,
-    ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Usage,
+    ModelCapabilities, ModelSettings, StreamChunk, Usage,
 };
 use attache_openai::ChatCodec;
 use attache_server::{Principal, Server};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use attache_conformance::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
-use attache_core::{ErrorKind, ModelCapabilities, Place, ProviderError};
+use attache_core::capability::Place;
+use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_documents::{Decision, Outcome};
 use serde_json::Value;
 

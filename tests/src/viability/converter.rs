@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, RenderedPages,
-    Transcoded,
-};
+use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::{BoxFuture, Converter, Document, DocumentId, MediaType};
 use bytes::Bytes;
 
 /// The converters of attache, which remember what they made: the same document goes through many cells.

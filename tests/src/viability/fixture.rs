@@ -1,6 +1,7 @@
 //! The documents of the table, and what is to come of each.
 
-use attache_core::{Document, DocumentId, MediaType, ModelCapabilities, Place, PlaceCapabilities};
+use attache_core::capability::{Place, PlaceCapabilities};
+use attache_core::{Document, DocumentId, MediaType, ModelCapabilities};
 use attache_documents::Outcome;
 use serde::Serialize;
 

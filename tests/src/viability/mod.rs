@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_conformance::Reply;
-use attache_core::{Converter, Message, ModelSettings, Place, ToolError, UserMessage, UserPart};
+use attache_core::capability::Place;
+use attache_core::{Converter, Message, ModelSettings, ToolError, UserMessage, UserPart};
 use attache_documents::Decision;
 use serde::Serialize;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, AgentBuilder, EventKind, Outcome, RunInput, tool_fn};
 use attache_conformance::{MockProvider, Reply, ReplyUsage};
+use attache_core::capability::Caching;
 use attache_core::schemars::{self, JsonSchema};
-use attache_core::{
-    CachePolicy, Caching, Document, ErrorKind, Message, ModelHandle, ModelSettings, ToolError, Unsupported,
-};
+use attache_core::settings::{CachePolicy, Unsupported};
+use attache_core::{Document, ErrorKind, Message, ModelHandle, ModelSettings, ToolError};
 use attache_tests::{APIS, Api, Party};
 use attache_transport::{HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};

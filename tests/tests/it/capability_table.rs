@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use attache_core::{Matrix, ModelCapabilities, PlaceCapabilities};
+use attache_core::ModelCapabilities;
+use attache_core::capability::{Matrix, PlaceCapabilities};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()

@@ -8,8 +8,9 @@ use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, NoArguments, Outcome, RunError, RunInput, tool_fn,
 };
 use attache_conformance::{Reply, SeenPlace, seen_documents, sha256_hex};
+use attache_core::capability::Place;
 use attache_core::{
-    Capture, Document, ErrorKind, MediaType, Message, ModelSettings, Place, ToolError, UserMessage, UserPart,
+    Capture, Document, ErrorKind, MediaType, Message, ModelSettings, ToolError, UserMessage, UserPart,
 };
 use attache_documents::{RouteOptions, RoutingReport};
 use attache_tests::{Api, Party, texts_told};

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use attache_conformance::{SeenPlace, seen_documents, sha256_hex};
+use attache_core::capability::{Matrix, Place, ReasoningExcludes};
+use attache_core::message::Routed;
 use attache_core::{
-    Arguments, AssistantMessage, Capture, ChatRequest, Document, Matrix, MediaKind, MediaType, Message,
-    ModelCapabilities, ModelSettings, Place, Reasoning, ReasoningExcludes, ResultStatus, Routed, ToolCall,
-    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    Arguments, AssistantMessage, Capture, ChatRequest, Document, MediaKind, MediaType, Message,
+    ModelCapabilities, ModelSettings, Reasoning, ResultStatus, ToolCall, ToolDefinition, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
 use attache_tests::{APIS, Api};

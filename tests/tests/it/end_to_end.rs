@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, ModelHandle, Outcome, ToolError, tool};
 use attache_conformance::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
-use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ModelSettings, Role};
+use attache_core::settings::CachePolicy;
+use attache_core::{DocumentId, ErrorKind, Message, ModelSettings, Role};
 use attache_tests::{APIS, Api};
 use serde_json::json;
 

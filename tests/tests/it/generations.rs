@@ -5,10 +5,11 @@ mod ran;
 
 use attache_agent::{Agent, EndReason, EventKind, tool_fn};
 use attache_conformance::{Reply, ReplyUsage};
+use attache_core::settings::Unsupported;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ModelSettings,
     ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
-    ToolSet, Unsupported,
+    ToolSet,
 };
 use attache_tests::{APIS, Api, Party, Said, texts_told, told};
 use proptest::prelude::*;

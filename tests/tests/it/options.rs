@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use attache_conformance::{MockProvider, Reply};
+use attache_core::capability::{Matrix, ReasoningExcludes, ReasoningReplay};
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, Message, ModelHandle, ModelSettings, Reasoning,
-    ReasoningExcludes, ReasoningReplay, ResponseFormat, ToolDefinition, ToolSet, Unsupported,
+    ChatRequest, Effort, ErrorKind, Message, ModelHandle, ModelSettings, Reasoning, ResponseFormat,
+    ToolDefinition, ToolSet,
 };
 use attache_openai::{ChatCodec, Profiles};
 use attache_tests::{APIS, Api, Party, texts_told};
@@ -464,7 +466,8 @@ fn no_option_is_ignored_in_silence() {
                 }
                 // It caches by itself, or by a request of its own.
                 "cached" | "cached long" => {
-                    matches!(capabilities.caching, attache_core::Caching::Automatic) || *api == Api::Gemini
+                    matches!(capabilities.caching, attache_core::capability::Caching::Automatic)
+                        || *api == Api::Gemini
                 }
                 // There is nothing to cite.
                 "cited" => capabilities.cites(),

@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache::{Agent, EndReason, ModelHandle};
 use attache_conformance::{MockProvider, Reply};
+use attache_core::message::UserOrigin;
+use attache_core::repair::repair;
+use attache_core::settings::Unsupported;
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, ContentTree, Document, DocumentId,
     ErrorKind, Message, MessageId, ModelSettings, ResultStatus, SystemMessage, Tool, ToolCall, ToolCallId,
-    ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult, ToolResultsMessage, ToolSet, ToolSpec,
-    Unsupported, UserMessage, UserOrigin, UserPart, repair,
+    ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    UserPart,
 };
 use attache_documents::{Materials, RouteOptions, route};
 use attache_tests::{APIS, Api};

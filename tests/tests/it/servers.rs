@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use attache_conformance::{Rules, Server, validate_chat_with};
+use attache_core::capability::Place;
+use attache_core::message::Routed;
+use attache_core::settings::Unsupported;
 use attache_core::{
-    ChatRequest, Document, Effort, ErrorKind, Message, ModelSettings, Place, Reasoning, Routed, Unsupported,
-    UserMessage,
+    ChatRequest, Document, Effort, ErrorKind, Message, ModelSettings, Reasoning, UserMessage,
 };
 use attache_documents::{Materials, route};
 use attache_openai::{ChatCodec, Profiles};

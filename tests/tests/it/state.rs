@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_conformance::{MockProvider, Reply, ReplyUsage, Writes};
+use attache_core::provider::ProviderState;
 use attache_core::{
-    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, ProviderState, StreamChunk,
-    ToolCallId, ToolDefinition, ToolSet,
+    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, StreamChunk, ToolCallId,
+    ToolDefinition, ToolSet,
 };
 use attache_tests::{APIS, Api, Party};
 use attache_transport::{HttpClient, HttpModel, RetryPolicy, Timeouts};

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use attache::{Agent, EndReason};
 use attache_conformance::{MockProvider, Reply};
+use attache_core::settings::Unsupported;
+use attache_core::structured::{OutputSchema, StructuredError};
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Completion, ContentTree, ErrorKind,
-    Message, ModelHandle, ModelSettings, OutputSchema, ResponseFormat, ResultStatus, StreamChunk,
-    StructuredError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
-    ToolResultsMessage, ToolSet, ToolSpec, Transcript, Unsupported,
+    Message, ModelHandle, ModelSettings, ResponseFormat, ResultStatus, StreamChunk, Tool, ToolCall,
+    ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult, ToolResultsMessage, ToolSet, Transcript,
 };
 use attache_tests::{APIS, Api};
 use futures_util::StreamExt as _;

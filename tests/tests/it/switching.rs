@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
+use attache_core::converter::{ConvertedText, MediaLimits, Transcoded};
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message, ModelHandle,
-    ModelSettings, ToolError, Transcoded, UserMessage, UserPart,
+    BoxFuture, Converter, Document, DocumentId, MediaType, Message, ModelHandle, ModelSettings, ToolError,
+    UserMessage, UserPart,
 };
 use attache_documents::{Outcome, RoutingReport};
 use attache_tests::Party;

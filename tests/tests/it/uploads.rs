@@ -8,11 +8,13 @@ use std::time::Duration;
 use attache_agent::{Agent, RunInput, tool_fn};
 use attache_anthropic::Anthropic;
 use attache_conformance::{MockProvider, RecordedRequest, Reply, Rules, SeenPlace, sha256_hex};
+use attache_core::capability::{Matrix, Place};
+use attache_core::files::FileReferences;
 use attache_core::schemars::{self, JsonSchema};
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    AssistantMessage, AssistantPart, CachePolicy, ChatRequest, Completion, Document, FileReferences,
-    LlmProvider, Matrix, Message, ModelCapabilities, ModelHandle, ModelSettings, Place, ToolError,
-    Transcript, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, ChatRequest, Completion, Document, LlmProvider, Message,
+    ModelCapabilities, ModelHandle, ModelSettings, ToolError, Transcript, UserMessage, UserPart,
 };
 use attache_gemini::Gemini;
 use attache_openai::{OpenAi, OpenAiChat};

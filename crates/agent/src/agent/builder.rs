@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::fetcher::Fetcher;
+use attache_core::tool::{Extensions, ToolSpec};
 use attache_core::{
-    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, Tool, ToolChoice, ToolError,
-    ToolHandler, ToolOutput, ToolSpec,
+    Converter, DocumentStore, ModelHandle, ModelSettings, Tool, ToolChoice, ToolError, ToolHandler,
+    ToolOutput,
 };
 use attache_documents::RouteOptions;
 
@@ -131,7 +133,7 @@ impl AgentBuilder {
 
     /// Shows tools in layers where there are many: the model reads a line for each, and all of those that it asks for
     /// with `tool_detail` and `tool_search`, which are offered from the next step on. Tools that are
-    /// [always visible](attache_core::ToolMetadata::always_visible) are shown whole. By default all are.
+    /// [always visible](attache_core::tool::ToolMetadata::always_visible) are shown whole. By default all are.
     pub fn disclosure(mut self, disclosure: impl Into<Option<Disclosure>>) -> Self {
         self.handling().disclosure = disclosure.into();
         self

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_citations::{Options, Shown, check};
+use attache_core::blocking::on_thread;
 use attache_core::citation::{Checked, Citation, How, Source};
+use attache_core::message::UserOrigin;
 use attache_core::{
-    Document, DocumentId, DocumentSource, MediaKind, Message, MessageId, UserMessage, UserOrigin, UserPart,
-    on_thread,
+    Document, DocumentId, DocumentSource, MediaKind, Message, MessageId, UserMessage, UserPart,
 };
 use attache_documents::{ReadLabel, decode_text, fence_text, gather, route, unfence};
 

@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_core::{ErrorKind, Message, Metadata, ProviderError, SystemMessage, Transcript, repair};
+use attache_core::message::Metadata;
+use attache_core::repair::repair;
+use attache_core::{ErrorKind, Message, ProviderError, SystemMessage, Transcript};
 
 use crate::driver::Driver;
 use crate::driver::budget::{check_priced, prices_of};

@@ -1,6 +1,7 @@
 //! Calls whose results come later, and calls that are interrupted.
 
-use attache_core::{Deferred, ToolCallId, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{ToolCallId, ToolResult};
 
 use crate::driver::Driver;
 use crate::driver::calls::finished_event;

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use attache_core::{ConversationDocuments, Document, DocumentId, Message};
+use attache_core::tool::ConversationDocuments;
+use attache_core::{Document, DocumentId, Message};
 use attache_documents::{Materials, RoutingReport};
 
 use crate::driver::shorten::shortened;

@@ -38,7 +38,8 @@ mod wait;
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, ChunkStream, Document, Extensions, ModelHandle, RunValues, Transcript};
+use attache_core::tool::{Extensions, RunValues};
+use attache_core::{ChatRequest, ChunkStream, Document, ModelHandle, Transcript};
 use tokio::sync::mpsc::Receiver;
 
 use crate::account::Budget;

@@ -5,7 +5,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Message, ToolResult, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Message, ToolResult};
 use futures_util::FutureExt;
 use tokio::time::timeout;
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    DocumentView, ErrorKind, Extensions, Message, ProviderError, Repaired, Role, RunValues, StoreError,
-    Transcript, repair,
-};
+use attache_core::repair::{Repaired, repair};
+use attache_core::tool::{DocumentView, Extensions, RunValues};
+use attache_core::{ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
 
 use crate::account::{Account, Amount, Budget};
 use crate::control::Control;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, MessageId, UserMessage, UserOrigin, UserPart};
+use attache_core::message::UserOrigin;
+use attache_core::{ChatRequest, Message, MessageId, UserMessage, UserPart};
 use attache_documents::{Routing, gather, route};
 
 use crate::driver::Driver;

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use attache_core::{Asking, Effect, ToolCall, ToolContext, ToolResult};
+use attache_core::tool::Asking;
+use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
 
 use crate::driver::Driver;
 use crate::driver::calls::finished_event;

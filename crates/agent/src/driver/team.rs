@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use attache_core::{ErrorKind, Extensions, ProviderError};
+use attache_core::tool::Extensions;
+use attache_core::{ErrorKind, ProviderError};
 
 use crate::driver::stop::Fault;
 use crate::log::Transfer;

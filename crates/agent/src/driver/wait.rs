@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use attache_core::{Deferred, ToolCallId};
+use attache_core::ToolCallId;
+use attache_core::tool::Deferred;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc::Receiver;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{BoxFuture, Fact, LongTermMemory, Message, Metadata, UserMessage, UserOrigin, UserPart};
+use attache_core::facts::{Fact, LongTermMemory};
+use attache_core::message::{Metadata, UserOrigin};
+use attache_core::{BoxFuture, Message, UserMessage, UserPart};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -38,7 +40,7 @@ const HEAD: &str =
 /// ```
 /// use std::sync::Arc;
 /// use attache_agent::{Agent, Recall};
-/// # use attache_core::LongTermMemory;
+/// # use attache_core::facts::LongTermMemory;
 /// # fn example(model: attache_core::ModelHandle, facts: Arc<dyn LongTermMemory>) -> Result<(), attache_agent::BuildError> {
 /// let recall = Recall::new(facts).with_max_facts(3).with_max_tokens(500);
 /// let agent = Agent::builder(model).hook(recall).principal("ann@example.org").build()?;

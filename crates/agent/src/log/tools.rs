@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use attache_core::{Approval, Effect, ToolDefinition, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Approval, Effect, ToolDefinition};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

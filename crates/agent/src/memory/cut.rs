@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Message, Role, UserOrigin};
+use attache_core::message::UserOrigin;
+use attache_core::{Message, Role};
 
 use crate::memory::turns::{MEMORY, Turns, is_of_author};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Message, MessageId, Metadata, SystemMessage, UserMessage, UserOrigin, UserPart};
+use attache_core::message::{Metadata, UserOrigin};
+use attache_core::{Message, MessageId, SystemMessage, UserMessage, UserPart};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::turns::MEMORY;
@@ -11,7 +12,8 @@ use crate::memory::turns::MEMORY;
 ///
 /// ```
 /// use attache_agent::PINNED;
-/// use attache_core::{Metadata, UserMessage};
+/// use attache_core::UserMessage;
+/// use attache_core::message::Metadata;
 ///
 /// let rule = UserMessage::text("Always answer in French.").with_metadata(Metadata::new().with(PINNED, true));
 /// ```

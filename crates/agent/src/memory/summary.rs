@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{ChatRequest, Message, ModelHandle, ModelSettings, ToolChoice, Unsupported, UserPart};
+use attache_core::settings::Unsupported;
+use attache_core::{ChatRequest, Message, ModelHandle, ModelSettings, ToolChoice, UserPart};
 use serde_json::json;
 
 use crate::memory::mark::Mark;

@@ -1,6 +1,8 @@
+use attache_core::capability::Matrix;
+use attache_core::message::Metadata;
 use attache_core::{
-    Arguments, AssistantMessage, Matrix, MessageId, Metadata, ModelCapabilities, ToolCall, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    Arguments, AssistantMessage, MessageId, ModelCapabilities, ToolCall, ToolResult, ToolResultsMessage,
+    ToolSet, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The number of tokens that a text has.
 
-use attache_core::{ModelCapabilities, Tokenizer};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Tokenizer;
 
 /// Counts the tokens of texts.
 ///
@@ -16,7 +17,7 @@ pub trait TokenCounter: Send + Sync + 'static {
     fn count(&self, text: &str) -> u64;
 
     /// The tokens of a text for a model with these abilities. It is the same number for each model, unless the counter
-    /// knows their [tokenisers](attache_core::Tokenizer).
+    /// knows their [tokenisers](attache_core::capability::Tokenizer).
     fn count_for(&self, text: &str, model: &ModelCapabilities) -> u64 {
         let _ = model;
         self.count(text)
@@ -31,7 +32,7 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> TokenCounter for F {
 
 /// Estimates tokens by script, without a tokeniser.
 ///
-/// For a model whose [tokeniser](attache_core::Tokenizer) is known, it is within a quarter of that one's count in prose
+/// For a model whose [tokeniser](attache_core::capability::Tokenizer) is known, it is within a quarter of that one's count in prose
 /// of Latin, Cyrillic, Greek, Arabic and Devanagari letters, Chinese, Japanese, Korean, code, JSON and schemas of tools.
 ///
 /// For other models Russian and Korean are within a quarter of newer tokenisers (`o200k_base`, Llama 3). Older ones count

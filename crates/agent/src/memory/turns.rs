@@ -1,6 +1,7 @@
 //! The places where turns begin in a conversation.
 
-use attache_core::{Message, UserOrigin};
+use attache_core::Message;
+use attache_core::message::UserOrigin;
 
 /// The metadata of a word of the loop to the model, which opens no turn.
 pub(crate) const NOTICE: &str = "notice";

@@ -3,11 +3,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use attache_core::provider::ProviderState;
+use attache_core::tool::{Deferred, People, ToolSpec, Unanswered};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion, Deferred,
-    Effect, FinishReason, LlmProvider, Message, ModelCapabilities, ModelSettings, People, ProviderState,
-    ResultStatus, StreamChunk, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec,
-    Unanswered, Usage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion, Effect,
+    FinishReason, LlmProvider, Message, ModelCapabilities, ModelSettings, ResultStatus, StreamChunk, Tool,
+    ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, Usage,
 };
 use serde_json::{Map, Value, json};
 

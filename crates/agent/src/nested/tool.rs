@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use attache_core::schemars::{self, JsonSchema, schema_for};
+use attache_core::tool::ToolSpec;
 use attache_core::{
     BoxFuture, Capture, Document, DocumentRef, DocumentSource, Effect, Message, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec, UserMessage, UserPart,
+    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, UserMessage, UserPart,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

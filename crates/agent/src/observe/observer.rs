@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Extensions, ModelHandle, ProviderError, StreamChunk, ToolCall, ToolSpec};
+use attache_core::tool::{Extensions, ToolSpec};
+use attache_core::{ChatRequest, ModelHandle, ProviderError, StreamChunk, ToolCall};
 
 use crate::event::Event;
 use crate::log::ToolOutcome;

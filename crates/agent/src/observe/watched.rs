@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use attache_core::{
-    BoxFuture, ChatRequest, ChunkStream, ModelHandle, ProviderError, StreamChunk, ToolCall, ToolSpec,
-};
+use attache_core::tool::ToolSpec;
+use attache_core::{BoxFuture, ChatRequest, ChunkStream, ModelHandle, ProviderError, StreamChunk, ToolCall};
 use futures_core::Stream;
 
 use super::guarded::{Entered, Guarded, contained};

@@ -1,6 +1,6 @@
 //! Finds the value that an answer's text holds.
 
-use attache_core::{OutputSchema, StructuredError};
+use attache_core::structured::{OutputSchema, StructuredError};
 use serde_json::{Deserializer, Value};
 
 /// The number of places of a text where a value is looked for.

@@ -1,6 +1,6 @@
 //! The value of an answer while it is written.
 
-use attache_core::OutputSchema;
+use attache_core::structured::OutputSchema;
 use serde_json::{Map, Value};
 
 use super::spec::{OutputMode, OutputSpec, VALUE};

@@ -1,10 +1,9 @@
 //! The value that a run is asked for, and the way in which the model is asked.
 
+use attache_core::capability::{ReasoningExcludes, StructuredOutput};
 use attache_core::schemars::{JsonSchema, SchemaGenerator};
-use attache_core::{
-    ModelHandle, ModelSettings, OutputSchema, Reasoning, ReasoningExcludes, ResponseFormat, StructuredOutput,
-    ToolDefinition, ToolSet,
-};
+use attache_core::structured::OutputSchema;
+use attache_core::{ModelHandle, ModelSettings, Reasoning, ResponseFormat, ToolDefinition, ToolSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,7 @@
 //! The value that a run is asked for, as the fold knows it.
 
-use attache_core::{Arguments, StructuredError, ToolCall, ToolChoice, ToolResult};
+use attache_core::structured::StructuredError;
+use attache_core::{Arguments, ToolCall, ToolChoice, ToolResult};
 use serde_json::Value;
 
 use super::extract;

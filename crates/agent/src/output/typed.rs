@@ -7,9 +7,9 @@ use std::ops::Deref;
 use std::pin::Pin;
 
 use async_stream::stream;
-use attache_core::StructuredError;
 use attache_core::schema::Violation;
 use attache_core::schemars::JsonSchema;
+use attache_core::structured::StructuredError;
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Converter, MediaKind, MediaType, ModelCapabilities, Place, PlaceCapabilities};
+use attache_core::capability::{Place, PlaceCapabilities};
+use attache_core::{Converter, MediaKind, MediaType, ModelCapabilities};
 
 /// A media type that a tool declares.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,9 +9,8 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{
-    Converter, ModelHandle, ModelSettings, SchemaLoosening, SchemaRefusal, SchemaReport, ToolSet, ToolSpec,
-};
+use attache_core::tool::{SchemaLoosening, SchemaRefusal, SchemaReport, ToolSpec};
+use attache_core::{Converter, ModelHandle, ModelSettings, ToolSet};
 
 use crate::tools::Disclosure;
 pub use media::{DeclaredMedia, MediaFate};

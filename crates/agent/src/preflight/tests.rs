@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, Matrix, MediaLimits, MediaType, SchemaLoosening,
-    SchemaRefusal,
-};
+use attache_core::capability::Matrix;
+use attache_core::converter::{ConvertedText, MediaLimits};
+use attache_core::tool::{SchemaLoosening, SchemaRefusal};
+use attache_core::{BoxFuture, Converter, Document, MediaType};
 use bytes::Bytes;
 
 use super::media::fate;

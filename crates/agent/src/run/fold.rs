@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use attache_core::hash::StableHash;
+use attache_core::message::{Metadata, UserOrigin};
+use attache_core::tool::ToolSpec;
 use attache_core::{
-    AssistantMessage, AssistantPart, FinishReason, Message, MessageId, Metadata, ResultStatus, Role,
-    StableHash, ToolCall, ToolResult, ToolResultsMessage, ToolSpec, UserMessage, UserOrigin, UserPart,
+    AssistantMessage, AssistantPart, FinishReason, Message, MessageId, ResultStatus, Role, ToolCall,
+    ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 
 use crate::limits::EmptyReply;
@@ -512,7 +515,7 @@ fn turn_number(messages: &[Arc<Message>]) -> u64 {
 }
 
 fn is_truncated(call: &ToolCall) -> bool {
-    matches!(call.arguments.json(), Err(attache_core::ArgumentsError::Truncated))
+    matches!(call.arguments.json(), Err(attache_core::message::ArgumentsError::Truncated))
 }
 
 fn tokens(chars: usize) -> u64 {

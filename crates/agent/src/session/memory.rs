@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, WordQuery, words};
+use attache_core::words::{WordQuery, words};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind};
 use tokio::sync::Notify;
 
 use super::error::SessionError;

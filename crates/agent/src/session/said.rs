@@ -1,6 +1,8 @@
 //! The words under which a session is found.
 
-use attache_core::{Message, UserOrigin, UserPart, words};
+use attache_core::message::UserOrigin;
+use attache_core::words::words;
+use attache_core::{Message, UserPart};
 
 use crate::log::{Entry, EntryKind};
 

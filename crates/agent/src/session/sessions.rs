@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_core::{DocumentStore, WordQuery};
+use attache_core::DocumentStore;
+use attache_core::words::WordQuery;
 
 use super::clock::{Clock, length};
 use super::error::SessionError;

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, WordQuery};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, DocumentId, Message, StoreError};
 
 use super::error::SessionError;
 use super::id::SessionId;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use attache_core::{BoxFuture, Tool, ToolError, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{BoxFuture, Tool, ToolError};
 
 use crate::tools::near::near;
 use crate::tools::{Tools, ToolsError};

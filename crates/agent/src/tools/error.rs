@@ -1,6 +1,6 @@
 //! The failures of an agent's tools before they are called.
 
-use attache_core::{SchemaRefusal, ToolSetError};
+use attache_core::tool::{SchemaRefusal, ToolSetError};
 
 use crate::tools::near::did_you_mean;
 

@@ -4,9 +4,10 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use attache_core::schemars::{JsonSchema, schema_for};
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Approval, BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolOutput, ToolSpec,
+    ToolOutput,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -288,6 +289,6 @@ mod tests {
         assert_eq!(text(tool_fn("t", "", || async { Ok("later") }), "").await, "later");
         let nothing = tool_fn("t", "", || Ok(()));
         assert_eq!(nothing.spec().definition.input_schema()["properties"], serde_json::json!({}));
-        assert_eq!(text(nothing, "").await, attache_core::NO_RESULT);
+        assert_eq!(text(nothing, "").await, attache_core::tree::NO_RESULT);
     }
 }

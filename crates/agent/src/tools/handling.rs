@@ -4,9 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_core::{
-    Message, ToolCall, ToolChoice, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSpec,
-};
+use attache_core::tool::ToolSpec;
+use attache_core::{Message, ToolCall, ToolChoice, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 
 use crate::tools::catalog::ToolCatalog;
 use crate::tools::disclosure::Disclosure;

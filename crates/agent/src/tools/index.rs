@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use attache_core::ToolSpec;
+use attache_core::tool::ToolSpec;
 
 /// The measure of how soon more of the same word counts less.
 const SATURATION: f64 = 1.2;

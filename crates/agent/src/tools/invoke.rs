@@ -7,9 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
-    BoxFuture, Deferred, Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, ToolSpec, fresh,
+    BoxFuture, Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh,
 };
 use futures_util::FutureExt;
 use serde_json::{Map, Value};

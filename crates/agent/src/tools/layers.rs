@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use attache_core::tool::{ToolSetError, ToolSpec};
 use attache_core::{
     BoxFuture, Capture, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolOutput, ToolSet, ToolSetError, ToolSpec,
+    ToolOutput, ToolSet,
 };
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use attache_core::{DynToolHandler, ToolError, ToolSpec};
+use attache_core::ToolError;
+use attache_core::tool::{DynToolHandler, ToolSpec};
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout};
 

@@ -16,7 +16,8 @@ mod validate;
 
 use std::sync::Arc;
 
-use attache_core::{Tool, ToolDefinition, ToolHandler, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Tool, ToolDefinition, ToolHandler};
 
 pub use catalog::{Catalog, ToolCatalog};
 pub use disclosure::Disclosure;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{SchemaRefusal, ToolDefinition, ToolSet, ToolSpec};
+use attache_core::tool::{SchemaRefusal, ToolSpec};
+use attache_core::{ToolDefinition, ToolSet};
 use serde_json::Value;
 
 use crate::log::{FamilyTools, ListedTool, OfferedTool};

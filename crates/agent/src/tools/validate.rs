@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_core::{Arguments, Tool, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Arguments, Tool};
 use serde_json::{Map, Value};
 
 use crate::tools::{Door, Executor, ToolEntry};

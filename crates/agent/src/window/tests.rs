@@ -1,6 +1,6 @@
+use attache_core::message::UserOrigin;
 use attache_core::{
-    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
-    UserOrigin, UserPart,
+    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 

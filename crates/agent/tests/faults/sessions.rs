@@ -9,7 +9,8 @@ use attache_agent::{
     OpenSession, Opened, RunInfo, RunInput, SessionError, SessionId, SessionInfo, SessionStore, Sessions,
     StoredRun, Take,
 };
-use attache_core::{BoxFuture, StoreError, WordQuery};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, StoreError};
 
 use crate::journal::{Fault, Faulty};
 use crate::world::World;

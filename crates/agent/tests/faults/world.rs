@@ -8,12 +8,15 @@ use attache_agent::{
     ObservedRun, Observer, OpenedRun, OutputMode, OutputSpec, Proposal, RunHook, RunObserver, Tools, Verdict,
     tool_fn,
 };
+use attache_core::capability::Matrix;
+use attache_core::converter::ConvertedText;
+use attache_core::provider::ProviderState;
+use attache_core::tool::Deferred;
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
-    ContentTree, ConvertedText, Converter, Deferred, Document, DocumentId, Effect, ErrorKind, FinishReason,
-    LlmProvider, Matrix, MediaType, Message, ModelCapabilities, ModelSettings, ProviderError, ProviderState,
-    StreamChunk, Tool, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolError, ToolResult, Usage,
-    UserMessage,
+    ContentTree, Converter, Document, DocumentId, Effect, ErrorKind, FinishReason, LlmProvider, MediaType,
+    Message, ModelCapabilities, ModelSettings, ProviderError, StreamChunk, Tool, ToolCall, ToolCallId,
+    ToolContext, ToolDefinition, ToolError, ToolResult, Usage, UserMessage,
 };
 use attache_tools::ReadDocument;
 use bytes::Bytes;

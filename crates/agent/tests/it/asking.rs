@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, EndReason, EventKind, MemoryJournal};
+use attache_core::tool::{Deferred, ToolSpec, Unanswered};
 use attache_core::{
-    BoxFuture, Capture, Deferred, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
-    ToolSpec, Unanswered,
+    BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Map, Value, json};

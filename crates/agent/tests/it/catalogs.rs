@@ -8,7 +8,8 @@ use attache_agent::{
     Agent, Catalog, EndReason, NoArguments, Outcome, RunInput, RunOptions, ToolCatalog, Tools, ToolsError,
     tool_fn,
 };
-use attache_core::{Approval, BoxFuture, Effect, Tool, ToolError, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Approval, BoxFuture, Effect, Tool, ToolError};
 use attache_macros::toolbox;
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

@@ -9,8 +9,9 @@ use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Decision, Disclosure, EndReason, EventKind, HookContext, HookError,
     Journal, MemoryJournal, Outcome, Run, RunHook, SubmitError, Tools, deliver, tool_fn,
 };
+use attache_core::tool::Deferred;
 use attache_core::{
-    Approval, BoxFuture, ContentTree, Deferred, Effect, ToolCall, ToolDefinition, ToolError, ToolResult,
+    Approval, BoxFuture, ContentTree, Effect, ToolCall, ToolDefinition, ToolError, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

@@ -8,10 +8,11 @@ use attache_agent::{
     Run, RunInput, RunOptions, tool_fn,
 };
 use attache_core::citation::{AnswerSpan, Citation, FigureState, How, Place, Source, Span};
+use attache_core::converter::{ConvertedText, Units};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    BoxFuture, ChatRequest, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Message,
-    ModelSettings, Tool, ToolError, Units, UserPart,
+    BoxFuture, ChatRequest, Converter, Document, DocumentId, Effect, MediaType, Message, ModelSettings, Tool,
+    ToolError, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tools::ReadDocument;

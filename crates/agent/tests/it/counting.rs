@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{Agent, Compaction, MemoryJournal, RunInput, TokenWindow};
+use attache_core::provider::ProviderState;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelSettings,
-    ProviderError, ProviderState,
+    ProviderError,
 };
 use attache_testkit::{ScriptedModel, Turn};
 

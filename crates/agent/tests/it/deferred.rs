@@ -9,7 +9,8 @@ use attache_agent::{
     Agent, AgentBuilder, Disposition, EndReason, Entry, EntryKind, Event, EventKind, MemoryDocumentStore,
     MemoryJournal, Run, SubmitError, deliver, tool_fn,
 };
-use attache_core::{Deferred, Effect, ResultStatus, Tool, ToolError, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{Effect, ResultStatus, Tool, ToolError, ToolResult};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tools::AskUser;
 use serde_json::{Value, json};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, Journal, MemoryDocumentStore, MemoryJournal, Run, tool_fn};
+use attache_core::conversation::ConversationError;
 use attache_core::{
-    BoxFuture, Conversation, ConversationError, Document, DocumentId, DocumentStore, Message, StoreError,
-    StoreErrorKind, UserMessage,
+    BoxFuture, Conversation, Document, DocumentId, DocumentStore, Message, StoreError, StoreErrorKind,
+    UserMessage,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;

@@ -10,7 +10,8 @@ use attache_agent::{
     Agent, Control, DecideError, Decision, EndReason, Entry, Fence, Journal, JournalError, Key,
     MemoryJournal, SubmitError, decide, deliver, tool_fn,
 };
-use attache_core::{Approval, BoxFuture, Deferred, Effect, Tool, ToolError, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, BoxFuture, Effect, Tool, ToolError, ToolResult};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::sync::Notify;

@@ -6,9 +6,10 @@ use crate::common::Counter;
 use crate::common::kit::{all, counting, end, results, told};
 use crate::common::model::Says;
 use attache_agent::{Agent, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn};
+use attache_core::repair::repair;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Effect, Message, ToolCall, ToolCallId, ToolContext,
-    ToolError, Usage, repair,
+    ToolError, Usage,
 };
 use attache_testkit::{ScriptedModel, Turn};
 

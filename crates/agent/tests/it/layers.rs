@@ -9,9 +9,10 @@ use attache_agent::{
     Agent, AgentBuilder, Catalog, Decision, Disclosure, EndReason, EntryKind, Event, EventKind, FunctionTool,
     MemoryJournal, NoArguments, RunInput, tool_fn,
 };
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Approval, Arguments, ChatRequest, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolHandler, ToolSet, ToolSpec,
+    ToolHandler, ToolSet,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Map, Value, json};

@@ -10,10 +10,12 @@ use attache_agent::{
     Agent, Disposition, EndReason, EventKind, MemoryJournal, NoArguments, Run, RunInput, SubmitError, Tools,
     tool_fn,
 };
+use attache_core::converter::ConvertedText;
+use attache_core::fetcher::{FetchError, Fetched, Fetcher};
+use attache_core::tool::ToolSpec;
 use attache_core::{
-    Arguments, BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, FetchError,
-    Fetched, Fetcher, MediaType, StoreError, Tool, ToolContext, ToolDefinition, ToolError, ToolHandler,
-    ToolSpec, UserMessage, UserPart,
+    Arguments, BoxFuture, Converter, Document, DocumentId, DocumentStore, Effect, MediaType, StoreError,
+    Tool, ToolContext, ToolDefinition, ToolError, ToolHandler, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

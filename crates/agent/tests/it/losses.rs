@@ -13,10 +13,11 @@ use attache_agent::{
     Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, RunInput,
     tool_fn,
 };
+use attache_core::converter::ConvertedText;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ConvertedText, Converter, Document,
-    DocumentId, DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall,
-    ToolContext, ToolError, Usage, UserMessage, UserPart,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Converter, Document, DocumentId,
+    DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall, ToolContext,
+    ToolError, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use crate::common::kit::{roles, told};
 use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, AgentBuilder, NoArguments, Tools, chat_loop, tool_fn};
+use attache_core::tool::{ToolSetError, ToolSpec};
 use attache_core::{
     Approval, Arguments, AssistantMessage, ChatRequest, Message, Tool, ToolCall, ToolChoice, ToolContext,
-    ToolDefinition, ToolError, ToolHandler, ToolResult, ToolSet, ToolSetError, ToolSpec,
+    ToolDefinition, ToolError, ToolHandler, ToolResult, ToolSet,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

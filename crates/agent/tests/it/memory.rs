@@ -7,9 +7,8 @@ use attache_agent::{
     Agent, Compaction, Entry, EntryKind, EventKind, MemoryJournal, NoArguments, PINNED, Run, RunInput,
     SummaryPlacement, TokenWindow, tool_fn,
 };
-use attache_core::{
-    ChatRequest, Document, Effect, ErrorKind, Message, Metadata, Tool, ToolError, Usage, UserMessage,
-};
+use attache_core::message::Metadata;
+use attache_core::{ChatRequest, Document, Effect, ErrorKind, Message, Tool, ToolError, Usage, UserMessage};
 use attache_testkit::{FunctionModel, Turn};
 use attache_tools::ReadDocument;
 use serde_json::json;

@@ -7,11 +7,13 @@ use attache_agent::{
     Agent, BuildError, EndReason, EventKind, HistoryPolicy, LoopEvent, NoArguments, RunInput, Tools,
     ToolsError, chat_loop, tool_fn,
 };
+use attache_core::provider::ProviderState;
+use attache_core::repair::RepairKind;
+use attache_core::tool::{SchemaLoosening, SchemaRefusal, SchemaReport, ToolSpec};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, ChunkStream, Document, LlmProvider,
-    Message, ModelCapabilities, ModelSettings, ProviderState, RepairKind, Role, SchemaLoosening,
-    SchemaRefusal, SchemaReport, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolHandler,
-    ToolOutput, ToolResult, ToolSet, ToolSpec,
+    Message, ModelCapabilities, ModelSettings, Role, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolHandler, ToolOutput, ToolResult, ToolSet,
 };
 use attache_macros::tool;
 use attache_testkit::{ScriptedModel, Turn};
@@ -318,7 +320,7 @@ async fn imported_histories_are_mended_or_refused() {
     assert_eq!(roles, expected);
     // The history that the run leaves behind is in order, so going on mends nothing.
     let messages = outcome.unwrap().messages;
-    assert!(attache_core::repair(&messages).repairs.is_empty());
+    assert!(attache_core::repair::repair(&messages).repairs.is_empty());
 
     let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let agent = Agent::builder(model.clone()).history_policy(HistoryPolicy::Refuse).build().unwrap();

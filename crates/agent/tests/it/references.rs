@@ -8,9 +8,10 @@ use attache_agent::{
     NoArguments, Outcome, RunInput, tool_fn,
 };
 use attache_core::schemars::{self, JsonSchema};
+use attache_core::tool::{ConversationDocuments, ToolSpec};
 use attache_core::{
-    Arguments, ContentTree, ConversationDocuments, Document, DocumentId, DocumentRef, Effect, Message,
-    ToolContext, ToolError, ToolHandler, ToolSpec, UserMessage,
+    Arguments, ContentTree, Document, DocumentId, DocumentRef, Effect, Message, ToolContext, ToolError,
+    ToolHandler, UserMessage,
 };
 use attache_macros::tool;
 use attache_testkit::{ScriptedModel, Turn};

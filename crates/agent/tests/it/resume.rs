@@ -10,9 +10,10 @@ use attache_agent::{
     Agent, Disposition, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, MemoryJournal,
     MessageWindow, NoArguments, Run, RunInput, SCHEMA_VERSION, Tools, tool_fn,
 };
+use attache_core::converter::ConvertedText;
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolCallId,
-    ToolContext, ToolDefinition, ToolError, ToolResult,
+    BoxFuture, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolCallId, ToolContext,
+    ToolDefinition, ToolError, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tools::ReadDocument;

@@ -9,9 +9,10 @@ use attache_agent::{
     Agent, BuildError, Disposition, EmptyReply, EndReason, Event, EventKind, MemoryJournal, NoArguments,
     RunInput, ToolsError, tool_fn,
 };
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Document, Effect, ErrorKind, FinishReason, Message, ResultStatus, ToolChoice, ToolContext, ToolError,
-    ToolErrorKind, ToolHandler, ToolSpec, Usage, UserMessage, UserPart,
+    ToolErrorKind, ToolHandler, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use attache_agent::{EstimatedTokens, TokenCounter};
-use attache_core::Matrix;
+use attache_core::capability::Matrix;
 
 type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 

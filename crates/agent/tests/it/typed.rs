@@ -7,9 +7,8 @@ use attache_agent::{
     TypedItem,
 };
 use attache_core::schemars::{self, JsonSchema};
-use attache_core::{
-    ChatRequest, Effect, FinishReason, ModelSettings, Reasoning, ResponseFormat, StructuredError, ToolChoice,
-};
+use attache_core::structured::StructuredError;
+use attache_core::{ChatRequest, Effect, FinishReason, ModelSettings, Reasoning, ResponseFormat, ToolChoice};
 use attache_testkit::{ScriptedModel, Turn};
 use futures_util::StreamExt as _;
 use serde::Deserialize;

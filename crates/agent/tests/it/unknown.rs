@@ -10,7 +10,8 @@ use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, Journal, JournalError, MemoryJournal, NoArguments, Outcome, Run,
     RunError, tool_fn,
 };
-use attache_core::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind};
 use attache_testkit::{ScriptedModel, Turn};
 use tokio::time::sleep;
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 #[cfg(not(feature = "chat"))]
 use attache_agent::Session;
 use attache_agent::{Journal, MemoryJournal, OutputSpec};
-use attache_core::{OutputSchema, UserMessage, UserPart};
+use attache_core::structured::OutputSchema;
+use attache_core::{UserMessage, UserPart};
 use attache_models::Registry;
 use attache_transport::cassette::Recorder;
 use serde_json::{Value, json};

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use attache_agent::{Agent, Outcome, RunInput, Session, Sessions};
-use attache_core::{Document, Message, Usage, UserMessage, UserOrigin, UserPart};
+use attache_core::message::UserOrigin;
+use attache_core::{Document, Message, Usage, UserMessage, UserPart};
 use attache_models::Registry;
 use attache_tools::Folders;
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -1,8 +1,7 @@
 //! The cells of the capability table that probes tell about.
 
-use attache_core::{
-    Caching, Effort, MediaType, ModelCapabilities, Place, PlaceCapabilities, StructuredOutput,
-};
+use attache_core::capability::{Caching, Place, PlaceCapabilities, StructuredOutput};
+use attache_core::{Effort, MediaType, ModelCapabilities};
 
 use super::media::Kind;
 

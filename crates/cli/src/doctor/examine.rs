@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::capability::Place;
 use attache_core::{
-    ChatRequest, ErrorKind, FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings, Place,
+    ChatRequest, ErrorKind, FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings,
     ProviderError, Secret, StreamChunk, ToolSet, Usage,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};

@@ -1,9 +1,11 @@
 //! The probes, and the requests that they make.
 
+use attache_core::capability::{Caching, Place};
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    Arguments, AssistantMessage, CachePolicy, Caching, Capture, ChatRequest, ContentTree, Document, Effort,
-    Message, ModelCapabilities, ModelSettings, Place, Reasoning, ResponseFormat, ResultStatus, ToolCall,
-    ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    Arguments, AssistantMessage, Capture, ChatRequest, ContentTree, Document, Effort, Message,
+    ModelCapabilities, ModelSettings, Reasoning, ResponseFormat, ResultStatus, ToolCall, ToolChoice,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use serde_json::{Value, json};
 

@@ -66,7 +66,7 @@ pub(super) fn file(overlay: &Overlay, name: &str, host: &str, examination: &Exam
 mod tests {
     use std::time::Duration;
 
-    use attache_core::{Place, StructuredOutput};
+    use attache_core::capability::{Place, StructuredOutput};
 
     use std::collections::BTreeSet;
     use std::time::UNIX_EPOCH;

@@ -80,7 +80,11 @@ async fn all_agrees_where_all_works() {
         let registry = registry(mock.url());
         let row = registry.capabilities(name).unwrap();
         serve(&mock, move |kind, in_result| {
-            let place = if in_result { attache_core::Place::ToolResult } else { attache_core::Place::User };
+            let place = if in_result {
+                attache_core::capability::Place::ToolResult
+            } else {
+                attache_core::capability::Place::User
+            };
             match cell::Cell::Media(place, kind).expects(&row) {
                 Some(true) => Sight::Reads,
                 _ => Sight::Refuses,
@@ -246,7 +250,7 @@ async fn a_server_without_tools() {
     let (text, corrected) = profiled(&registry, name, &examination);
     let row = corrected.capabilities(name).unwrap();
     assert!(!row.tools && !row.forced_tools && !row.parallel_tools, "{text}");
-    assert_eq!(row.structured_output, attache_core::StructuredOutput::JsonSchemaAlone);
+    assert_eq!(row.structured_output, attache_core::capability::StructuredOutput::JsonSchemaAlone);
     let again = examined(&corrected, name).await;
     assert_eq!(again.count(Verdict::Differs), 0, "{}", told(&again));
 }

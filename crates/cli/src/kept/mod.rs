@@ -8,7 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions};
 use attache_config::SessionsPlace;
-use attache_core::{Document, DocumentStore, Message, Secret, UserOrigin, UserPart};
+use attache_core::message::UserOrigin;
+use attache_core::{Document, DocumentStore, Message, Secret, UserPart};
 use attache_stores::{FileDocumentStore, SqliteStore};
 
 use crate::config::{Config, Folder, folder};

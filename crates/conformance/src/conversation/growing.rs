@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use attache_core::message::UserOrigin;
 use attache_core::{
     AssistantPart, ContentTree, Message, ModelCapabilities, ResultStatus, ToolCall, ToolResult, UserMessage,
-    UserOrigin, UserPart,
+    UserPart,
 };
 use proptest::prelude::*;
 use serde_json::json;

@@ -8,10 +8,12 @@ mod two_parts;
 pub use growing::{Growing, Made, Step, steps, window};
 pub use two_parts::two_parts;
 
+use attache_core::capability::Place;
+use attache_core::message::{ReplayData, Routed, UserOrigin};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, ContentTree, Document, DocumentId,
-    MediaType, Message, Place, ProviderCallId, ReplayData, Routed, StreamChunk, ToolCall, ToolCallId,
-    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
+    MediaType, Message, ProviderCallId, StreamChunk, ToolCall, ToolCallId, ToolDefinition, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::EncodedRequest;
 use serde_json::value::RawValue;

@@ -11,7 +11,8 @@ mod header;
 mod raster;
 mod scale;
 
-use attache_core::{MediaLimits, MediaType, Transcoded};
+use attache_core::MediaType;
+use attache_core::converter::{MediaLimits, Transcoded};
 use bytes::Bytes;
 
 use crate::guarded::Clock;

@@ -4,7 +4,8 @@ mod write;
 
 use std::ops::RangeInclusive;
 
-use attache_core::{MediaLimits, MediaType, Transcoded};
+use attache_core::MediaType;
+use attache_core::converter::{MediaLimits, Transcoded};
 use bytes::Bytes;
 
 use crate::guarded::{self, Clock};

@@ -3,7 +3,8 @@
 use std::io::Cursor;
 
 use attache_convert::{ConvertError, DocumentConverter, Limits, can_transcode, transcode};
-use attache_core::{Converter, Document, MediaLimits, MediaType, Transcoded};
+use attache_core::converter::{MediaLimits, Transcoded};
+use attache_core::{Converter, Document, MediaType};
 use bytes::Bytes;
 
 const WIDTH: usize = 96;

@@ -1,7 +1,7 @@
 //! Images with a few bytes changed, as damage and malice leave them: an image, or an error, and no panic.
 
 use attache_convert::{ConvertError, Limits, transcode};
-use attache_core::MediaLimits;
+use attache_core::converter::MediaLimits;
 use bytes::Bytes;
 
 /// How often each image is changed.

@@ -2,7 +2,8 @@
 
 use crate::common::{Builder, PDF, bomb, fixture, read, text};
 use attache_convert::{ConvertError, DocumentConverter, Limits, PdfPages, convert, pdf_pages, transcode};
-use attache_core::{Converter, Document, MediaLimits, Transcoded};
+use attache_core::converter::{MediaLimits, Transcoded};
+use attache_core::{Converter, Document};
 use bytes::Bytes;
 
 fn pages(bytes: impl Into<Bytes>, first: usize, last: usize) -> Result<PdfPages, ConvertError> {

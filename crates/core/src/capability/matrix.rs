@@ -23,7 +23,8 @@ use crate::capability::ModelCapabilities;
 /// with its rows. A row then says only its differences.
 ///
 /// ```
-/// use attache_core::{Matrix, MediaType};
+/// use attache_core::MediaType;
+/// use attache_core::capability::Matrix;
 /// let pdf = MediaType::parse("application/pdf").unwrap();
 /// let matrix = Matrix::bundled().merged_with(
 ///     "[openai-chat.models.'local-*']\nlike = 'gpt-4*'\nuser.media = ['-application/pdf']",
@@ -31,7 +32,7 @@ use crate::capability::ModelCapabilities;
 /// assert!(matrix.resolve("openai-chat", "gpt-4o").user.accepts(&pdf));
 /// assert!(!matrix.resolve("openai-chat", "local-7b").user.accepts(&pdf));
 /// assert!(matrix.resolve("openai-chat", "local-7b").sampling);
-/// # Ok::<(), attache_core::MatrixError>(())
+/// # Ok::<(), attache_core::capability::MatrixError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
@@ -137,12 +138,12 @@ impl Matrix {
     /// bundled one and a configuration say of the same models.
     ///
     /// ```
-    /// use attache_core::Matrix;
+    /// use attache_core::capability::Matrix;
     /// let own = Matrix::parse("[mine]\ncontext_window = 8000\nuser.media = ['text']")?;
     /// let configured = Matrix::bundled().merged_with("[mine]\nuser.media = ['+image/png']")?;
     /// let row = own.override_with(&configured).resolve("mine", "any");
     /// assert_eq!((row.context_window, row.user.media.len()), (Some(8000), 2));
-    /// # Ok::<(), attache_core::MatrixError>(())
+    /// # Ok::<(), attache_core::capability::MatrixError>(())
     /// ```
     #[must_use]
     pub fn override_with(&self, over: &Matrix) -> Self {

@@ -138,7 +138,8 @@ impl PlaceCapabilities {
     /// The form in which documents of this kind may stand here; `None` if none may, or only as text.
     ///
     /// ```
-    /// use attache_core::{Matrix, MediaType};
+    /// use attache_core::MediaType;
+    /// use attache_core::capability::Matrix;
     /// let claude = Matrix::bundled().resolve("anthropic", "claude-opus-4-8");
     /// let form = claude.user.form(&MediaType::parse("image/bmp").unwrap()).unwrap();
     /// assert!(form.allows(&MediaType::parse("image/png").unwrap()));
@@ -457,7 +458,8 @@ impl ModelCapabilities {
     /// True if a document of this type may stand in this place as a public address that the provider fetches itself.
     ///
     /// ```
-    /// use attache_core::{Matrix, MediaType, Place};
+    /// use attache_core::MediaType;
+    /// use attache_core::capability::{Matrix, Place};
     /// let (pdf, png) = (MediaType::parse("application/pdf").unwrap(), MediaType::parse("image/png").unwrap());
     /// let chat = Matrix::bundled().resolve("openai-chat", "gpt-4o");
     /// assert!(chat.takes_url(Place::User, &png) && !chat.takes_url(Place::User, &pdf));

@@ -93,7 +93,7 @@ impl ToolResult {
     /// let call = ToolCall::new("find", Arguments::new("{}"));
     /// let result = ToolResult::of(&call, &("the lease", Document::inline("rent: 900")))?;
     /// assert_eq!(result.documents.len(), 1);
-    /// # Ok::<(), attache_core::TreeError>(())
+    /// # Ok::<(), attache_core::tree::TreeError>(())
     /// ```
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl ToolResult {
     /// let result = result.apart_from(|id| Some(&first).filter(|known| known.id() == id));
     /// assert_ne!(result.documents[0].id(), first.id());
     /// assert!(result.tree.unresolved().is_empty());
-    /// # Ok::<(), attache_core::TreeError>(())
+    /// # Ok::<(), attache_core::tree::TreeError>(())
     /// ```
     #[must_use]
     pub fn apart_from<'d>(self, known: impl Fn(&DocumentId) -> Option<&'d Document>) -> Self {

@@ -38,7 +38,8 @@ pub struct Repaired {
 /// API demands it, and several replies of the model in a row may be one turn that the provider continued.
 ///
 /// ```
-/// use attache_core::{Arguments, AssistantMessage, Message, RepairKind, ToolCall, repair};
+/// use attache_core::{Arguments, AssistantMessage, Message, ToolCall};
+/// use attache_core::repair::{RepairKind, repair};
 ///
 /// let call = ToolCall::new("find", Arguments::new("{}"));
 /// let asks = Message::Assistant(AssistantMessage::new([call.into()])).shared();

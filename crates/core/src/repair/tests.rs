@@ -2,10 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::message::{AssistantPart, Role, UserPart};
+use crate::message::{Metadata, UserOrigin};
 use crate::repair::numbered::{is_blank_content, is_empty};
 use crate::{
-    Arguments, AssistantMessage, ContentTree, Document, DocumentId, Metadata, ReasoningPart, ResultStatus,
-    SystemMessage, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
+    Arguments, AssistantMessage, ContentTree, Document, DocumentId, ReasoningPart, ResultStatus,
+    SystemMessage, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, UserMessage,
 };
 
 fn document(number: u8) -> Document {

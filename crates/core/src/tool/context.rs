@@ -82,7 +82,8 @@ impl ToolContext {
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
-    /// use attache_core::{RunValues, ToolContext};
+    /// use attache_core::ToolContext;
+    /// use attache_core::tool::RunValues;
     ///
     /// let mut context = ToolContext::new();
     /// context.run_values = RunValues::new();
@@ -94,7 +95,7 @@ impl ToolContext {
     }
 
     /// Asks the people behind the run while the tool works, and waits for their answer; the call's time stands still
-    /// meanwhile. The tool says beforehand that it does ([`ToolMetadata::asks`](crate::ToolMetadata::asks)).
+    /// meanwhile. The tool says beforehand that it does ([`ToolMetadata::asks`](crate::tool::ToolMetadata::asks)).
     ///
     /// A question with a handle outlives the process: if nobody answers while the run waits, the run ends with the
     /// question, and the call is made again once there is an answer. It reads the handle then

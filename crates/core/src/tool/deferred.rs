@@ -10,7 +10,8 @@ use serde_json::Value;
 /// result. Outside of a run it is a value that says so.
 ///
 /// ```
-/// use attache_core::{Deferred, ToolOutput};
+/// use attache_core::ToolOutput;
+/// use attache_core::tool::Deferred;
 /// use std::time::Duration;
 /// let job = ToolOutput::deferred(Deferred::to("render-42").with_lifetime(Duration::from_secs(3 * 86_400)));
 /// let question = ToolOutput::deferred(Deferred::ask("Which account?"));

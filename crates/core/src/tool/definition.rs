@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache_schema::{Refusal, Schema, SchemaError, Strict, Subset};
 use serde_json::{Value, json};
 
-use crate::compiled::Compiled;
+use crate::structured::Compiled;
 
 /// The part of a tool that the model sees. Cloning copies a pointer.
 #[derive(Clone, Debug, PartialEq)]

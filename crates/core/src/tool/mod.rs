@@ -41,7 +41,8 @@ use crate::message::Arguments;
 /// `#[tool]` on a function or method makes one; so do closures in the agent crate. By hand:
 ///
 /// ```
-/// use attache_core::{BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
+/// use attache_core::{BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+/// use attache_core::tool::ToolSpec;
 /// use serde_json::{Map, Value, json};
 ///
 /// struct Add(ToolSpec);

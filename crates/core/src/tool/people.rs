@@ -8,7 +8,7 @@ use crate::future::BoxFuture;
 use crate::tool::Deferred;
 
 /// The people behind a run. A runtime brings them to the calls of tools that ask
-/// ([`ToolMetadata::asks`](crate::ToolMetadata::asks)).
+/// ([`ToolMetadata::asks`](crate::tool::ToolMetadata::asks)).
 pub trait People: Send + Sync {
     /// Asks, and waits for the answer as long as the run is willing to wait.
     ///

@@ -17,7 +17,7 @@ use crate::document::Document;
 /// let tree = Capture::new().finish(&returned)?;
 /// assert_eq!(tree.documents().len(), 2);
 /// assert_eq!(tree.withheld(), [raw.id().clone()]);
-/// # Ok::<(), attache_core::TreeError>(())
+/// # Ok::<(), attache_core::tree::TreeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ToolReturn<T> {

@@ -8,7 +8,7 @@ use crate::provider::ModelHandle;
 
 /// How a run shows documents to its model, for a tool that reads them on the model's behalf. An agent puts it into the
 /// [`ToolContext`](crate::ToolContext) of runs that have such a tool, see
-/// [`ToolMetadata::reads_documents`](crate::ToolMetadata::reads_documents).
+/// [`ToolMetadata::reads_documents`](crate::tool::ToolMetadata::reads_documents).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct DocumentView {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use attache_core::{Document, DocumentSource, MediaKind, MediaType, Place};
+use attache_core::capability::Place;
+use attache_core::{Document, DocumentSource, MediaKind, MediaType};
 
 use crate::content::content_bytes;
 use crate::decide::decider::Decider;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    AssistantPart, Document, FileRules, MediaKind, Message, ModelCapabilities, Place, UserPart,
-};
+use attache_core::capability::{FileRules, Place};
+use attache_core::{AssistantPart, Document, MediaKind, Message, ModelCapabilities, UserPart};
 
 use crate::content::content_bytes;
 use crate::content::pixels;

@@ -1,6 +1,8 @@
 //! The fit of a document into a place, as it is or in another form.
 
-use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
+use attache_core::capability::Place;
+use attache_core::converter::MediaLimits;
+use attache_core::{Document, MediaKind, MediaType};
 
 use crate::content::{content_bytes, pixels};
 use crate::decide::decider::Decider;

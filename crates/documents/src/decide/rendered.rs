@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
+use attache_core::capability::Place;
+use attache_core::converter::MediaLimits;
+use attache_core::{Document, MediaKind, MediaType};
 
 use crate::decide::decider::Decider;
 use crate::decide::treatment::{Piece, Shown, Treatment};

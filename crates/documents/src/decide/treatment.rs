@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, MediaLimits, Place};
+use attache_core::Document;
+use attache_core::capability::Place;
+use attache_core::converter::MediaLimits;
 
 use crate::content::content_bytes;
 use crate::estimate::Estimate;

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use attache_core::{Document, DocumentSource, MediaType, Place};
+use attache_core::capability::Place;
+use attache_core::{Document, DocumentSource, MediaType};
 
 use crate::decide::decider::Decider;
 use crate::decide::treatment::{Shown, Treatment};

@@ -1,6 +1,7 @@
 //! Media types and places in words.
 
-use attache_core::{Document, Place};
+use attache_core::Document;
+use attache_core::capability::Place;
 
 /// The media type for a sentence; whoever made it up may have made it long.
 pub(crate) fn media_name(document: &Document) -> &str {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{
-    ContentTree, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin, UserPart,
-};
+use attache_core::capability::Place;
+use attache_core::message::UserOrigin;
+use attache_core::{ContentTree, Document, DocumentId, Message, ResultStatus, ToolResult, UserPart};
 
 use crate::find::identity::Identities;
 use crate::materials::Materials;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use attache_core::{ContentTree, Document, DocumentId, reference_ids};
+use attache_core::tree::reference_ids;
+use attache_core::{ContentTree, Document, DocumentId};
 use serde_json::Value;
 
 /// The member that makes a JSON object a document reference.
@@ -18,7 +19,7 @@ const MARKER: &str = "attache.document";
 /// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
 /// let tree = Capture::new().finish(&[Some(&pdf), None, Some(&pdf)])?;
 /// assert_eq!(attache_documents::walk(&tree), [&pdf]);
-/// # Ok::<(), attache_core::TreeError>(())
+/// # Ok::<(), attache_core::tree::TreeError>(())
 /// ```
 pub fn walk(tree: &ContentTree) -> Vec<&Document> {
     let mut found = Found::among(tree.documents());

@@ -1,6 +1,8 @@
 //! The outcome of one thing that a plan asks for.
 
-use attache_core::{ConvertedText, Document, Fetched, MediaLimits, RenderedPages, Transcoded};
+use attache_core::Document;
+use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::fetcher::Fetched;
 use bytes::Bytes;
 
 use crate::materials::{Materials, PageRequest};

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use attache_core::ConvertedText;
+use attache_core::converter::ConvertedText;
 
 /// The text of a document, or why there is none, since an insertion.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! The contents at the addresses of external documents: fetched once, kept as they were.
 
-use attache_core::{Document, DocumentStore, Fetched, Fetcher, MediaType, StoreErrorKind};
+use attache_core::fetcher::{Fetched, Fetcher};
+use attache_core::{Document, DocumentStore, MediaType, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::materials::brought::Brought;

@@ -4,9 +4,10 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use attache_core::converter::MediaLimits;
+use attache_core::fetcher::Fetcher;
 use attache_core::{
-    BoxFuture, Converter, Document, DocumentSource, DocumentStore, Fetcher, MediaLimits, Message,
-    ModelCapabilities, StoreErrorKind,
+    BoxFuture, Converter, Document, DocumentSource, DocumentStore, Message, ModelCapabilities, StoreErrorKind,
 };
 
 use super::brought::Brought;
@@ -31,7 +32,8 @@ use crate::options::RouteOptions;
 ///
 /// ```
 /// # async fn example(store: &dyn attache_core::DocumentStore) -> Result<(), attache_core::ProviderError> {
-/// use attache_core::{Matrix, Message, ToolSet};
+/// use attache_core::{Message, ToolSet};
+/// use attache_core::capability::Matrix;
 /// use attache_documents::{Materials, RouteOptions, gather, route};
 ///
 /// let messages = [Message::user("What does the lease say?").shared()];

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{ConvertedText, Document, Fetched, MediaLimits, RenderedPages, Transcoded};
+use attache_core::Document;
+use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::fetcher::Fetched;
 use bytes::Bytes;
 
 use crate::materials::converted::{Converted, PageTexts};

@@ -20,7 +20,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentId, MediaLimits, MediaType};
+use attache_core::converter::MediaLimits;
+use attache_core::{Document, DocumentId, MediaType};
 
 use answers::Answers;
 use converted::Converted;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{Document, MediaLimits, Message, ModelCapabilities};
+use attache_core::converter::MediaLimits;
+use attache_core::{Document, Message, ModelCapabilities};
 
 use crate::decide::all::decide_all;
 use crate::decide::treatment::{Need, Purpose};
@@ -41,7 +42,8 @@ impl Plan {
 /// once, and each request for its pages is made at most once.
 ///
 /// ```
-/// use attache_core::{Document, Matrix, Message, UserMessage, UserPart};
+/// use attache_core::{Document, Message, UserMessage, UserPart};
+/// use attache_core::capability::Matrix;
 /// use attache_documents::{ConvertedText, Materials, RouteOptions, plan};
 ///
 /// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");

@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Document, MediaKind, MediaLimits, PageImage, RenderedPages};
+use attache_core::converter::{MediaLimits, PageImage, RenderedPages};
+use attache_core::{Document, MediaKind};
 
 use crate::content::pixels;
 use crate::materials::transcoded::renamed;

@@ -1,6 +1,7 @@
 //! The forms into which converters brought documents.
 
-use attache_core::{Document, MediaKind, MediaLimits, MediaType, Transcoded};
+use attache_core::converter::{MediaLimits, Transcoded};
+use attache_core::{Document, MediaKind, MediaType};
 
 use crate::content::pixels;
 use crate::materials::pages::Pages;

@@ -8,10 +8,10 @@ mod user;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{
-    ContentTree, Message, ModelCapabilities, Place, ProviderError, ToolSet, UserOrigin, UserPart,
-    reference_ids,
-};
+use attache_core::capability::Place;
+use attache_core::message::UserOrigin;
+use attache_core::tree::reference_ids;
+use attache_core::{ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserPart};
 
 use crate::decide::all::{Decided, decide_all, wire_call_id};
 use crate::decide::treatment::Purpose;

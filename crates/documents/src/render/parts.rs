@@ -1,6 +1,7 @@
 //! The parts that stand for one document.
 
-use attache_core::{Document, DocumentSource, Routed, UserPart};
+use attache_core::message::Routed;
+use attache_core::{Document, DocumentSource, UserPart};
 
 use crate::content::content_bytes;
 use crate::decide::treatment::{Piece, Shown, Treatment};
@@ -9,7 +10,7 @@ use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::report::ReasonKind;
 use crate::text::decode::one_line;
 use crate::text::fence::{Fenced, remarks, unfence};
-use attache_core::StableHash as Hash;
+use attache_core::hash::StableHash as Hash;
 
 /// Parts of a message, and a hash of what documents added to them.
 #[derive(Debug)]

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use attache_core::{MessageId, Metadata, Place, ToolResultsMessage, UserMessage, UserOrigin};
+use attache_core::capability::Place;
+use attache_core::message::{Metadata, UserOrigin};
+use attache_core::{MessageId, ToolResultsMessage, UserMessage};
 
 use super::Scene;
 use super::parts::{Labelling, Pieces};

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use attache_core::{ContentTree, UserMessage, UserOrigin, UserPart};
+use attache_core::message::UserOrigin;
+use attache_core::{ContentTree, UserMessage, UserPart};
 
 use super::Scene;
 use super::parts::{Labelling, Pieces};

@@ -12,7 +12,7 @@ use attache_core::{DocumentId, TextPart};
 
 use crate::estimate;
 use crate::text::decode::Decoded;
-use attache_core::StableHash as Hash;
+use attache_core::hash::StableHash as Hash;
 
 const BEGIN: &str = "[begin document ";
 const END: &str = "[end document ";

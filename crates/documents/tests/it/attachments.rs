@@ -56,7 +56,7 @@ fn what_is_attached_is_planned_and_kept_with_its_holder() {
     have.insert_transcoded(
         &next.transcode[0].0,
         &next.transcode[0].1,
-        attache_core::Transcoded::unchanged().with_pages(7),
+        attache_core::converter::Transcoded::unchanged().with_pages(7),
     );
     for document in next.convert {
         have.insert_unconvertible(&document, "no");

@@ -1,6 +1,7 @@
 //! Documents of authors and events: C09, C10, C25, D24, D26, D36.
 
-use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, Place, UserMessage, UserPart};
+use attache_core::capability::Place;
+use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, UserMessage, UserPart};
 use attache_documents::{ConvertedText, LabelProfile, Materials, Outcome, ReasonKind, RouteOptions, explain};
 use serde_json::json;
 

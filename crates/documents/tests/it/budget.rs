@@ -1,6 +1,7 @@
 //! The cost that documents may have: D16, and pages of a request.
 
-use attache_core::{Document, Transcoded};
+use attache_core::Document;
+use attache_core::converter::Transcoded;
 use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, outcomes, pdf, shown};

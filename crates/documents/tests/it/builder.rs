@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::capability::Matrix;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ContentTree, Document, DocumentId, DocumentSource,
-    Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError, ResultStatus, ToolCall,
-    ToolCallId, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError, ResultStatus, ToolCall, ToolCallId,
+    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Decision, Materials, RouteOptions, Routing, route};
 

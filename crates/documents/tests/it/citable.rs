@@ -1,6 +1,7 @@
 //! Documents that the model is to cite.
 
-use attache_core::{Document, Message, Place, ResultStatus, UserPart};
+use attache_core::capability::Place;
+use attache_core::{Document, Message, ResultStatus, UserPart};
 use attache_documents::{Materials, Outcome, RouteOptions, Routing};
 
 use crate::builder::{Chat, csv, model, only, pdf, png, shown, tree};

@@ -15,7 +15,8 @@
 //! capability table's tests in the core, D4 by the workspace's test of what codecs can write, D15 by the window's.
 //! The viability table shows all of it on each API.
 
-use attache_core::{Message, Place, ResultStatus};
+use attache_core::capability::Place;
+use attache_core::{Message, ResultStatus};
 use attache_documents::{Outcome, ReasonKind};
 
 use crate::builder::{Chat, doc, only, outcomes, pdf, png, shown, tree, zip};

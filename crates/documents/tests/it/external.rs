@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{
-    BoxFuture, Document, DocumentId, DocumentSource, DocumentStore, FetchError, FetchErrorKind, Fetched,
-    Fetcher, MediaType, Message, ModelCapabilities, StoreError, StoreErrorKind, UserPart,
+    BoxFuture, Document, DocumentId, DocumentSource, DocumentStore, MediaType, Message, ModelCapabilities,
+    StoreError, StoreErrorKind, UserPart,
 };
 use attache_documents::{
     ExternalDocuments, Label, LabelProfile, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,

@@ -1,8 +1,8 @@
 //! Forms that a place takes: D8, D18, and the rules by which what does not fit degrades.
 
-use attache_core::{
-    Document, ErrorKind, MediaLimits, MediaType, Message, ModelCapabilities, Place, Transcoded, Units,
-};
+use attache_core::capability::Place;
+use attache_core::converter::{MediaLimits, Transcoded, Units};
+use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities};
 use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, PDF, PNG, doc, model, only, outcomes, pdf, png, shown};

@@ -1,6 +1,7 @@
 //! The guide's page says what the table says: C38.
 
-use attache_core::{Matrix, MediaType, PlaceCapabilities};
+use attache_core::MediaType;
+use attache_core::capability::{Matrix, PlaceCapabilities};
 
 const PAGE: &str = include_str!("../../../../docs/guide/documents.md");
 

@@ -4,10 +4,8 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use attache_core::{
-    Arguments, ContentTree, Document, DynToolHandler, ToolContext, ToolError, ToolHandler, ToolOutput,
-    ToolSpec,
-};
+use attache_core::tool::{DynToolHandler, ToolSpec};
+use attache_core::{Arguments, ContentTree, Document, ToolContext, ToolError, ToolHandler, ToolOutput};
 use attache_documents::walk_value;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -2,9 +2,11 @@
 
 use std::sync::Mutex;
 
+use attache_core::converter::Transcoded;
+use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::{
-    BoxFuture, ContentTree, Document, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, Message,
-    StoreError, StoreErrorKind, ToolResult, Transcoded, UserPart,
+    BoxFuture, ContentTree, Document, DocumentId, DocumentStore, Message, StoreError, StoreErrorKind,
+    ToolResult, UserPart,
 };
 use attache_documents::{
     ConvertedText, Materials, Outcome, ReasonKind, Repeats, RouteOptions, Routing, gather, plan,

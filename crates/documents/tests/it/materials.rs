@@ -1,6 +1,7 @@
 //! Planning, loading and converting: C29, D17, D22.
 
-use attache_core::{Document, ModelCapabilities, Place};
+use attache_core::capability::Place;
+use attache_core::{Document, ModelCapabilities};
 use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, PDF, PNG, csv, id, model, only, outcomes, pdf, png, shown, tree, zip};

@@ -1,6 +1,7 @@
 //! The table of what each model takes where, and what that means for documents: C26.
 
-use attache_core::{Document, Matrix, ModelCapabilities, PlaceCapabilities, ResultStatus, ToolSet};
+use attache_core::capability::{Matrix, PlaceCapabilities};
+use attache_core::{Document, ModelCapabilities, ResultStatus, ToolSet};
 use attache_documents::{Materials, RouteOptions, explain};
 
 use crate::builder::{Chat, csv, doc, outcomes, pdf, png, tree, zip};

@@ -1,8 +1,7 @@
 //! The contents of materials, and how they are let go: invariants 5 and 9.
 
-use attache_core::{
-    Document, DocumentSource, MediaLimits, MediaType, Message, ToolResult, Transcoded, UserPart,
-};
+use attache_core::converter::{MediaLimits, Transcoded};
+use attache_core::{Document, DocumentSource, MediaType, Message, ToolResult, UserPart};
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, csv, doc, id, model, outcomes, pdf};

@@ -1,6 +1,7 @@
 //! Limits of pages hold without anybody who opens PDFs: invariant 2 with default features.
 
-use attache_core::{Document, ModelCapabilities, Transcoded};
+use attache_core::converter::Transcoded;
+use attache_core::{Document, ModelCapabilities};
 use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, only, outcomes, pdf};

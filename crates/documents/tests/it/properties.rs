@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use attache_core::capability::Place;
+use attache_core::message::UserOrigin;
 use attache_core::{
-    Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, Place, ToolSet, UserOrigin,
-    UserPart,
+    Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, ToolSet, UserPart,
 };
 use attache_documents::{
     DocumentBudget, ExternalDocuments, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions,

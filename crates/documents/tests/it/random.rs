@@ -1,9 +1,7 @@
 //! Random conversations, materials and models.
 
-use attache_core::{
-    Capture, ContentTree, Document, DocumentId, MediaType, ModelCapabilities, PageImage, RenderedPages,
-    ResultStatus, Transcoded, Units,
-};
+use attache_core::converter::{PageImage, RenderedPages, Transcoded, Units};
+use attache_core::{Capture, ContentTree, Document, DocumentId, MediaType, ModelCapabilities, ResultStatus};
 use attache_documents::{
     ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Materials, Repeats, RouteOptions, plan,
 };

@@ -1,9 +1,8 @@
 //! Pages as images: for models that take images and no PDF.
 
-use attache_core::{
-    ConvertedText, Document, ErrorKind, MediaType, Message, ModelCapabilities, PageImage, Place,
-    PlaceCapabilities, RenderedPages, Units, UserMessage,
-};
+use attache_core::capability::{Place, PlaceCapabilities};
+use attache_core::converter::{ConvertedText, PageImage, RenderedPages, Units};
+use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities, UserMessage};
 use attache_documents::{Materials, Outcome, PageRequest, Plan, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, PNG, model, only, outcomes, pdf, shown};

@@ -80,7 +80,7 @@ fn what_an_author_attached_is_always_shown_and_counts_as_shown() {
 fn only_an_equal_or_better_form_is_referred_to() {
     let failed = [("find", tree(&[pdf("a.pdf")]))];
     let mut capabilities = model("anthropic");
-    capabilities.beside_result = attache_core::PlaceCapabilities::of(&["text"]);
+    capabilities.beside_result = attache_core::capability::PlaceCapabilities::of(&["text"]);
     let chat = Chat::new()
         .user("?")
         .calls_with(&failed, |_, result| result.status = attache_core::ResultStatus::Error)

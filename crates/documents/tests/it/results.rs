@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    ContentTree, Message, MessageId, Place, PlaceCapabilities, Role, ToolDefinition, ToolSet, UserOrigin,
-    UserPart,
-};
+use attache_core::capability::{Place, PlaceCapabilities};
+use attache_core::message::UserOrigin;
+use attache_core::{ContentTree, Message, MessageId, Role, ToolDefinition, ToolSet, UserPart};
 use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions, route};
 use serde_json::json;
 

@@ -38,7 +38,7 @@ fn nothing_that_was_sent_once_bricks_a_later_turn() {
     pages.user.max_bytes = None;
     let mut few = model("anthropic");
     few.user.max_count = Some(1);
-    let no_text = attache_core::PlaceCapabilities::of(&["image/*"]);
+    let no_text = attache_core::capability::PlaceCapabilities::of(&["image/*"]);
     let mut blind = model("anthropic");
     blind.user = no_text;
     let unseen = Document::stored(crate::builder::id("unseen-1"), "main", "application/pdf");

@@ -1,6 +1,7 @@
 //! Documents as text: C29, D6, D20, D21.
 
-use attache_core::{Document, Place};
+use attache_core::Document;
+use attache_core::capability::Place;
 use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions, unfence};
 
 use crate::builder::{Chat, doc, model, only, shown};

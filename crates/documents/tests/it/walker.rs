@@ -110,7 +110,7 @@ fn depth_costs_no_stack() {
         let small = std::thread::Builder::new().stack_size(64 << 10);
         let walked = small.spawn_scoped(scope, || {
             assert_eq!(walk_value(&value, &listed), listed);
-            attache_core::reference_ids(&text).collect::<Vec<DocumentId>>()
+            attache_core::tree::reference_ids(&text).collect::<Vec<DocumentId>>()
         });
         assert_eq!(walked.unwrap().join().unwrap(), [listed[0].id().clone()]);
     });

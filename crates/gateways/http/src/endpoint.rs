@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use attache_core::schemars::JsonSchema;
-use attache_core::{Effect, Secret, ToolContext, ToolDefinition, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Effect, Secret, ToolContext, ToolDefinition};
 use http::Method;
 use serde_json::{Map, Value, json};
 

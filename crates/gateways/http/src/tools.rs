@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use attache_core::{Arguments, Effect, Secret, ToolContext, ToolError, ToolErrorKind, ToolHandler, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Arguments, Effect, Secret, ToolContext, ToolError, ToolErrorKind, ToolHandler};
 use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 
 use crate::endpoint::Endpoint;

@@ -11,10 +11,8 @@
 use std::env;
 use std::time::Duration;
 
-use attache_core::{
-    Arguments, Asking, BoxFuture, Deferred, DynToolHandler, People, Secret, ToolContext, ToolError,
-    Unanswered,
-};
+use attache_core::tool::{Asking, Deferred, DynToolHandler, People, Unanswered};
+use attache_core::{Arguments, BoxFuture, Secret, ToolContext, ToolError};
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpLoginError, McpOAuth, McpServer, MemoryTokens};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

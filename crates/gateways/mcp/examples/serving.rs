@@ -11,7 +11,8 @@
 use std::time::Duration;
 
 use attache_agent::{Agent, FunctionTool, Tools, tool_fn};
-use attache_core::{Deferred, Document, Tool, ToolContext, ToolDefinition, ToolError, UserMessage, UserPart};
+use attache_core::tool::Deferred;
+use attache_core::{Document, Tool, ToolContext, ToolDefinition, ToolError, UserMessage, UserPart};
 use attache_mcp::{McpAgent, McpCall, McpLogLevel, McpPrompt, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Map, Value, json};

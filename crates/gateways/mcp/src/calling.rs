@@ -6,7 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Deferred, ToolContext, ToolError, ToolErrorKind, Unanswered};
+use attache_core::tool::{Deferred, Unanswered};
+use attache_core::{ToolContext, ToolError, ToolErrorKind};
 use futures_util::future::{Either, select};
 use rmcp::model::{
     ClientRequest, ElicitRequest, ElicitRequestParams, ErrorCode, InputRequest, InputRequests,

@@ -1,6 +1,7 @@
 //! Calls that are tasks, and those of them that outlive their calls.
 
-use attache_core::{Deferred, ToolError, ToolErrorKind};
+use attache_core::tool::Deferred;
+use attache_core::{ToolError, ToolErrorKind};
 use rmcp::model::{InputRequest, InputRequests};
 use serde_json::Value;
 use tokio::time::Instant;

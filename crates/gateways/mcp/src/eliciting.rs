@@ -1,6 +1,6 @@
 //! Questions of servers to people.
 
-use attache_core::Deferred;
+use attache_core::tool::Deferred;
 use attache_schema::Schema;
 use http::Uri;
 use http::uri::Authority;

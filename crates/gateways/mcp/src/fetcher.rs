@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{
-    BoxFuture, FetchError, FetchErrorKind, Fetched, Fetcher, MediaType, ToolError, ToolErrorKind,
-};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::{BoxFuture, MediaType, ToolError, ToolErrorKind};
 use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 

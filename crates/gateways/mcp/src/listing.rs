@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use attache_core::{Effect, ToolDefinition, ToolError, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Effect, ToolDefinition, ToolError};
 use attache_schema::Schema;
 use attache_transport::Redactor;
 use rmcp::model::{

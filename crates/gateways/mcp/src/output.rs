@@ -1,6 +1,7 @@
 //! The result of a call of a server, as a model is shown it.
 
-use attache_core::{ContentTree, Deferred, Document};
+use attache_core::tool::Deferred;
+use attache_core::{ContentTree, Document};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -1,8 +1,9 @@
 //! Requests of servers to a model of ours.
 #![allow(deprecated, reason = "servers of the older era ask models")]
 
+use attache_core::tool::Deferred;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Deferred, FinishReason, Message, ModelHandle, ModelSettings,
+    AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ModelHandle, ModelSettings,
 };
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage, SamplingMessageContentBlock,

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Arguments, ContentTree, Document, ModelHandle, ToolContext, ToolError, ToolErrorKind, ToolHandler,
-    ToolSpec,
 };
 use attache_transport::percent_encoded;
 use rmcp::model::{
@@ -130,7 +130,7 @@ impl McpServer {
         self.edit(|config| config.sampling = Some(model))
     }
 
-    /// Says whether a call that the server works on as a task becomes a deferred call ([`Deferred::to`](attache_core::Deferred::to)) where it takes
+    /// Says whether a call that the server works on as a task becomes a deferred call ([`Deferred::to`](attache_core::tool::Deferred::to)) where it takes
     /// longer than a call may; by default it is cancelled then. Somebody has to [`poll`](Self::poll) it.
     #[must_use]
     pub fn defers(self, defers: bool) -> Self {

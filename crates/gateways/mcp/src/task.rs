@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Deferred, DocumentStore, ResultStatus, StoreError, ToolCall, ToolError, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{DocumentStore, ResultStatus, StoreError, ToolCall, ToolError, ToolResult};
 use attache_transport::{percent_decoded, percent_encoded};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest, ClientRequest, ContentBlock,

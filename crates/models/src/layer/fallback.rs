@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::fetcher::Fetcher;
+use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
-    ErrorKind, Fetcher, ModelHandle, ModelSettings, ProviderError, SchemaReport, StoreError, StoreErrorKind,
-    StreamChunk, ToolSet,
+    ErrorKind, ModelHandle, ModelSettings, ProviderError, StoreError, StoreErrorKind, StreamChunk, ToolSet,
 };
 use attache_documents::{Materials, RouteOptions, gather, route};
 use bytes::Bytes;

@@ -12,9 +12,11 @@ mod text;
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::provider::ProviderState;
+use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
-    ProviderError, ProviderState, SchemaReport, ToolSet,
+    ProviderError, ToolSet,
 };
 
 pub use self::concurrency::ConcurrencyLimit;

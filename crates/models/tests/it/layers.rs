@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use attache_anthropic::Anthropic;
 use attache_conformance::{MockProvider, Reply, seen_documents};
+use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::{
-    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Document, ErrorKind, FetchError, Fetched,
-    Fetcher, Message, ModelHandle, ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition,
-    ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
+    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Document, ErrorKind, Message, ModelHandle,
+    ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage,
+    ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
 use attache_models::{

@@ -1,6 +1,7 @@
 //! Names that lead to models.
 
-use attache_core::{ChatRequest, ErrorKind, Matrix, MediaType, Message};
+use attache_core::capability::Matrix;
+use attache_core::{ChatRequest, ErrorKind, MediaType, Message};
 use attache_models::{ConfigError, Registry, Unresolved};
 use attache_transport::{Ask, Environment};
 

@@ -1,10 +1,11 @@
 //! Replies in text that a limit cut, that may hold no action, or that only quote one.
 
 use attache_core::citation::{AnswerSpan, Citation, How, Source, Span};
+use attache_core::message::Routed;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, ContentTree, Document, FinishReason,
-    Message, ModelHandle, ResultStatus, Routed, StreamChunk, ToolCall, ToolChoice, ToolDefinition,
-    ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
+    Message, ModelHandle, ResultStatus, StreamChunk, ToolCall, ToolChoice, ToolDefinition, ToolResult,
+    ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_models::{Layer, LeakedCalls, TextTools, layered};
 use attache_testkit::{ScriptedModel, Turn};

@@ -302,7 +302,7 @@ impl attache_core::LlmProvider for NamesTools {
         self.0.set_settings(settings);
     }
 
-    fn state(&self) -> attache_core::ProviderState {
+    fn state(&self) -> attache_core::provider::ProviderState {
         self.0.state()
     }
 

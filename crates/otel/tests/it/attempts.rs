@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, Compaction};
+use attache_core::provider::ProviderState;
+use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelHandle,
-    ModelSettings, ProviderError, ProviderState, SchemaReport, ToolSet,
+    ModelSettings, ProviderError, ToolSet,
 };
 use attache_models::{Fallback, Retry, layered};
 use attache_testkit::{ScriptedModel, Turn};

@@ -1,6 +1,7 @@
 //! The consequences of a model's capability row, and the spellings of its name.
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Matrix;
 use attache_transport::knows;
 
 /// The API family: the key of the capability table, and the tag of replay data.

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::capability::StructuredOutput;
 use attache_core::schema::Subset;
-use attache_core::{ErrorKind, ModelCapabilities, ProviderError, StructuredOutput};
+use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
 use crate::capabilities;

@@ -1,6 +1,7 @@
 //! The models of the API (anthropic.md 14).
 
-use attache_core::{Effort, ModelSettings, ProviderError, Secret, StructuredOutput};
+use attache_core::capability::StructuredOutput;
+use attache_core::{Effort, ModelSettings, ProviderError, Secret};
 use attache_transport::{EncodedBody, ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde::Deserialize;

@@ -7,10 +7,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use attache_core::{
-    AssistantPart, CachePolicy, Message, ModelSettings, ProviderError, RequestHeaders, ResponseFormat,
-    Secret, ToolSet, merge_members,
-};
+use attache_core::json::merge_members;
+use attache_core::settings::{CachePolicy, RequestHeaders};
+use attache_core::{AssistantPart, Message, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet};
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,

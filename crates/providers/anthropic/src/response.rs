@@ -5,9 +5,8 @@ mod citations;
 mod usage;
 mod wire;
 
-use attache_core::{
-    AssistantMessage, AssistantPart, Completion, FinishReason, Metadata, OpaquePart, ProviderError, TextPart,
-};
+use attache_core::message::{Metadata, OpaquePart};
+use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, TextPart};
 use attache_transport::claude::{self, Blocks};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};

@@ -1,6 +1,8 @@
 //! The consequences of a model's capability row.
 
-use attache_core::{Matrix, ModelCapabilities, StableHash};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Matrix;
+use attache_core::hash::StableHash;
 use attache_transport::knows;
 use serde::Deserialize;
 use serde_json::{Value, json};

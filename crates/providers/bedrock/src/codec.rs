@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::capability::StructuredOutput;
 use attache_core::schema::Subset;
-use attache_core::{ModelCapabilities, ProviderError, StructuredOutput};
+use attache_core::{ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
 use crate::capabilities::{self, FAMILY, Family};
@@ -136,7 +137,7 @@ impl ConverseCodec {
     ///
     /// ```
     /// use attache_bedrock::ConverseCodec;
-    /// use attache_core::Matrix;
+    /// use attache_core::capability::Matrix;
     ///
     /// let arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3";
     /// let claude = Matrix::bundled().resolve("bedrock-converse", "anthropic.claude-opus-4-6-v1");

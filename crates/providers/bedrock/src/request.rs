@@ -10,7 +10,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use attache_core::{CachePolicy, Message, ProviderError, ResponseFormat, ToolSet, merge_members};
+use attache_core::json::merge_members;
+use attache_core::settings::CachePolicy;
+use attache_core::{Message, ProviderError, ResponseFormat, ToolSet};
 use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,

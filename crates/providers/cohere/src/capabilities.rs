@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Matrix;
 
 /// The API family: the section of the capability table, the tag of replay data, and the name of the provider.
 pub(crate) const FAMILY: &str = "cohere";

@@ -1,8 +1,10 @@
 //! A reply as far as it has come, and the message that it makes.
 
+use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
+use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
-    ProviderError, RawUsage, ReasoningPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
+    ReasoningPart, ToolCall, Usage,
 };
 use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    BoxFuture, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
-};
+use attache_core::capability::Matrix;
+use attache_core::tool::SchemaReport;
+use attache_core::{BoxFuture, Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, FileApi,
     ModelApi, Network, Reading, Refusals, ReplyDecoder, RequestParts, check_pairing,

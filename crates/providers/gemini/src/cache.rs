@@ -6,10 +6,9 @@ mod prefix;
 
 use std::time::{Duration, Instant};
 
-use attache_core::{
-    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ModelSettings, ProviderError, ToolChoice,
-    Unsupported,
-};
+use attache_core::capability::Caching;
+use attache_core::settings::{CachePolicy, Unsupported};
+use attache_core::{BoxFuture, ChatRequest, ErrorKind, ModelSettings, ProviderError, ToolChoice};
 use attache_transport::{EncodedBody, Network, Refusals, RequestParts, check_pairing};
 use bytes::Bytes;
 use http::Method;

@@ -1,6 +1,7 @@
 //! The consequences of a model's capability row, and the spellings of its name.
 
-use attache_core::{ModelCapabilities, ReasoningReplay};
+use attache_core::ModelCapabilities;
+use attache_core::capability::ReasoningReplay;
 
 /// True if the first call of each step must carry a signature.
 pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
@@ -19,7 +20,7 @@ pub(crate) fn name_of(model: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::Matrix;
+    use attache_core::capability::Matrix;
 
     use super::*;
 

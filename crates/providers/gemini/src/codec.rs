@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{Matrix, ModelCapabilities, ProviderError};
+use attache_core::capability::Matrix;
+use attache_core::{ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
 use crate::cache::entries::Caches;
@@ -46,8 +47,8 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, GenerateCodec>;
 ///   objects are merged at every depth: `{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}` has the API
 ///   hold calls to their schemas.
 ///
-/// With [`CachePolicy::Short`](attache_core::CachePolicy::Short) (five minutes) or
-/// [`Long`](attache_core::CachePolicy::Long) (an hour) a prefix of at least about 4,096 tokens is kept at the provider as
+/// With [`CachePolicy::Short`](attache_core::settings::CachePolicy::Short) (five minutes) or
+/// [`Long`](attache_core::settings::CachePolicy::Long) (an hour) a prefix of at least about 4,096 tokens is kept at the provider as
 /// a cached content, which the following requests name instead of repeating it. Storage is billed, so nothing is kept
 /// unless asked for. The caches are shared by the clones of a codec; [`delete_caches`](Self::delete_caches) ends it
 /// early.

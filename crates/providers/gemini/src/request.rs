@@ -10,7 +10,8 @@ mod tools;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet, merge_members};
+use attache_core::json::merge_members;
+use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, forbid, own_system,
     system_blocks,

@@ -1,6 +1,7 @@
 //! The capabilities of the offline model.
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Matrix;
 
 /// The API family, as the matrix names it.
 pub(crate) const FAMILY: &str = "offline";
@@ -12,7 +13,8 @@ pub(crate) fn resolve(matrix: &Matrix, model: &str) -> ModelCapabilities {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::{MediaType, Place};
+    use attache_core::MediaType;
+    use attache_core::capability::Place;
 
     use super::*;
 

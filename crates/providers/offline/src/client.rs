@@ -4,9 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use attache_core::capability::Matrix;
+use attache_core::message::UserOrigin;
+use attache_core::provider::{ProviderState, StateCell};
 use attache_core::{
-    ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities, ModelSettings,
-    ProviderError, ProviderState, StateCell, StreamChunk, UserOrigin,
+    ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelSettings,
+    ProviderError, StreamChunk,
 };
 use futures_core::Stream;
 

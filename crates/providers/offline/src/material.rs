@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use attache_core::message::UserOrigin;
 use attache_core::{
     ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
-    UserOrigin, UserPart,
+    UserPart,
 };
 use attache_documents::{ReadLabel, unfence};
 use serde_json::{Map, Value};

@@ -1,8 +1,7 @@
 //! Options: which ones this model honours, and what happens to the others.
 
-use attache_core::{
-    CachePolicy, Degradation, ErrorKind, ModelSettings, ProviderError, Reasoning, ResponseFormat, Unsupported,
-};
+use attache_core::settings::{CachePolicy, Unsupported};
+use attache_core::{Degradation, ErrorKind, ModelSettings, ProviderError, Reasoning, ResponseFormat};
 
 /// Checks the options of a request: those that cannot be honoured are an error, or recorded if the caller allows it.
 ///

@@ -21,7 +21,7 @@ pub(crate) fn read(message: &mut AssistantMessage) {
     cite(message, of_text, of_block);
 }
 
-fn of_text(replay: &attache_core::ReplayData, said: &str) -> Vec<Citation> {
+fn of_text(replay: &attache_core::message::ReplayData, said: &str) -> Vec<Citation> {
     // Nearly all data beside a text have none.
     if !replay.json().contains("\"annotations\"") {
         return Vec::new();

@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use attache_core::{
-    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
-};
+use attache_core::capability::Matrix;
+use attache_core::tool::SchemaReport;
+use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi,
     Reading,

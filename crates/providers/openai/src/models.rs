@@ -1,6 +1,7 @@
 //! The models of a server, as OpenAI lists them and as others add to it (openai.md C).
 
-use attache_core::{ModelSettings, ProviderError, Secret, StructuredOutput};
+use attache_core::capability::StructuredOutput;
+use attache_core::{ModelSettings, ProviderError, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde_json::Value;

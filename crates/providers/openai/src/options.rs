@@ -1,9 +1,10 @@
 //! Options as members of a request body, whichever of OpenAI's APIs is spoken.
 
-use attache_core::{
-    CachePolicy, Caching, ChatRequest, ModelCapabilities, ModelSettings, OutputSchema, ProviderError,
-    wire_name,
-};
+use attache_core::capability::Caching;
+use attache_core::settings::CachePolicy;
+use attache_core::structured::OutputSchema;
+use attache_core::tool::wire_name;
+use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ProviderError};
 use attache_transport::{Ask, Refusals, set_member};
 use serde_json::{Map, Value, json};
 

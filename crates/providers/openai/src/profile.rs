@@ -7,7 +7,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use attache_core::merge_members;
+use attache_core::json::merge_members;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub use words::{
 /// # Ok::<(), toml::de::Error>(())
 /// ```
 ///
-/// It names no models: their differences are rows of the capability matrix ([`Matrix`](attache_core::Matrix)), whose
+/// It names no models: their differences are rows of the capability matrix ([`Matrix`](attache_core::capability::Matrix)), whose
 /// cells below `wire` are members of this table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn wire_cells_of_the_bundled_table_are_members() {
         for profile in crate::profiles::Profiles::bundled().iter() {
-            let matrix = attache_core::Matrix::bundled();
+            let matrix = attache_core::capability::Matrix::bundled();
             for pattern in matrix.patterns(&profile.family) {
                 let row = matrix.resolve(&profile.family, &pattern.replace('*', ""));
                 profile.with_wire(&row.wire).unwrap();

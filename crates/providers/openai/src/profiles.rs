@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use attache_core::{insert_member, table_lines};
+use attache_core::json::{insert_member, table_lines};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    Degradation, Matrix, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    ToolSet,
-};
+use attache_core::capability::Matrix;
+use attache_core::tool::SchemaReport;
+use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
 use attache_transport::{
     Auth, EncodedBody, Environment, ModelApi, Reading, RequestParts, StrictForms, count_leading, join_url,
     missing_key,

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use attache_core::capability::StructuredOutput;
 use attache_core::schema::{Strict, Subset};
+use attache_core::settings::Unsupported;
+use attache_core::structured::OutputSchema;
+use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{
-    ChatRequest, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening,
-    SchemaReport, StructuredOutput, ToolChoice, ToolDefinition, ToolSet, Unsupported,
+    ChatRequest, ModelCapabilities, ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet,
 };
 use attache_transport::{
     Refusals, StrictForms, check_tools, described, extra_tools, plain_root, refuse_allowed, strict_answer,

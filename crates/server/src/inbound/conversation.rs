@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_agent::RUN_ONLY;
+use attache_core::message::Metadata;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, Metadata, ResultStatus, Role, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, ResultStatus, Role, ToolCall,
     ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use attache_agent::{RUN_ONLY, RunInput};
-use attache_core::{Capture, Message, Metadata, UserMessage, UserPart};
+use attache_core::message::Metadata;
+use attache_core::{Capture, Message, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::ToolSpec;
+use attache_core::tool::ToolSpec;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use attache_agent::{Agent, Ask, MemorySessions, Proposal, Sessions, Verdict, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
+use attache_core::message::UserOrigin;
+use attache_core::provider::ProviderState;
 use attache_core::{
     Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, ToolError, Usage,
-    UserOrigin, UserPart,
+    ModelCapabilities, ModelSettings, ProviderError, StreamChunk, ToolError, Usage, UserPart,
 };
 use attache_server::{ApiKey, ApiKeys, Introduction, Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};

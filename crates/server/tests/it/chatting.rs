@@ -1,9 +1,9 @@
 //! The things that a chat in a browser asks of the server.
 
 use attache_agent::{Agent, tool_fn};
+use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
-    BoxFuture, Deferred, Document, Message, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    ToolSpec, UserPart,
+    BoxFuture, Document, Message, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, UserPart,
 };
 use attache_server::{Introduction, Principal, Scope, Server};
 use attache_testkit::Turn;

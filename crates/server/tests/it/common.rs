@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_agent::{Agent, AgentBuilder, MemorySessions, Sessions};
-use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelSettings, ProviderState, StreamChunk,
-};
+use attache_core::provider::ProviderState;
+use attache_core::{ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelSettings, StreamChunk};
 use attache_server::{Principal, Server};
 use attache_testkit::{ScriptedModel, Turn};
 use axum::Router;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::Agent;
-use attache_core::{BoxFuture, FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::BoxFuture;
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_server::{ApiKey, ApiKeys, Jwt, JwtAlgorithm, Server};
 use attache_transport::GuardedFetcher;
 use axum::body::Body;

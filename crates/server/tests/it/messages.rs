@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, tool_fn};
+use attache_core::provider::ProviderState;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, ModelCapabilities, ModelSettings,
-    ProviderError, ProviderState, Usage,
+    ProviderError, Usage,
 };
 use attache_server::{ApiKey, ApiKeys, Dialect};
 use attache_testkit::Turn;

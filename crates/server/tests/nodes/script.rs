@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::provider::ProviderState;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, FinishReason,
-    LlmProvider, Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolCall, ToolCallId,
-    Usage, UserPart,
+    LlmProvider, Message, ModelCapabilities, ModelSettings, StreamChunk, ToolCall, ToolCallId, Usage,
+    UserPart,
 };
 use attache_testkit::ScriptedModel;
 use futures_util::StreamExt as _;

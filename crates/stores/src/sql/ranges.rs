@@ -1,6 +1,6 @@
 //! Words as ranges of an index of words.
 
-use attache_core::WordQuery;
+use attache_core::words::WordQuery;
 
 use super::error::SqlError;
 use super::row::json;

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Outcome, RunError, Tools, tool_fn};
+use attache_core::provider::ProviderState;
 use attache_core::schemars::{self, JsonSchema};
+use attache_core::tool::Deferred;
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Deferred, Document, DocumentStore, Effect, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
+    Approval, ChatRequest, ChunkStream, Document, DocumentStore, Effect, LlmProvider, Message,
+    ModelCapabilities, ModelSettings, Tool, ToolContext, ToolDefinition, ToolError,
 };
 use attache_stores::FileDocumentStore;
 use attache_testkit::{ScriptedModel, Turn};

@@ -7,7 +7,8 @@ use attache_agent::{
     Append, Cleared, Delivery, Entry, Fence, Fork, Idle, Journal, JournalError, Key, OpenSession, Opened,
     RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take,
 };
-use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, WordQuery};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError};
 use attache_stores::{FileDocumentStore, FileJournal};
 use bytes::Bytes;
 

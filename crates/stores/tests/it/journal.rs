@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use attache_agent::{Entry, EntryKind, Fence, Journal, JournalError};
-use attache_core::{AssistantMessage, AssistantPart, Message, OpaquePart, ReplayData, StoreErrorKind};
+use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::{AssistantMessage, AssistantPart, Message, StoreErrorKind};
 use serde_json::value::RawValue;
 use tempfile::tempdir;
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use attache_agent::{
     Agent, EndReason, NoArguments, RunInput, SessionId, SessionStore, Sessions, deliver, tool_fn,
 };
+use attache_core::tool::Deferred;
 use attache_core::{
-    Capture, Deferred, Document, DocumentId, DocumentStore as _, Message, ResultStatus, ToolError,
-    ToolResult, UserMessage, UserPart,
+    Capture, Document, DocumentId, DocumentStore as _, Message, ResultStatus, ToolError, ToolResult,
+    UserMessage, UserPart,
 };
 use attache_stores::{ObjectDocumentStore, PostgresStore, References, SqliteStore};
 use attache_testkit::{FunctionModel, Turn};

@@ -5,7 +5,8 @@ use std::time::Duration;
 use attache_agent::{
     Agent, Decision, EndReason, EventKind, NoArguments, SessionError, decide, deliver, tool_fn,
 };
-use attache_core::{Approval, Deferred, ErrorKind, Message, ToolError, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, ErrorKind, Message, ToolError, ToolResult};
 use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 
 use crate::kit::{Clock, Gate, questions, sessions, timed, until_called};

@@ -7,7 +7,8 @@ use attache_agent::{
     Agent, Delivery, EndReason, Entry, EntryKind, JournalError, Key, NoArguments, SessionStore, SubmitError,
     Take, deliver, tool_fn,
 };
-use attache_core::{Deferred, StoreErrorKind, ToolCallId, ToolError, ToolResult};
+use attache_core::tool::Deferred;
+use attache_core::{StoreErrorKind, ToolCallId, ToolError, ToolResult};
 use attache_testkit::{FunctionModel, Turn};
 
 use crate::kit::{Clock, timed};

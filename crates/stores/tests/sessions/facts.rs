@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Fact, LongTermMemory, StoreErrorKind};
+use attache_core::StoreErrorKind;
+use attache_core::facts::{Fact, LongTermMemory};
 use attache_stores::{PostgresFacts, PostgresStore, SqliteFacts, SqliteStore};
 use attache_tools::MemoryFacts;
 use futures_util::future::join_all;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use attache_agent::{JournalError, SessionError, SessionState};
-use attache_core::{LongTermMemory as _, StoreErrorKind};
+use attache_core::StoreErrorKind;
+use attache_core::facts::LongTermMemory as _;
 use attache_stores::{PostgresStore, SqliteFacts, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _};

@@ -9,7 +9,8 @@ use attache_agent::{
     OpenSession, Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun,
     Take, tool_fn,
 };
-use attache_core::{BoxFuture, Message, StoreError, ToolError, WordQuery};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, Message, StoreError, ToolError};
 use attache_testkit::{FunctionModel, Turn};
 use tokio::sync::Notify;
 

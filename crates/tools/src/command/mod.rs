@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::blocking::on_thread;
+use attache_core::tool::ToolSpec;
 use attache_core::{
     Arguments, BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolOutput, ToolSpec, on_thread,
+    ToolOutput,
 };
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use attache_core::{BoxFuture, Fact, LongTermMemory, StoreError, StoreErrorKind, WordQuery, fresh, words};
+use attache_core::facts::{Fact, LongTermMemory};
+use attache_core::words::{WordQuery, words};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind, fresh};
 
 /// Facts of a principal at most by default.
 const MAX_FACTS: usize = 10_000;

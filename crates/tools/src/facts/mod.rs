@@ -3,7 +3,7 @@
 mod kept;
 mod tools;
 
-use attache_core::Fact;
+use attache_core::facts::Fact;
 use serde_json::json;
 
 pub use kept::MemoryFacts;

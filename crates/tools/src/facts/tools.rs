@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::facts::LongTermMemory;
+use attache_core::tool::ToolSpec;
 use attache_core::{
-    BoxFuture, ContentTree, Effect, LongTermMemory, StoreError, StoreErrorKind, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    BoxFuture, ContentTree, Effect, StoreError, StoreErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 

@@ -13,7 +13,8 @@ mod write;
 
 use std::sync::Arc;
 
-use attache_core::{Approval, Document, Effect, Tool, ToolError, ToolSpec};
+use attache_core::tool::ToolSpec;
+use attache_core::{Approval, Document, Effect, Tool, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    Converter, Document, MediaLimits, MediaType, ModelCapabilities, PageImage, Place, RenderedPages,
-    ToolError, ToolErrorKind, ToolOutput,
-};
+use attache_core::capability::Place;
+use attache_core::converter::{MediaLimits, PageImage, RenderedPages};
+use attache_core::{Converter, Document, MediaType, ModelCapabilities, ToolError, ToolErrorKind, ToolOutput};
 use attache_documents::tame;
 use bytes::Bytes;
 

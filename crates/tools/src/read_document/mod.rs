@@ -11,9 +11,10 @@ mod text;
 
 use std::sync::Arc;
 
+use attache_core::tool::{DocumentView, ToolSpec};
 use attache_core::{
-    Arguments, BoxFuture, ContentTree, Document, DocumentRef, DocumentSource, DocumentView, Effect,
-    MediaKind, MediaType, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    Arguments, BoxFuture, ContentTree, Document, DocumentRef, DocumentSource, Effect, MediaKind, MediaType,
+    Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
 };
 use attache_documents::{decode_text, tame};
 use bytes::Bytes;

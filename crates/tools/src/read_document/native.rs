@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use attache_core::capability::Place;
 use attache_core::{
-    Capture, Converter, Document, MediaKind, MediaType, ModelCapabilities, Place, ToolError, ToolErrorKind,
+    Capture, Converter, Document, MediaKind, MediaType, ModelCapabilities, ToolError, ToolErrorKind,
     ToolOutput,
 };
 use attache_documents::tame;

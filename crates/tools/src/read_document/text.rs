@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use attache_core::ConvertedText;
+use attache_core::converter::ConvertedText;
 
 /// The text of a document, to be read in parts.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ fn line_starts(text: &str, max_line: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::Units;
+    use attache_core::converter::Units;
     use proptest::prelude::*;
 
     use super::*;

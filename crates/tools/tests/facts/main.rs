@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemoryJournal, RECALLED, Recall, RunInput};
-use attache_core::{BoxFuture, Fact, LongTermMemory, Message, StoreError, StoreErrorKind};
+use attache_core::facts::{Fact, LongTermMemory};
+use attache_core::{BoxFuture, Message, StoreError, StoreErrorKind};
 use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use attache_tools::{MemoryFacts, fact_tools};
 use serde_json::json;
@@ -76,7 +77,8 @@ async fn the_best_match_comes_first_and_the_same_text_is_one_fact() {
     {
         memory.remember("ann", text).await.unwrap();
     }
-    let texts = |facts: Vec<attache_core::Fact>| facts.into_iter().map(|fact| fact.text).collect::<Vec<_>>();
+    let texts =
+        |facts: Vec<attache_core::facts::Fact>| facts.into_iter().map(|fact| fact.text).collect::<Vec<_>>();
     let found = texts(memory.search("ann", "where does the invoice to Berlin go", 5).await.unwrap());
     assert_eq!(found[0], "Invoices go to Berlin.");
     assert_eq!(

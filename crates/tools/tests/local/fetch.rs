@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{BoxFuture, FetchError, FetchErrorKind, Fetched, Fetcher, MediaType, Tool};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::{BoxFuture, MediaType, Tool};
 use attache_tools::FetchTool;
 use serde_json::{Value, json};
 

@@ -3,9 +3,8 @@
 use std::ops::RangeInclusive;
 
 use attache_agent::AgentBuilder;
-use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, PageImage, RenderedPages,
-};
+use attache_core::converter::{ConvertedText, MediaLimits, PageImage, RenderedPages};
+use attache_core::{BoxFuture, Converter, Document, MediaType};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
 use serde_json::{Value, json};

@@ -16,9 +16,10 @@ use attache_agent::{
     Agent, AgentBuilder, BuildError, Disposition, EventKind, Limits, MemoryDocumentStore, NoArguments,
     Outcome, RunInput, tool_fn,
 };
+use attache_core::converter::{ConvertedText, Transcoded, Units};
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, MediaType, Message,
-    ToolError, Transcoded, Units, UserMessage,
+    BoxFuture, Converter, Document, DocumentId, DocumentStore, Effect, MediaType, Message, ToolError,
+    UserMessage,
 };
 use attache_documents::{RouteOptions, unfence};
 use attache_testkit::{ScriptedModel, Turn};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    CachePolicy, Caching, ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError,
-};
+use attache_core::capability::Caching;
+use attache_core::settings::CachePolicy;
+use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError};
 
 use crate::log::EncodedLog;
 use crate::refused_options::Refusals;

@@ -1,9 +1,8 @@
 //! Options of Claude as the members of a request name them.
 
+use attache_core::capability::StructuredOutput;
 use attache_core::schema::Subset;
-use attache_core::{
-    Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
-};
+use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat};
 use serde_json::{Value, json};
 
 use super::hides_thinking;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::schema::Subset;
+use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{
-    ModelCapabilities, ModelSettings, ProviderError, ResponseFormat, SchemaLoosening, SchemaReport,
-    ToolDefinition, ToolSet,
+    ModelCapabilities, ModelSettings, ProviderError, ResponseFormat, ToolDefinition, ToolSet,
 };
 use serde_json::Value;
 

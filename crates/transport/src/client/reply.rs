@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use attache_core::{ErrorKind, ProviderError, ResponseInfo};
+use attache_core::response::ResponseInfo;
+use attache_core::{ErrorKind, ProviderError};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use attache_core::ResponseInfo;
 use attache_core::calendar::days_since_1970;
+use attache_core::response::ResponseInfo;
 use http::{HeaderMap, StatusCode};
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

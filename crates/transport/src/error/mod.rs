@@ -4,7 +4,8 @@ mod body;
 mod headers;
 mod too_long;
 
-use attache_core::{ErrorKind, ProviderError, ResponseInfo};
+use attache_core::response::ResponseInfo;
+use attache_core::{ErrorKind, ProviderError};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 

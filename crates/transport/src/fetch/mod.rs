@@ -12,7 +12,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use attache_core::{BoxFuture, ErrorKind, FetchError, FetchErrorKind, Fetched, Fetcher, ProviderError};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::{BoxFuture, ErrorKind, ProviderError};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{HeaderValue, Request, StatusCode};

@@ -1,6 +1,6 @@
 //! Addresses that may be asked for, and where they lead.
 
-use attache_core::{FetchError, FetchErrorKind};
+use attache_core::fetcher::{FetchError, FetchErrorKind};
 use http::Uri;
 
 use crate::client::literal;

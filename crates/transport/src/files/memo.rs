@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use attache_core::{ErrorKind, FileKey, MediaType, ProviderError};
+use attache_core::files::FileKey;
+use attache_core::{ErrorKind, MediaType, ProviderError};
 use tokio::sync::watch;
 
 use super::RemoteFile;

@@ -24,7 +24,7 @@ use crate::request::RequestParts;
 /// of the answers.
 ///
 /// A codec whose API has files implements it and hands it out as [`Codec::files`](crate::Codec::files); which documents
-/// may be named where is told by the capabilities, [`PlaceCapabilities::references`](attache_core::PlaceCapabilities).
+/// may be named where is told by the capabilities, [`PlaceCapabilities::references`](attache_core::capability::PlaceCapabilities).
 ///
 /// [`HttpModel`](crate::HttpModel) does the rest: it uploads once what is large, puts the references into
 /// [`ChatRequest::files`](attache_core::ChatRequest::files), where the codec finds them, and uploads again what has

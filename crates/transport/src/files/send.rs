@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
+use attache_core::capability::Place;
+use attache_core::files::{FileKey, FileReferences};
+use attache_core::message::UserOrigin;
 use attache_core::{
-    BoxFuture, ChatRequest, Degradation, Document, DocumentSource, ErrorKind, FileKey, FileReferences,
-    Message, ModelCapabilities, Place, ProviderError, UserOrigin, UserPart,
+    BoxFuture, ChatRequest, Degradation, Document, DocumentSource, ErrorKind, Message, ModelCapabilities,
+    ProviderError, UserPart,
 };
 
 use super::memo::{Kept, Key, Right, Step};

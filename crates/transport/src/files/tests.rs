@@ -1,6 +1,8 @@
 use std::time::{Duration, Instant};
 
-use attache_core::{Degradation, ErrorKind, FileKey, Matrix, ModelCapabilities, ToolSet};
+use attache_core::capability::Matrix;
+use attache_core::files::FileKey;
+use attache_core::{Degradation, ErrorKind, ModelCapabilities, ToolSet};
 use proptest::prelude::*;
 
 use super::memo::{Kept, Memo, Step};

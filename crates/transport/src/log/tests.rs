@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use attache_core::{ErrorKind, Routed, UserMessage, UserPart};
+use attache_core::message::Routed;
+use attache_core::{ErrorKind, UserMessage, UserPart};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,9 +1,10 @@
 //! The decoder that brings replies to strict schemas back.
 
 use attache_core::schema::Strict;
+use attache_core::structured::OutputSchema;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Completion, OutputSchema, ProviderError, StreamChunk,
-    TextPart, ToolCall, ToolCallId,
+    Arguments, AssistantMessage, AssistantPart, Completion, ProviderError, StreamChunk, TextPart, ToolCall,
+    ToolCallId,
 };
 use serde_json::Value;
 
@@ -219,10 +220,10 @@ impl Decoder for Restoring {
 
 #[cfg(test)]
 mod tests {
+    use attache_core::message::ReplayData;
     use attache_core::schema::Subset;
-    use attache_core::{
-        FinishReason, ReasoningPart, ReplayData, StructuredError, ToolDefinition, ToolSet, Usage,
-    };
+    use attache_core::structured::StructuredError;
+    use attache_core::{FinishReason, ReasoningPart, ToolDefinition, ToolSet, Usage};
     use serde_json::json;
     use serde_json::value::RawValue;
 

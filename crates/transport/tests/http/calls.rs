@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{SAYS, SAYS_NOT, client, client_with};
 use crate::support::{DONE, Server, TEXT, call, call_with, collect, quick, within_a_second};
-use attache_core::{ErrorKind, ModelHandle, ResponseInfo, Secret, StateCell};
+use attache_core::provider::StateCell;
+use attache_core::response::ResponseInfo;
+use attache_core::{ErrorKind, ModelHandle, Secret};
 use attache_transport::{ErrorResponse, RequestParts, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use http::header::AUTHORIZATION;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use attache_core::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_transport::{GuardedFetcher, Timeouts};
 use tokio::io::AsyncWriteExt;
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::capability::Matrix;
 use attache_core::{
-    BoxFuture, ChatRequest, Degradation, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities,
-    ModelHandle, ModelSettings, ProviderError, Secret, ToolSet,
+    BoxFuture, ChatRequest, Degradation, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelHandle,
+    ModelSettings, ProviderError, Secret, ToolSet,
 };
 use attache_transport::{
     Ask, Auth, Authorizer, Codec as ApiCodec, Decoder, EncodedRequest, Environment, HttpModel, Network,

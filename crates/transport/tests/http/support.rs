@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::provider::StateCell;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChunkStream, Completion, FinishReason, ProviderError, StateCell,
-    StreamChunk, Usage,
+    AssistantMessage, AssistantPart, ChunkStream, Completion, FinishReason, ProviderError, StreamChunk, Usage,
 };
 use attache_transport::{
     ChunkSink, ErrorBody, EventDecoder, Exchange, HttpClient, ReplyDecoder, RequestParts, RetryPolicy,

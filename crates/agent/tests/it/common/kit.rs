@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{AgentRun, Entry, Event, EventKind, MemoryJournal, Outcome, tool_fn};
-use attache_core::{ChatRequest, Document, Effect, Message, Tool, ToolError, ToolResult, UserOrigin};
+use attache_core::message::UserOrigin;
+use attache_core::{ChatRequest, Document, Effect, Message, Tool, ToolError, ToolResult};
 use tokio::time::timeout;
 
 use super::{Counter, Number};

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use attache_core::provider::ProviderState;
 use attache_core::{
     AssistantMessage, ChatRequest, ChunkStream, Completion, ErrorKind, FinishReason, LlmProvider,
-    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, Usage,
+    ModelCapabilities, ModelSettings, ProviderError, StreamChunk, Usage,
 };
 use attache_testkit::ScriptedModel;
 

@@ -1,6 +1,7 @@
 //! Images that are drawn here, instead of read.
 
-use attache_core::{MediaLimits, MediaType};
+use attache_core::MediaType;
+use attache_core::converter::MediaLimits;
 
 use super::fitted::{Encodings, make};
 use super::gate;

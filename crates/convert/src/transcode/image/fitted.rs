@@ -1,6 +1,7 @@
 //! An image in the encoding and at the size that a form takes.
 
-use attache_core::{MediaLimits, MediaType};
+use attache_core::MediaType;
+use attache_core::converter::MediaLimits;
 
 use super::encode;
 use super::header::Kind;

@@ -18,7 +18,8 @@ use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 /// A loop fills it for its tools; who runs tools without one makes it from the messages:
 ///
 /// ```
-/// use attache_core::{ConversationDocuments, Document, DocumentRef, Message, ToolContext, UserMessage};
+/// use attache_core::{Document, DocumentRef, Message, ToolContext, UserMessage};
+/// use attache_core::tool::ConversationDocuments;
 ///
 /// let lease = Document::inline("The lease ends on 30 June 2031.");
 /// let messages = [Message::User(UserMessage::new([lease.clone().into()])).shared()];

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
-    Arguments, ContentTree, Deferred, Document, DocumentRef, Effect, Secret, ToolContext, ToolError,
-    ToolErrorKind, ToolHandler, ToolSpec, fresh,
+    Arguments, ContentTree, Document, DocumentRef, Effect, Secret, ToolContext, ToolError, ToolErrorKind,
+    ToolHandler, fresh,
 };
 use attache_transport::HttpClient;
 use http::HeaderMap;

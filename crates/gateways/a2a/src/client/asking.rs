@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use attache_core::{Deferred, ToolContext, ToolError, Unanswered, fresh};
+use attache_core::tool::{Deferred, Unanswered};
+use attache_core::{ToolContext, ToolError, fresh};
 use attache_transport::{percent_decoded, percent_encoded};
 use serde_json::Value;
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{BoxFuture, ErrorKind, FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::{BoxFuture, ErrorKind};
 use attache_transport::{RequestParts, named_file, percent_decoded, said_media_type};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use tokio::time::Instant;

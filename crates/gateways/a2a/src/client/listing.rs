@@ -1,6 +1,7 @@
 //! The tools that an agent becomes: one, or one for each of its skills.
 
-use attache_core::{ToolDefinition, ToolSpec};
+use attache_core::ToolDefinition;
+use attache_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 

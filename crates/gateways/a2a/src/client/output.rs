@@ -1,6 +1,7 @@
 //! The result of a call of an agent, as a model is shown it.
 
-use attache_core::{Deferred, Document};
+use attache_core::Document;
+use attache_core::tool::Deferred;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;

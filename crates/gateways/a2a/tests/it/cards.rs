@@ -2,7 +2,8 @@
 
 use attache_a2a::{A2aAgent, A2aKey, A2aVersion};
 use attache_agent::{Agent, EventKind};
-use attache_core::{Arguments, DynToolHandler, Effect, ToolContext, ToolErrorKind};
+use attache_core::tool::DynToolHandler;
+use attache_core::{Arguments, Effect, ToolContext, ToolErrorKind};
 use attache_testkit::{ScriptedModel, Turn};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -207,7 +208,7 @@ fn naming(url: &str) -> Response {
 #[tokio::test]
 async fn files_of_an_agent_are_fetched_with_its_token_where_it_names_them_itself() {
     use attache_a2a::A2aFetcher;
-    use attache_core::Fetcher;
+    use attache_core::fetcher::Fetcher;
     let fake = Fake::v1(false, |asked, _| match asked.path.as_str() {
         "/files/x.pdf" => Response::builder()
             .header("content-type", "application/pdf")

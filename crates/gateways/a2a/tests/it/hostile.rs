@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use attache_a2a::{A2aLimits, A2aPush};
-use attache_core::{DynToolHandler, ToolErrorKind};
+use attache_core::ToolErrorKind;
+use attache_core::tool::DynToolHandler;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream;

@@ -8,7 +8,8 @@ use attache_a2a::{
     A2aVersion,
 };
 use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, SessionStore, Sessions, tool_fn};
-use attache_core::{Approval, Deferred, Document, ResultStatus};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, Document, ResultStatus};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
 use base64_simd::URL_SAFE_NO_PAD;

@@ -1,7 +1,8 @@
 //! Requests and answers as servers of the official SDK write them, in both versions and both ways.
 
 use attache_a2a::{A2aAgent, A2aBinding, A2aVersion};
-use attache_core::{ConversationDocuments, Document, DocumentSource, Message, ToolContext, UserMessage};
+use attache_core::tool::ConversationDocuments;
+use attache_core::{Document, DocumentSource, Message, ToolContext, UserMessage};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_a2a::{A2aAgent, A2aLimits};
-use attache_core::{Arguments, DynToolHandler, ToolContext, ToolError, ToolOutput};
+use attache_core::tool::DynToolHandler;
+use attache_core::{Arguments, ToolContext, ToolError, ToolOutput};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};

@@ -1,6 +1,7 @@
 //! Bodies: JSON, forms, forms of several parts, documents.
 
-use attache_core::{ConversationDocuments, Document, Message, ToolContext, ToolErrorKind, UserMessage};
+use attache_core::tool::ConversationDocuments;
+use attache_core::{Document, Message, ToolContext, ToolErrorKind, UserMessage};
 use attache_http_tools::{BodyFormat, Endpoint, Parameter, Style};
 use axum::Router;
 use axum::extract::Request;

@@ -2,9 +2,8 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "what is written in place reads best without a mark")]
 
-use attache_core::{
-    ConversationDocuments, Document, Effect, Message, ToolContext, ToolErrorKind, ToolHandler, UserMessage,
-};
+use attache_core::tool::ConversationDocuments;
+use attache_core::{Document, Effect, Message, ToolContext, ToolErrorKind, ToolHandler, UserMessage};
 use attache_http_tools::{CallerHeaders, HttpTools, OpenApi};
 use axum::http::header;
 use serde_json::{Value, json};

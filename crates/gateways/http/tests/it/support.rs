@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::{Arguments, DynToolHandler, ToolContext, ToolError, ToolOutput};
+use attache_core::tool::DynToolHandler;
+use attache_core::{Arguments, ToolContext, ToolError, ToolOutput};
 use attache_http_tools::{Endpoint, HttpTools, HttpToolsError};
 use axum::Router;
 use axum::body::{Body, Bytes};

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use attache_core::{Deferred, Document, ToolSpec, fresh};
+use attache_core::tool::{Deferred, ToolSpec};
+use attache_core::{Document, fresh};
 use serde_json::{Map, Value};
 
 use super::paused::Paused;

@@ -4,9 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use attache_agent::{Agent, Judgement, ToolManager};
 use attache_core::schema::Schema;
-use attache_core::{
-    Arguments, Deferred, Effect, ResultStatus, ToolCall, ToolContext, ToolDefinition, ToolResult, ToolSpec,
-};
+use attache_core::tool::{Deferred, ToolSpec};
+use attache_core::{Arguments, Effect, ResultStatus, ToolCall, ToolContext, ToolDefinition, ToolResult};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value};

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use attache_core::{Arguments, DynToolHandler, ToolContext, ToolError, ToolOutput, ToolSpec};
+use attache_core::tool::{DynToolHandler, ToolSpec};
+use attache_core::{Arguments, ToolContext, ToolError, ToolOutput};
 use attache_mcp::{McpEndpoint, McpEra, McpServer};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use attache_core::{Arguments, DynToolHandler, ToolContext, ToolErrorKind};
+use attache_core::tool::DynToolHandler;
+use attache_core::{Arguments, ToolContext, ToolErrorKind};
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpServer};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};

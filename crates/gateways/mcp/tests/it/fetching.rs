@@ -1,6 +1,7 @@
 //! The resources that servers link to.
 
-use attache_core::{BoxFuture, DocumentSource, FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
+use attache_core::{BoxFuture, DocumentSource};
 use attache_mcp::McpFetcher;
 use serde_json::json;
 

@@ -177,7 +177,7 @@ async fn what_a_server_says_of_effects_counts_only_if_it_is_trusted() {
         tool("silent"),
     ]);
     let scripted = Scripted::new(list, |_| Answer::Hang).await;
-    let effects = |tools: Vec<attache_core::ToolSpec>| -> Vec<Effect> {
+    let effects = |tools: Vec<attache_core::tool::ToolSpec>| -> Vec<Effect> {
         tools.iter().map(|tool| tool.metadata.effect).collect()
     };
     let plain = effects(tools(&scripted.server()).await.unwrap());

@@ -108,9 +108,9 @@ async fn a_failure_keeps_its_flag_and_its_documents() {
 #[tokio::test]
 async fn blank_texts_are_skipped_and_nothing_is_nothing() {
     let blank = result_of(json!({"content": [{"type": "text", "text": "  "}]})).await;
-    assert_eq!(blank.tree.model_text(), attache_core::NO_RESULT);
+    assert_eq!(blank.tree.model_text(), attache_core::tree::NO_RESULT);
     let nothing = result_of(json!({})).await;
-    assert_eq!(nothing.tree.model_text(), attache_core::NO_RESULT);
+    assert_eq!(nothing.tree.model_text(), attache_core::tree::NO_RESULT);
 }
 
 // documents.md 9.2 D14: structured content hides no image

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::hash::StableHash;
+use attache_core::message::{ReplayData, UserOrigin};
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Message, MessageId, ReasoningPart, ReplayData,
-    ResultStatus, StableHash, SystemMessage, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
-    UserPart,
+    AssistantMessage, AssistantPart, ChatRequest, Message, MessageId, ReasoningPart, ResultStatus,
+    SystemMessage, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use serde_json::value::RawValue;
 

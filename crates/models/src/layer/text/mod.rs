@@ -16,9 +16,11 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_core::capability::{PlaceCapabilities, StructuredOutput};
+use attache_core::tool::SchemaReport;
 use attache_core::{
-    BoxFuture, ChatRequest, ChunkStream, ModelCapabilities, ModelHandle, ModelSettings, PlaceCapabilities,
-    ProviderError, SchemaReport, StreamChunk, StructuredOutput, ToolSet,
+    BoxFuture, ChatRequest, ChunkStream, ModelCapabilities, ModelHandle, ModelSettings, ProviderError,
+    StreamChunk, ToolSet,
 };
 use futures_util::StreamExt;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, ModelHandle, ToolChoice, UserMessage, UserOrigin, UserPart};
+use attache_core::message::UserOrigin;
+use attache_core::{ChatRequest, Message, ModelHandle, ToolChoice, UserMessage, UserPart};
 
 use super::{history, prompt};
 

@@ -3,9 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use attache_core::capability::ReasoningReplay;
+use attache_core::hash::StableHash;
+use attache_core::message::{OpaquePart, ReplayData, UserOrigin};
+use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, OpaquePart, ProviderError, ReasoningPart, ReasoningReplay,
-    ReplayData, StableHash, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserOrigin, wire_name,
+    AssistantMessage, AssistantPart, Message, ProviderError, ReasoningPart, ToolCall, ToolCallId,
+    ToolResultsMessage, ToolSet,
 };
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
 use attache_transport::{Codec as _, count_seen, invalid_history};

@@ -1,8 +1,10 @@
 //! Messages as content blocks (anthropic.md 3, 4).
 
+use attache_core::capability::Place;
+use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, FileReferences, MediaKind, Message, Place, ProviderError,
-    ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, MediaKind, Message, ProviderError, ReasoningPart, TextPart,
+    ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::claude::passages;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
-use attache_core::{ModelSettings, ProviderError, SchemaReport, ToolChoice, ToolSet};
+use attache_core::tool::SchemaReport;
+use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolSet};
 use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
 use attache_transport::{
     Codec as _, Refusals, StrictForms, forces_tool, refuse_allowed, strict_loosened, write_json,

@@ -1,6 +1,7 @@
 //! One content block of a reply.
 
-use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_core::message::OpaquePart;
+use attache_core::{AssistantPart, ProviderCallId, ProviderError, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
 use attache_transport::{JsonStr, Members, Reading, malformed};
 use serde::{Deserialize, Serialize};

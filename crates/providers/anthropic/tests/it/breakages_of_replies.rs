@@ -10,9 +10,8 @@
 )]
 
 use crate::common::*;
-use attache_core::{
-    ArgumentsError, AssistantPart, ErrorKind, FinishReason, Message, StreamChunk, ToolResult,
-};
+use attache_core::message::ArgumentsError;
+use attache_core::{AssistantPart, ErrorKind, FinishReason, Message, StreamChunk, ToolResult};
 use serde_json::{Value, json};
 
 fn blocks(body: &Value, message: usize) -> &Vec<Value> {

@@ -12,10 +12,11 @@
 use crate::common;
 use crate::common::*;
 use attache_anthropic::MessagesCodec;
+use attache_core::message::OpaquePart;
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    Arguments, AssistantPart, CachePolicy, Effort, ErrorKind, Message, ModelSettings, OpaquePart,
-    ProviderCallId, Reasoning, ReasoningPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet,
-    Unsupported, UserMessage, UserPart,
+    Arguments, AssistantPart, Effort, ErrorKind, Message, ModelSettings, ProviderCallId, Reasoning,
+    ReasoningPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use serde_json::{Value, json};
 

@@ -9,9 +9,8 @@
 )]
 
 use crate::common::*;
-use attache_core::{
-    ArgumentsError, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, StreamChunk, Usage,
-};
+use attache_core::message::ArgumentsError;
+use attache_core::{AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, StreamChunk, Usage};
 use attache_transport::replay;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::prelude::*;

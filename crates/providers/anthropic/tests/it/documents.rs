@@ -10,9 +10,8 @@
 
 use crate::common::*;
 use attache_anthropic::MessagesCodec;
-use attache_core::{
-    ChatRequest, ContentTree, Document, ErrorKind, Matrix, Message, Place, ToolResult, UserMessage,
-};
+use attache_core::capability::{Matrix, Place};
+use attache_core::{ChatRequest, ContentTree, Document, ErrorKind, Message, ToolResult, UserMessage};
 use attache_transport::Codec as _;
 
 /// A request with the document in that place.

@@ -10,9 +10,10 @@
 
 use crate::common::*;
 use attache_anthropic::MessagesCodec;
+use attache_core::capability::Matrix;
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, Effort, ErrorKind, Matrix, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
-    Transcript, Unsupported,
+    Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice, Transcript,
 };
 use serde_json::{Value, json};
 

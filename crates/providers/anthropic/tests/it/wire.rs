@@ -10,10 +10,11 @@
 
 use crate::common::*;
 use attache_anthropic::MessagesCodec;
+use attache_core::message::{OpaquePart, Routed, UserOrigin};
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, ContentTree, Document, Effort, Message, ModelSettings,
-    OpaquePart, Reasoning, ReasoningPart, ResponseFormat, Routed, TextPart, ToolChoice, ToolResult,
-    Transcript, UserMessage, UserOrigin, UserPart,
+    AssistantPart, ChatRequest, ContentTree, Document, Effort, Message, ModelSettings, Reasoning,
+    ReasoningPart, ResponseFormat, TextPart, ToolChoice, ToolResult, Transcript, UserMessage, UserPart,
 };
 use serde_json::{Value, json};
 

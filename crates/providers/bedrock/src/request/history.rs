@@ -4,10 +4,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache_core::capability::ReasoningReplay;
+use attache_core::hash::StableHash;
+use attache_core::message::ReplayData;
+use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart,
-    ReasoningReplay, ReplayData, StableHash, ToolCall, ToolResultsMessage, ToolSet, UserMessage, UserPart,
-    wire_name,
+    AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart, ToolCall,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
 use attache_transport::{Codec as _, RoleTag, count_seen};

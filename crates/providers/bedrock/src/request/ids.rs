@@ -1,6 +1,6 @@
 //! Ids of calls as the API takes them.
 
-use attache_core::StableHash;
+use attache_core::hash::StableHash;
 
 use crate::capabilities::CallIds;
 

@@ -1,8 +1,10 @@
 //! Messages as content blocks (bedrock.md 3).
 
+use attache_core::capability::Place;
+use attache_core::message::OpaquePart;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, OpaquePart, Place,
-    ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, ProviderError,
+    ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::claude::passages;

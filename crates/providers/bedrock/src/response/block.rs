@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_core::message::OpaquePart;
+use attache_core::{AssistantPart, ProviderCallId, ProviderError, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
 use attache_transport::{JsonStr, Reading};
 use serde::{Deserialize, Serialize};

@@ -11,10 +11,13 @@
 use std::sync::Arc;
 
 use crate::common::*;
+use attache_core::capability::Matrix;
+use attache_core::message::{OpaquePart, UserOrigin};
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, ContentTree, Document, ErrorKind, Matrix, Message,
-    ModelSettings, OpaquePart, ProviderCallId, Reasoning, ReasoningPart, ToolChoice, ToolDefinition,
-    ToolResult, ToolSet, Transcript, Unsupported, UserMessage, UserOrigin, UserPart,
+    AssistantPart, ChatRequest, ContentTree, Document, ErrorKind, Message, ModelSettings, ProviderCallId,
+    Reasoning, ReasoningPart, ToolChoice, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage,
+    UserPart,
 };
 use serde_json::{Value, json};
 
@@ -337,7 +340,7 @@ fn bytes_are_inline_and_addresses_are_not_sent() {
     for address in ["https://example.com/a.pdf", "s3://bucket/a.pdf"] {
         let mut linked = UserMessage::new([UserPart::text("a")]);
         let document = Document::external(address).with_media_type("application/pdf");
-        linked.routed = Some(attache_core::Routed::new(vec![UserPart::Document(document)], 1));
+        linked.routed = Some(attache_core::message::Routed::new(vec![UserPart::Document(document)], 1));
         let error = encode(&request([Message::User(linked)])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.message().contains("addresses"), "{error}");

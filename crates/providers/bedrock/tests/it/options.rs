@@ -9,9 +9,9 @@
 )]
 
 use crate::common::*;
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
-    ToolDefinition, ToolSet, Unsupported,
+    Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice, ToolDefinition, ToolSet,
 };
 use serde_json::{Value, json};
 

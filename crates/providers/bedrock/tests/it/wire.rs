@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use crate::common::*;
 use attache_bedrock::ConverseCodec;
+use attache_core::message::{OpaquePart, UserOrigin};
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, ContentTree, Document, DocumentId, Effort, Message,
-    ModelSettings, OpaquePart, Reasoning, ReasoningPart, ResponseFormat, TextPart, ToolChoice, ToolResult,
-    Transcript, UserMessage, UserOrigin, UserPart,
+    AssistantPart, ChatRequest, ContentTree, Document, DocumentId, Effort, Message, ModelSettings, Reasoning,
+    ReasoningPart, ResponseFormat, TextPart, ToolChoice, ToolResult, Transcript, UserMessage, UserPart,
 };
 use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 //! Messages as the API wants them.
 
+use attache_core::capability::{Place, ReasoningReplay};
+use attache_core::message::ReplayData;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, Place, ProviderError,
-    ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, ProviderError,
+    SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{

@@ -1,9 +1,10 @@
 //! Options as members of the request body. One that cannot be honoured is refused, or left out where the caller
 //! allows it, which is then recorded (invariant 12).
 
+use attache_core::capability::StructuredOutput;
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    CachePolicy, ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
-    StructuredOutput, ToolChoice,
+    ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice,
 };
 use attache_transport::{
     Codec as _, Refusals, can_reason, check_choice, forbid, knows, refuse_allowed, set_member,

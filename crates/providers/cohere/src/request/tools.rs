@@ -1,6 +1,7 @@
 //! The schemas of tools: they are sent as they are.
 
-use attache_core::{ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolDefinition, ToolSet};
+use attache_core::tool::{SchemaLoosening, SchemaReport};
+use attache_core::{ModelSettings, ProviderError, ToolDefinition, ToolSet};
 use attache_transport::{Codec as _, Refusals, check_tools, strict_loosened};
 
 use crate::codec::CohereCodec;

@@ -1,9 +1,11 @@
 //! Options: each reaches its member, is refused before anything is sent, or is left out and recorded.
 
 use attache_cohere::CohereCodec;
+use attache_core::capability::Matrix;
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
-    ToolChoice, ToolDefinition, ToolSet, Unsupported,
+    ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice, ToolDefinition,
+    ToolSet,
 };
 use attache_transport::{Ask, Codec as _};
 use serde_json::{Value, json};

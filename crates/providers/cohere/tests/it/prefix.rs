@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use attache_core::message::{OpaquePart, ReplayData, Routed};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Message, OpaquePart, ProviderCallId, ReplayData,
-    Routed, ToolCall, ToolResult, ToolSet, Transcript, UserPart,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Message, ProviderCallId, ToolCall, ToolResult,
+    ToolSet, Transcript, UserPart,
 };
 use attache_transport::{Ask, Codec as _};
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! Replies as the API may send them: what the SDK's types allow and nobody recorded.
 
-use attache_core::{ArgumentsError, AssistantPart, ErrorKind, FinishReason, StreamChunk};
+use attache_core::message::ArgumentsError;
+use attache_core::{AssistantPart, ErrorKind, FinishReason, StreamChunk};
 use serde_json::{Value, json};
 
 use crate::common::{decode, end, failure, opaque, piece, reply, sse};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use attache_cohere::CohereCodec;
+use attache_core::capability::Matrix;
+use attache_core::message::{OpaquePart, ReplayData, Routed, UserOrigin};
 use attache_core::{
     AssistantMessage, AssistantPart, Capture, ChatRequest, ContentTree, Document, DocumentId, ErrorKind,
-    Matrix, Message, MessageId, ModelSettings, OpaquePart, ReasoningPart, ReplayData, ResultStatus, Routed,
-    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin,
-    UserPart,
+    Message, MessageId, ModelSettings, ReasoningPart, ResultStatus, Secret, ToolCall, ToolCallId,
+    ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, route};
 use attache_transport::{Ask, Codec as _};

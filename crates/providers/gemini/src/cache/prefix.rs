@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, MediaKind, Message, ProviderError, Routed, Secret, UserMessage, UserPart};
+use attache_core::message::Routed;
+use attache_core::{Document, MediaKind, Message, ProviderError, Secret, UserMessage, UserPart};
 use attache_transport::count_seen;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

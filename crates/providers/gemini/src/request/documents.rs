@@ -1,6 +1,8 @@
 //! Documents as parts (gemini.md 3, 12).
 
-use attache_core::{Document, FileReferences, MediaType, Place, ProviderError};
+use attache_core::capability::Place;
+use attache_core::files::FileReferences;
+use attache_core::{Document, MediaType, ProviderError};
 use attache_transport::Fill::{Base64, Text};
 use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown, template};
 

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use attache_core::files::FileReferences;
+use attache_core::hash::StableHash;
+use attache_core::message::{MadeDocument, ReplayData};
+use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, FileReferences, MadeDocument, Message, ProviderError, ReplayData,
-    StableHash, SystemMessage, ToolCall, ToolSet, UserMessage, UserPart, wire_name,
+    AssistantMessage, AssistantPart, Message, ProviderError, SystemMessage, ToolCall, ToolSet, UserMessage,
+    UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::{

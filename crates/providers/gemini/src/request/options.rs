@@ -1,6 +1,7 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
-use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput};
+use attache_core::capability::StructuredOutput;
+use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat};
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,8 @@
 //! Tools and the choice among them (gemini.md 5).
 
-use attache_core::{
-    ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,
-    ToolDefinition, ToolSet,
-};
+use attache_core::capability::StructuredOutput;
+use attache_core::tool::{SchemaLoosening, SchemaReport};
+use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::{
     Codec as _, Refusals, check_tools, described, forces_tool, refuse_allowed, write_json,
 };

@@ -1,8 +1,8 @@
 //! The message that the candidates of a reply make.
 
+use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, FinishReason, MadeDocument, OpaquePart, ReasoningPart,
-    ReplayData, TextPart, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, FinishReason, ReasoningPart, TextPart, ToolCall,
 };
 use attache_transport::{ChunkSink, Reading};
 use serde::Serialize;

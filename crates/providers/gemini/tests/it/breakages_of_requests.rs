@@ -9,9 +9,11 @@
 )]
 
 use crate::common::*;
+use attache_core::message::OpaquePart;
+use attache_core::settings::Unsupported;
 use attache_core::{
-    AssistantPart, ContentTree, ErrorKind, Message, ModelSettings, OpaquePart, ResponseFormat, ResultStatus,
-    ToolCall, ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserPart,
+    AssistantPart, ContentTree, ErrorKind, Message, ModelSettings, ResponseFormat, ResultStatus, ToolCall,
+    ToolDefinition, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use serde_json::json;
@@ -268,7 +270,7 @@ fn documents_of_the_user() {
     let far = attache_core::Document::external("https://host/a.pdf").with_media_type("application/pdf");
     assert_eq!(encode(&shown([far.clone().into(), None])).unwrap_err().kind(), ErrorKind::Unsupported);
     let mut cleared = UserMessage::new([far.into()]);
-    cleared.routed = Some(attache_core::Routed::new(cleared.parts.clone(), 1));
+    cleared.routed = Some(attache_core::message::Routed::new(cleared.parts.clone(), 1));
     assert_eq!(
         body(&request([Message::User(cleared)]))["contents"][0]["parts"][0],
         json!({"fileData": {"mimeType": "application/pdf", "fileUri": "https://host/a.pdf"}})

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use crate::common::*;
 use attache_conformance::{MockProvider, Reply, Rules};
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, ChatRequest, Completion, Document, ErrorKind, LlmProvider, Message, ModelHandle,
-    ModelSettings, ProviderError, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
+    ChatRequest, Completion, Document, ErrorKind, LlmProvider, Message, ModelHandle, ModelSettings,
+    ProviderError, ToolChoice, ToolResult, Transcript, UserMessage, UserPart,
 };
 use attache_gemini::{Gemini, GenerateCodec};
 use attache_transport::RetryPolicy;

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use crate::common::*;
 use attache_conformance::{MockProvider, Reply, ReplyUsage};
+use attache_core::settings::CachePolicy;
 use attache_core::{
-    BoxFuture, CachePolicy, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle,
-    ModelSettings, ProviderError, Secret, StreamChunk, ToolChoice,
+    BoxFuture, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ModelSettings,
+    ProviderError, Secret, StreamChunk, ToolChoice,
 };
 use attache_gemini::{Gemini, GenerateCodec};
 use attache_transport::{Ask, Auth, Authorizer, Environment, RequestParts, RetryPolicy};

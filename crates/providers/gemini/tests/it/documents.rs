@@ -9,9 +9,8 @@
 )]
 
 use crate::common::*;
-use attache_core::{
-    ChatRequest, ContentTree, Document, ErrorKind, Matrix, Message, Place, ToolResult, UserMessage,
-};
+use attache_core::capability::{Matrix, Place};
+use attache_core::{ChatRequest, ContentTree, Document, ErrorKind, Message, ToolResult, UserMessage};
 use attache_gemini::GenerateCodec;
 use attache_transport::Codec as _;
 

@@ -10,9 +10,9 @@
 
 use crate::common;
 use crate::common::*;
+use attache_core::settings::Unsupported;
 use attache_core::{
     ChatRequest, Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
-    Unsupported,
 };
 use attache_gemini::GenerateCodec;
 use attache_transport::Codec as _;

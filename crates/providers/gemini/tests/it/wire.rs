@@ -9,9 +9,10 @@
 )]
 
 use crate::common::*;
+use attache_core::message::{Routed, UserOrigin};
 use attache_core::{
-    ChatRequest, Effort, Message, ModelSettings, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult,
-    UserMessage, UserOrigin, UserPart,
+    ChatRequest, Effort, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice, ToolResult,
+    UserMessage, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
+use attache_core::message::ReplayData;
+use attache_core::{AssistantMessage, AssistantPart, ProviderError, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part, wire_ids};
 use serde_json::Value;

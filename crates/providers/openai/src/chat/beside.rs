@@ -1,6 +1,7 @@
 //! Things beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
 
-use attache_core::{AssistantPart, Document, MadeDocument, OpaquePart, ReplayData};
+use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
+use attache_core::{AssistantPart, Document};
 use attache_transport::{made_document, made_document_of_uri};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};

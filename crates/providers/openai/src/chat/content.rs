@@ -1,6 +1,7 @@
 //! The content of one generation: a string, or a list of parts in order.
 
-use attache_core::{AssistantPart, OpaquePart, ReasoningPart, ReplayData};
+use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::{AssistantPart, ReasoningPart};
 use attache_transport::{ChunkSink, HandedOut};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

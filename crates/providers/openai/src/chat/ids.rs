@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use attache_core::wire_name;
+use attache_core::tool::wire_name;
 
 use crate::profile::CallIds;
 

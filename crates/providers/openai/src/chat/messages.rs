@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use attache_core::capability::PlaceCapabilities;
+use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
-    ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, Document, DocumentSource, ErrorKind, MediaKind, Message, ModelCapabilities,
+    ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, DataUri, Json, Text};
 use attache_transport::{

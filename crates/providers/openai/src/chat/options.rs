@@ -1,9 +1,9 @@
 //! Options as members of the request body.
 
-use attache_core::{
-    CachePolicy, Caching, Degradation, Message, ProviderError, ReasoningExcludes, ResponseFormat,
-    StructuredOutput, ToolChoice, merge_members,
-};
+use attache_core::capability::{Caching, ReasoningExcludes, StructuredOutput};
+use attache_core::json::merge_members;
+use attache_core::settings::CachePolicy;
+use attache_core::{Degradation, Message, ProviderError, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,7 @@
 //! Reasoning, in whichever member a server puts it, and what must go back with it.
 
-use attache_core::{ReasoningPart, ReplayData};
+use attache_core::ReasoningPart;
+use attache_core::message::ReplayData;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};

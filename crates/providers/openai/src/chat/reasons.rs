@@ -1,6 +1,7 @@
 //! How reasoning is asked for.
 
-use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ReasoningExcludes};
+use attache_core::capability::ReasoningExcludes;
+use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning};
 use attache_transport::{Refusals, budget_for, can_reason, knows};
 use serde_json::{Map, Value};
 
@@ -57,7 +58,7 @@ impl<'a> Reasons<'a> {
             Some(Reasoning::Budget(budget)) if knows("budget") => Asked::Budget(*budget),
             Some(Reasoning::Budget(budget)) if knows("effort") && !capabilities.efforts.is_empty() => {
                 let mut nearest =
-                    Refusals::new(&capabilities.model, Some(attache_core::Unsupported::Degrade));
+                    Refusals::new(&capabilities.model, Some(attache_core::settings::Unsupported::Degrade));
                 let effort = nearest.effort(effort_for(*budget), &capabilities.efforts, "")?;
                 let instead = format!("the effort {} was taken", effort.map_or("none", Effort::as_str));
                 refusals.refuse(OPTION, "it knows no token budget", &instead)?;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Caching, Message, ProviderError, ToolSet};
+use attache_core::capability::Caching;
+use attache_core::{Message, ProviderError, ToolSet};
 use attache_transport::{
     EncodedLog, EncodedRequest, Marker, RequestParts, RoleTag, StrictForms, asked, check_pairing, forbid,
     system_texts, tail, with_kept, write_json,

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
+use attache_core::message::{OpaquePart, ReplayData};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, OpaquePart,
-    ProviderError, ReplayData, StreamChunk, TextPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
+    StreamChunk, TextPart, ToolCall, Usage,
 };
 use attache_transport::lenient::Text;
 use attache_transport::{ChunkSink, Reading};

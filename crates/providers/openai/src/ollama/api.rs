@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, ToolSet,
-};
+use attache_core::capability::Matrix;
+use attache_core::tool::SchemaReport;
+use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, ModelApi, Reading,
     note_made_documents,

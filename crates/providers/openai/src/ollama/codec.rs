@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::ModelCapabilities;
+use attache_core::capability::Matrix;
 use attache_transport::HttpModel;
 
 /// The name of the provider, and its section of the matrix.

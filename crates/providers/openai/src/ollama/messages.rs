@@ -1,8 +1,9 @@
 //! Messages in the form of Ollama's own API: texts are strings, images stand beside them, arguments are objects.
 
+use attache_core::capability::PlaceCapabilities;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, ProviderError, SystemMessage,
+    TextPart, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::{

@@ -1,8 +1,9 @@
 //! Options as members of the request body.
 
-use attache_core::{
-    CachePolicy, Degradation, ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
-};
+use attache_core::capability::StructuredOutput;
+use attache_core::json::merge_members;
+use attache_core::settings::CachePolicy;
+use attache_core::{Degradation, ProviderError, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret, ToolSet,
-};
+use attache_core::tool::SchemaReport;
+use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, asked, behind,
     check_pairing, forbid, is_same, join_url, own_system, same_names, tail, with_kept, write_json,

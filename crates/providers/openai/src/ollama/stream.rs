@@ -1,8 +1,9 @@
 //! From the bytes of an answer to chunks: lines of JSON, or one object.
 
+use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::{
     AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
-    ReasoningPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+    ReasoningPart, ToolCall, Usage,
 };
 use attache_transport::lenient::Object;
 use attache_transport::{ChunkSink, Decoder, Reading};

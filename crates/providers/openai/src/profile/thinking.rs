@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::{Effort, merge_members};
+use attache_core::Effort;
+use attache_core::json::merge_members;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use attache_core::{
-    AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
-};
+use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReasoningPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part};
 use bytes::Bytes;

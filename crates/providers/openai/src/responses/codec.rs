@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{MadeDocument, ProviderError, ReplayData};
+use attache_core::ProviderError;
+use attache_core::message::{MadeDocument, ReplayData};
 use attache_transport::{
     Codec as _, CountRequest, Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, join_url,
     note_made_documents,

@@ -1,6 +1,7 @@
 //! The items of an answer while it is read: which of them an event is about.
 
-use attache_core::{ProviderError, ToolCallAssembler};
+use attache_core::ProviderError;
+use attache_core::assembler::ToolCallAssembler;
 use serde_json::value::RawValue;
 
 use super::output::{Field, Item, too_many};

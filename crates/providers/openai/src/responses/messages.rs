@@ -1,9 +1,10 @@
 //! Messages and results as input items (openai.md B.2).
 
+use attache_core::capability::PlaceCapabilities;
+use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, FileReferences, MediaKind, ModelCapabilities,
-    PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserPart,
+    AssistantMessage, Document, DocumentSource, MediaKind, ModelCapabilities, ProviderError, SystemMessage,
+    TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{

@@ -1,9 +1,8 @@
 //! Options as members of the request body (openai.md B.1, B.4, B.5).
 
-use attache_core::{
-    Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput, ToolChoice,
-    merge_members,
-};
+use attache_core::capability::StructuredOutput;
+use attache_core::json::merge_members;
+use attache_core::{Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice};
 use attache_transport::{
     ANY, Codec as _, StrictForms, can_reason, check_choice, forces_tool, knows, set_member,
 };

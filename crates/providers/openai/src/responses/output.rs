@@ -1,8 +1,9 @@
 //! One item of an answer while it is read.
 
+use attache_core::assembler::AssembledCall;
+use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{
-    Arguments, AssembledCall, AssistantPart, ErrorKind, MadeDocument, OpaquePart, ProviderCallId,
-    ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
+    Arguments, AssistantPart, ErrorKind, ProviderCallId, ProviderError, ReasoningPart, TextPart, ToolCall,
 };
 use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document};

@@ -1,9 +1,7 @@
 //! One answer while it is read.
 
-use attache_core::{
-    AssembledCall, AssistantMessage, Completion, FinishReason, ProviderError, StreamChunk, ToolCallFragment,
-    Usage,
-};
+use attache_core::assembler::{AssembledCall, ToolCallFragment};
+use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, StreamChunk, Usage};
 use attache_transport::lenient::List;
 use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;

@@ -2,7 +2,8 @@
 
 #![cfg(test)]
 
-use attache_core::{ArgumentsError, AssistantPart, ErrorKind, FinishReason};
+use attache_core::message::ArgumentsError;
+use attache_core::{AssistantPart, ErrorKind, FinishReason};
 use attache_openai::{Profile, ThinkTags};
 use serde_json::{Value, json};
 

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use attache_core::settings::Unsupported;
 use attache_core::{
     ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ModelSettings, Reasoning,
-    Secret, StreamChunk, Unsupported,
+    Secret, StreamChunk,
 };
 use attache_openai::{ChatCodec, OpenAiChat, Profile};
 use attache_transport::{Auth, RetryPolicy};

@@ -2,9 +2,10 @@
 
 #![cfg(test)]
 
+use attache_core::settings::Unsupported;
 use attache_core::{
     AssistantPart, ChatRequest, Document, Effort, ErrorKind, FinishReason, Message, ModelSettings, Reasoning,
-    ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
+    ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, UserMessage, UserPart,
 };
 use attache_openai::OllamaCodec;
 use attache_transport::{Ask, Codec as _, Environment, Replay, replay};

@@ -3,9 +3,10 @@
 #![cfg(test)]
 
 use attache_conformance::validate_chat;
+use attache_core::capability::Matrix;
+use attache_core::settings::{CachePolicy, Unsupported};
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
-    ToolChoice, ToolResult, Unsupported,
+    ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice, ToolResult,
 };
 use attache_openai::{ChatCodec, OpenAiChat, Profile, Profiles};
 use attache_transport::{Ask, Codec as _};

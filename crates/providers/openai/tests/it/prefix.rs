@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use attache_conformance::validate_chat;
+use attache_core::message::{Routed, UserOrigin};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, Routed,
-    ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserOrigin,
-    UserPart,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, ToolCall,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserPart,
 };
 use attache_openai::{ChatCodec, Profile};
 use attache_transport::{Ask, Codec as _};
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn a_request_is_a_prefix_of_the_next(steps in prop::collection::vec(step(), 1..8), merged in any::<bool>()) {
         let profile = if merged { Profile::compatible("c", "http://localhost/v1") } else { (*Profile::openai_chat()).clone() };
-        let matrix = attache_core::Matrix::bundled().merged_with("[compatible]\nuser.media = ['+image/png']").unwrap();
+        let matrix = attache_core::capability::Matrix::bundled().merged_with("[compatible]\nuser.media = ['+image/png']").unwrap();
         let capabilities = matrix.resolve(&profile.family, "gpt-4o");
         let codec = ChatCodec::new(profile, "gpt-4o").with_capabilities(capabilities);
         let (tools, transcript) = (tools(), Transcript::new());

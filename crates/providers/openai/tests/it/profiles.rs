@@ -6,9 +6,12 @@
 use std::sync::Arc;
 
 use attache_conformance::{Rules, validate_chat_with};
+use attache_core::capability::Matrix;
+use attache_core::message::{Routed, UserOrigin};
+use attache_core::settings::Unsupported;
 use attache_core::{
-    ChatRequest, Document, Effort, Matrix, Message, ModelSettings, Reasoning, ResponseFormat, Routed, Secret,
-    ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin, UserPart,
+    ChatRequest, Document, Effort, Message, ModelSettings, Reasoning, ResponseFormat, Secret, ToolDefinition,
+    ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_transport::{Ask, Auth, Codec as _, Environment};
@@ -289,7 +292,7 @@ fn media_types_are_taken_by_model() {
     // D 65: nothing is enforced in the cloud
     for model in ["gpt-oss:120b-cloud", "qwen3-coder:480b-cloud", "deepseek-v3.1:671b-cloud"] {
         let promised = codec("ollama-chat", model).capabilities().structured_output;
-        assert_eq!(promised, attache_core::StructuredOutput::None, "{model}");
+        assert_eq!(promised, attache_core::capability::StructuredOutput::None, "{model}");
     }
     for profile in Profiles::bundled().iter() {
         assert_ne!(codec(&profile.name, "m").capabilities().row, "unknown", "{} has no rows", profile.name);

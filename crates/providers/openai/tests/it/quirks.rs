@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use attache_core::capability::Matrix;
+use attache_core::message::Routed;
+use attache_core::settings::Unsupported;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Document, Effort, ErrorKind, Matrix, Message,
-    ModelSettings, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult, Unsupported, UserMessage,
-    UserPart,
+    AssistantMessage, AssistantPart, ChatRequest, Document, Effort, ErrorKind, Message, ModelSettings,
+    Reasoning, ResponseFormat, ToolChoice, ToolResult, UserMessage, UserPart,
 };
 use attache_openai::{
     AudioForm, CallIds, ChatCodec, FileForm, JsonObject, NamedTool, Profile, Replayed, ToolsOff,

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use attache_core::message::{Routed, UserOrigin};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, ContentTree, Document, DocumentId,
-    ErrorKind, Message, MessageId, ModelSettings, ReasoningPart, ResultStatus, Routed, Secret, TextPart,
-    ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
+    ErrorKind, Message, MessageId, ModelSettings, ReasoningPart, ResultStatus, Secret, TextPart, ToolCall,
+    ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserPart,
 };
 use attache_openai::{ChatCodec, EmptyContent, Profile, SystemRole};
 use attache_transport::{Ask, Codec as _};

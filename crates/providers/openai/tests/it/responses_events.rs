@@ -2,7 +2,8 @@
 
 #![cfg(test)]
 
-use attache_core::{ArgumentsError, AssistantPart, ErrorKind, FinishReason, Usage};
+use attache_core::message::ArgumentsError;
+use attache_core::{AssistantPart, ErrorKind, FinishReason, Usage};
 use serde_json::{Value, json};
 
 use crate::common::answers::{

@@ -2,10 +2,9 @@
 
 #![cfg(test)]
 
-use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
-    ToolChoice, Unsupported,
-};
+use attache_core::capability::Matrix;
+use attache_core::settings::{CachePolicy, Unsupported};
+use attache_core::{ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice};
 use attache_openai::{OpenAi, Profiles, ResponsesCodec};
 use serde_json::{Value, json};
 
@@ -279,7 +278,7 @@ fn members_of_a_profile_may_differ_for_some_models() {
     let text = "[my]\nlike = 'openai-responses'\nwire.extra_body.a = 1\n\
         [my.models.'big*']\nwire.extra_body.service_tier = 'flex'\nwire.responses.stores = false\n\
         [my.models.broken]\nwire.extra_bodi.a = 1";
-    let matrix = attache_core::Matrix::bundled().merged_with(text).unwrap();
+    let matrix = attache_core::capability::Matrix::bundled().merged_with(text).unwrap();
     let mut codec = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "big-1");
     codec.set_matrix(&matrix);
     let mut broken = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "broken");

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use attache_core::message::{Routed, UserOrigin};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, Routed,
-    ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserOrigin,
-    UserPart,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, ToolCall,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace};
 use proptest::prelude::*;
@@ -112,7 +112,7 @@ fn codec(name: &str, merged: bool) -> ResponsesCodec {
     if merged {
         profile.system_place = SystemPlace::MergedFirst;
     }
-    let matrix = attache_core::Matrix::bundled();
+    let matrix = attache_core::capability::Matrix::bundled();
     let capabilities = matrix.resolve("openai-responses", MODEL);
     ResponsesCodec::new(profile, MODEL).with_capabilities(capabilities)
 }

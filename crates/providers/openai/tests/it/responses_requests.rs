@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use attache_conformance::{Api, SeenPlace, seen_documents};
+use attache_core::message::{Routed, UserOrigin};
 use attache_core::{
     Capture, ChatRequest, ContentTree, Document, DocumentId, Effort, ErrorKind, Message, MessageId,
-    ModelSettings, Reasoning, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult,
-    ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
+    ModelSettings, Reasoning, ResponseFormat, ResultStatus, Secret, ToolDefinition, ToolResult, ToolSet,
+    Transcript, UserMessage, UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace, SystemRole};
 use attache_transport::{Ask, Codec as _};

@@ -11,7 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_core::{Fetcher, fresh};
+use attache_core::fetcher::Fetcher;
+use attache_core::fresh;
 
 pub use self::algorithm::JwtAlgorithm;
 use self::claims::Expected;
@@ -32,7 +33,8 @@ use super::principal::Principal;
 /// ```
 /// # use std::sync::Arc;
 /// use attache_server::Jwt;
-/// # use attache_core::{BoxFuture, FetchError, Fetched, Fetcher};
+/// # use attache_core::BoxFuture;
+/// # use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 /// # struct Guarded;
 /// # impl Fetcher for Guarded {
 /// #     fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use attache_core::Fetcher;
+use attache_core::fetcher::Fetcher;
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::Semaphore;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
-use attache_core::{BoxFuture, Fact, LongTermMemory, StoreError, StoreErrorKind, WordQuery, fresh, words};
+use attache_core::facts::{Fact, LongTermMemory};
+use attache_core::words::{WordQuery, words};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind, fresh};
 use futures_util::TryStreamExt as _;
 use sqlx::{Row as _, query};
 

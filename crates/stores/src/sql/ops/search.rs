@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use attache_agent::{SessionInfo, words_of_entry, words_of_message};
-use attache_core::{WordQuery, words};
+use attache_core::words::{WordQuery, words};
 use sqlx::{Row as _, query};
 
 use super::dialect::{Connection, FIND_LEASE, elements};

@@ -11,7 +11,8 @@ use attache_agent::{
     Adopt, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, Orphan,
     RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take,
 };
-use attache_core::{BoxFuture, StoreError, WordQuery, fresh};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, StoreError, fresh};
 
 use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell};
 use super::store::{POLL, Store};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use attache_core::{ConvertedText, Units};
+use attache_core::converter::{ConvertedText, Units};
 use attache_documents::unfence;
 use proptest::prelude::*;
 

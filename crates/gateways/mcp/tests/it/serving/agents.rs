@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::{Approval, Deferred, Document, ErrorKind, Message, ToolError, UserPart};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, Document, ErrorKind, Message, ToolError, UserPart};
 use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServer, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};

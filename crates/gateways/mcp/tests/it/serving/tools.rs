@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{Agent, Catalog, FunctionTool, Proposal, Tools, Verdict, tool_fn};
-use attache_core::{
-    Approval, Deferred, Document, Effect, ToolContext, ToolDefinition, ToolError, ToolReturn,
-};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, Document, Effect, ToolContext, ToolDefinition, ToolError, ToolReturn};
 use attache_mcp::{McpCall, McpEndpoint, McpEra, McpLogLevel, McpServeLimits, McpServer, McpService};
 use serde_json::{Map, Value, json};
 

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use attache_conformance::{conversation, validate_gemini};
+use attache_core::message::ReplayData;
 use attache_core::{
-    AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, ReplayData, Secret, StreamChunk,
-    TextPart, ToolCall,
+    AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, Secret, StreamChunk, TextPart,
+    ToolCall,
 };
 use attache_gemini::GenerateCodec;
 use attache_transport::{Ask, ChunkSink, Codec as _, EncodedRequest, Replay, replay};

@@ -46,7 +46,7 @@ impl fmt::Debug for Compiled {
 /// The JSON Schema that answers follow. It is compiled once, at first use; cloning copies a pointer.
 ///
 /// ```
-/// use attache_core::{OutputSchema, StructuredError};
+/// use attache_core::structured::{OutputSchema, StructuredError};
 /// use serde_json::json;
 ///
 /// let schema = OutputSchema::from(json!({"type": "object", "properties": {"total": {"type": "number"}},
