@@ -13,12 +13,12 @@ use crate::count::{CountError, InputTokens, input_tokens};
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
+use crate::log_events::LogEvents;
 use crate::manual::ToolManager;
-use crate::nobody::nobody;
+use crate::no_model::nobody;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
 use crate::setup::Setup;
-use crate::told::LogEvents;
 use crate::tools::ToolsError;
 
 /// A model with tools. Cloning shares it; any number of runs may be under way at once.

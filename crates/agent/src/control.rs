@@ -9,7 +9,7 @@ use attache_core::{DocumentStore, Message, ToolCall, ToolCallId, ToolResult, Use
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::decide::{DecideError, decide, deny_all, is_expired, settled, stands};
+use crate::approval::{DecideError, decide, deny_all, is_expired, settled, stands};
 use crate::deliver::{INBOX_LIMIT, SubmitError, fits, reply};
 use crate::journal::Place;
 use crate::keep::keep_of_result;

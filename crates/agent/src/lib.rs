@@ -13,7 +13,6 @@ mod approval;
 mod chat_loop;
 mod control;
 mod count;
-mod decide;
 mod deliver;
 mod details;
 mod driver;
@@ -27,10 +26,11 @@ mod journal;
 mod keep;
 mod limits;
 mod log;
+mod log_events;
 mod manual;
 mod memory;
 mod nested;
-mod nobody;
+mod no_model;
 mod observe;
 mod options;
 mod outcome;
@@ -44,16 +44,14 @@ mod session;
 mod setup;
 mod store;
 mod summary;
-mod told;
 mod tools;
 mod window;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
-pub use approval::{ApprovalPolicy, Ask, Proposal, Verdict};
+pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use count::{CountError, InputTokens};
-pub use decide::{DecideError, decide};
 pub use deliver::{SubmitError, deliver, say};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
@@ -69,6 +67,7 @@ pub use log::{
     Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
     SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
+pub use log_events::LogEvents;
 pub use manual::{Judgement, Round, ToolManager};
 pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
@@ -92,7 +91,6 @@ pub use session::{
 };
 pub use store::MemoryDocumentStore;
 pub use summary::{RunSummary, ToolSummary};
-pub use told::LogEvents;
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, Refusal, RefusalReason, StepTools, StepView, ToolCatalog,
     ToolFunction, ToolReply, Tools, ToolsError, tool_fn,

@@ -9,7 +9,7 @@ use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decide::DecideError;
+use crate::approval::DecideError;
 use crate::journal::JournalError;
 use crate::log::{ApprovalRequest, DeferredRequest, Grant};
 use crate::price::Cost;

@@ -13,7 +13,7 @@ use crate::normal::Key;
 use crate::place::Layout;
 use crate::quotes::{Quote, line_marks, pieces, quotes};
 use crate::search::places;
-use crate::shown::{Options, Shown};
+use crate::sources::{Options, Shown};
 
 /// A passage of fewer letters is no quotation.
 const SHORTEST: usize = 3;

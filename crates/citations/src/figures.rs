@@ -8,7 +8,7 @@ use crate::index::{Index, Text, words_near};
 use crate::names::Names;
 use crate::number::{Kind, Number, numbers};
 use crate::reading::{ONE, Reading};
-use crate::shown::Options;
+use crate::sources::Options;
 use crate::tables::{Sum, sums};
 
 /// The least digits that say something by which a figure is known without words or a unit.

@@ -1,6 +1,6 @@
 //! Digits that are part of a word or of an identifier: `INV-2024-17`.
 
-use crate::beside::{letters_are_scale_and_unit, run};
+use crate::around_digits::{letters_are_scale_and_unit, run};
 use crate::units;
 
 /// The place of an identifier around digits: letters stand directly before them, or behind them without being a unit.

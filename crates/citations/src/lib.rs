@@ -25,7 +25,7 @@
 
 mod altered;
 mod answer;
-mod beside;
+mod around_digits;
 mod check;
 mod dates;
 mod derive;
@@ -41,9 +41,9 @@ mod place;
 mod quotes;
 mod reading;
 mod search;
-mod shown;
+mod sources;
 mod tables;
 mod units;
 
 pub use check::check;
-pub use shown::{Options, Shown};
+pub use sources::{Options, Shown};

@@ -1,6 +1,6 @@
 //! The figures of a text: digits with sign, scale and unit, in the forms of many countries.
 
-use crate::beside::{is_about, unit_before, words_behind};
+use crate::around_digits::{is_about, unit_before, words_behind};
 use crate::dates::{self, Date};
 use crate::identifier::identifier;
 use crate::reading::{Reading, groups, read};

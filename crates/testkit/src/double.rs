@@ -8,7 +8,7 @@ use attache_core::capability::Matrix;
 use attache_core::provider::StateCell;
 use attache_core::{ChatRequest, ChunkStream, ErrorKind, ModelCapabilities, ProviderError, StreamChunk};
 
-use crate::asked::Asked;
+use crate::assertions::Asked;
 use crate::exchange::Exchange;
 use crate::turn::Turn;
 

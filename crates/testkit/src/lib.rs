@@ -11,7 +11,7 @@
 //! | the same ids and times in each run of a test | [`Fixed`] |
 //! | what a real provider said, recorded without secrets and replayed; feature `cassettes` | `Recorder`, `Player` |
 
-mod asked;
+mod assertions;
 #[cfg(feature = "cassettes")]
 mod cassettes;
 mod double;
@@ -26,7 +26,7 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
-pub use asked::{Asked, Sight, documents};
+pub use assertions::{Asked, Sight, documents};
 #[cfg(feature = "cassettes")]
 #[doc(no_inline)]
 pub use attache_transport::cassette::Cassette;

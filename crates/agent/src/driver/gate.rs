@@ -6,8 +6,8 @@ use std::time::Duration;
 use attache_core::{Approval, ToolCall, ToolCallId, ToolResult, fresh};
 use futures_util::stream::FuturesUnordered;
 
+use crate::approval::is_expired;
 use crate::approval::{Ask, Verdict, judged};
-use crate::decide::is_expired;
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::time;

@@ -7,8 +7,8 @@ use attache_core::tool::{DocumentView, Extensions, RunValues};
 use attache_core::{ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
 
 use crate::account::{Account, Amount, Budget};
+use crate::approval::DecideError;
 use crate::control::Control;
-use crate::decide::DecideError;
 use crate::driver::Driver;
 use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;

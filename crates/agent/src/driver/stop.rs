@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use attache_core::{ProviderError, StoreError};
 
+use crate::approval::DecideError;
 use crate::control::LeaveError;
-use crate::decide::DecideError;
 use crate::deliver::SubmitError;
 use crate::journal::JournalError;
 use crate::outcome::{Cause, EndReason};

@@ -4,7 +4,7 @@ use attache_core::{Arguments, ToolCall, ToolCallId};
 
 use crate::log::{ApprovalRequest, Asked, Decided, Decision, Grant, Key};
 use crate::outcome::EndReason;
-use crate::run::held::Question;
+use crate::run::pending::Question;
 use crate::run::{Phase, Run};
 
 impl Run {

@@ -7,7 +7,7 @@ use attache_core::{Arguments, Message, ToolCall, ToolCallId, ToolResult};
 use crate::log::{HookStop, Hooked, Key};
 use crate::outcome::EndReason;
 use crate::run::fold::{ending, notice};
-use crate::run::held::SeenCall;
+use crate::run::pending::SeenCall;
 use crate::run::{Phase, Run};
 
 impl Run {

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::error::SessionError;
 use super::id::SessionId;
-use super::said::{words_of_entry, words_of_message};
+use super::search_words::{words_of_entry, words_of_message};
 use super::store::{
     Append, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState,
     SessionStore, StopRequest, StoredRun, Take,

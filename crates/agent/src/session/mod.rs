@@ -8,7 +8,7 @@ mod journal;
 mod live;
 mod memory;
 mod one;
-mod said;
+mod search_words;
 mod sessions;
 mod settings;
 mod store;
@@ -20,7 +20,7 @@ pub use error::SessionError;
 pub use id::SessionId;
 pub use memory::MemorySessions;
 pub use one::Session;
-pub use said::{words_of_entry, words_of_message};
+pub use search_words::{words_of_entry, words_of_message};
 pub use sessions::Sessions;
 pub use settings::Busy;
 pub use store::{

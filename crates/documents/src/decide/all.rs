@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{Document, Message, ModelCapabilities, ToolResult, ToolSet};
 
+use crate::decide::budget;
 use crate::decide::decider::Decider;
-use crate::decide::limits;
 use crate::decide::repeats::{Standing, Standings};
 use crate::decide::treatment::{Purpose, Shown, Treatment};
 use crate::find::identity::Identities;
@@ -40,13 +40,13 @@ pub(crate) fn decide_all<'m>(
     let idle = surveyed.is_empty() && !to_rewrite;
     let mut decider = Decider { capabilities, materials, options, purpose, many_images: false };
     let (mut occurrences, mut treatments) = with_attachments(&surveyed, decider, materials, &mut identities);
-    if limits::author_has_many_images(&occurrences, &treatments, &capabilities.files) {
+    if budget::author_has_many_images(&occurrences, &treatments, &capabilities.files) {
         // None of them is left out, so all have to be smaller.
         decider.many_images = true;
         (occurrences, treatments) = with_attachments(&surveyed, decider, materials, &mut identities);
     }
     let mut standings = Standings::new(&occurrences, &treatments, options.repeats, purpose);
-    limits::keep(messages, capabilities, options.budget, &occurrences, &mut treatments, &mut standings);
+    budget::keep(messages, capabilities, options.budget, &occurrences, &mut treatments, &mut standings);
     let newest = treatments
         .iter()
         .zip(standings.iter())
@@ -57,7 +57,7 @@ pub(crate) fn decide_all<'m>(
         let reason = match standing {
             Standing::Own => continue,
             Standing::Back => shown_before(messages, served.and_then(|first| occurrences.get(first))),
-            Standing::LeftOut(limit) => limits::left_out(limit, newest > Some(at)),
+            Standing::LeftOut(limit) => budget::left_out(limit, newest > Some(at)),
         };
         *treatment = Treatment::note(decider.place_for_note(occurrence), reason);
     }

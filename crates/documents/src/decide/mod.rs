@@ -1,9 +1,9 @@
 //! The decision about each document: for itself, and among the others.
 
 pub(crate) mod all;
+pub(crate) mod budget;
 pub(crate) mod decider;
 pub(crate) mod document;
-pub(crate) mod limits;
 pub(crate) mod place;
 pub(crate) mod rendered;
 pub(crate) mod repeats;

@@ -8,9 +8,9 @@ use attache_core::fetcher::Fetched;
 use bytes::Bytes;
 
 use crate::materials::converted::{Converted, PageTexts};
+use crate::materials::declared_types::Said;
 use crate::materials::key::Key;
 use crate::materials::rendered::{PageRequest, Rendering};
-use crate::materials::said::Said;
 use crate::materials::transcoded::Transcoding;
 use crate::materials::{Loaded, Materials};
 use crate::text::decode::one_line;

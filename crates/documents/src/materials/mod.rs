@@ -4,6 +4,7 @@ mod answers;
 mod bounds;
 mod brought;
 mod converted;
+mod declared_types;
 mod fetched;
 pub(crate) mod gather;
 mod insert;
@@ -12,7 +13,6 @@ mod memo;
 pub(crate) mod pages;
 pub(crate) mod plan;
 mod rendered;
-mod said;
 mod transcoded;
 
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ use attache_core::{Document, DocumentId, MediaType};
 
 use answers::Answers;
 use converted::Converted;
+use declared_types::Said;
 use key::{Digest, Key, Print};
 use memo::Memo;
 pub(crate) use memo::Readable;
 pub use rendered::PageRequest;
 pub(crate) use rendered::{Rendered, Rendering};
-use said::Said;
 pub(crate) use transcoded::{Adapted, Transcoding};
 
 use crate::content::{content_bytes, is_same_memory};

@@ -3,6 +3,7 @@
 mod parts;
 mod refusal;
 mod result;
+mod synthetic;
 mod user;
 
 use std::collections::HashSet;

@@ -1,22 +1,15 @@
-//! Tool results, and the synthetic message after them.
+//! Tool results, with the documents that they can hold.
 
 use std::ops::Range;
 
 use attache_core::capability::Place;
-use attache_core::message::{Metadata, UserOrigin};
-use attache_core::{MessageId, ToolResultsMessage, UserMessage};
+use attache_core::{ToolResultsMessage, UserMessage};
 
 use super::Scene;
 use super::parts::{Labelling, Pieces};
 use crate::decide::all::wire_call_id;
 use crate::find::place_of;
 use crate::label::ShortIds;
-
-/// The metadata key that marks the synthetic message.
-const MARKER: &str = "toolCallDocuments";
-
-/// The metadata key of the capabilities that the synthetic message was made for.
-const FINGERPRINT: &str = "capabilityFingerprint";
 
 impl Scene<'_, '_> {
     /// The results with what follows their texts, and the message with what they cannot hold.
@@ -51,9 +44,7 @@ impl Scene<'_, '_> {
                     cites: self.cites_text(if is_beside { Place::AfterToolResults } else { place }),
                 };
                 if is_beside {
-                    if beside.is_empty() {
-                        beside.text(self.options.profile.results_preamble());
-                    }
+                    self.begin_synthetic(&mut beside);
                     beside.document(occurrence, treatment, labelling);
                 } else {
                     inside.document(occurrence, treatment, labelling);
@@ -63,15 +54,5 @@ impl Scene<'_, '_> {
         }
         let synthetic = (!beside.is_empty()).then(|| self.synthetic(&message.id, beside));
         (routed, synthetic)
-    }
-
-    fn synthetic(&self, anchor: &MessageId, pieces: Pieces) -> UserMessage {
-        let routed = pieces.routed();
-        let mut message = UserMessage::new(routed.content.iter().cloned().map(Some));
-        message.id = anchor.derived("documents");
-        message.origin = UserOrigin::ToolCallDocuments;
-        message.metadata = Metadata::new().with(MARKER, true).with(FINGERPRINT, self.fingerprint);
-        message.routed = Some(routed);
-        message
     }
 }

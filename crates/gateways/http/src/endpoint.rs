@@ -10,9 +10,9 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::HttpToolsError;
+use crate::fixed_values::{Fixed, Sent};
 use crate::origin::Base;
 use crate::parameter::{Parameter, Place};
-use crate::sent::{Fixed, Sent};
 use crate::template::Template;
 
 /// The time that a call may take, unless its endpoint says otherwise.

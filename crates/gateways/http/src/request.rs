@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::body::body;
 use crate::endpoint::Endpoint;
+use crate::fixed_values::{Dressing, Sent};
 use crate::origin::{Base, Origin};
 use crate::parameter::Place;
-use crate::sent::{Dressing, Sent};
 use crate::template::Template;
 use crate::write::{in_path, in_query, line};
 

@@ -9,11 +9,11 @@ use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
+use crate::fixed_values::{Fixed, Sent};
 use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
 use crate::send::{Manner, Redirects, Unanswered};
-use crate::sent::{Fixed, Sent};
 use crate::service::Way;
 use crate::template::Template;
 

@@ -20,12 +20,12 @@ use tokio::time::{Instant, error::Elapsed, sleep_until, timeout_at};
 
 use crate::config::Config;
 use crate::eliciting::{Elicitation, declined};
+use crate::error_text::cut;
 use crate::hook::McpRequest;
 use crate::hub::{UnderWay, Wish};
 use crate::sampling::Sampling;
 use crate::session::{Link, Session};
 use crate::task::{self, Pace, Place, Seen, State};
-use crate::told::cut;
 
 /// The most times that a server asks back before it answers.
 const ROUNDS: u32 = 10;

@@ -17,8 +17,8 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
 use crate::config::Config;
 use crate::eliciting::declined;
+use crate::error_text::cut;
 use crate::hub::Hub;
-use crate::told::cut;
 
 /// Longer log messages are cut.
 const LONGEST: usize = 4_000;

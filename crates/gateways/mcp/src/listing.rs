@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::depth::{DEEPEST, is_too_deep};
+use crate::error_text::cut;
 use crate::secrets::clean;
 use crate::session::Session;
-use crate::told::cut;
 
 /// Longer names are no names.
 const LONGEST_NAME: usize = 200;

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::depth::cut_deep;
+use crate::error_text::cut;
 use crate::output::{McpContent, McpOutput, is_repeated};
 use crate::secrets::clean;
-use crate::told::cut;
 use crate::uri::{file_name, named};
 
 /// Texts of the structured content that are shorter are not looked for among the documents.

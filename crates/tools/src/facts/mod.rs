@@ -1,12 +1,12 @@
 //! Facts that outlive a conversation.
 
-mod kept;
+mod memory;
 mod tools;
 
 use attache_core::facts::Fact;
 use serde_json::json;
 
-pub use kept::MemoryFacts;
+pub use memory::MemoryFacts;
 pub use tools::fact_tools;
 
 /// Facts as JSON lines, which nothing in them can leave.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::handle::{A2aHandle, A2aHandleError};
 use super::output::A2aOutput;
-use super::reading::OURS;
+use super::results::OURS;
 use crate::config::Config;
 use crate::wire::Draft;
 

@@ -13,9 +13,9 @@ use super::security::Security;
 use crate::body::is_json;
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;
+use crate::fixed_values::Fixed;
 use crate::origin::Base;
 use crate::parameter::{Parameter, Place, Style, document_schema};
-use crate::sent::Fixed;
 use crate::template::Template;
 
 const METHODS: [&str; 6] = ["get", "put", "post", "delete", "patch", "head"];

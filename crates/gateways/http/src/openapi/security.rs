@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::document::OpenApi;
 use super::reference::{resolved, text};
 use crate::error::HttpToolsError;
-use crate::sent::Fixed;
+use crate::fixed_values::Fixed;
 
 /// The way in which a scheme's credential is sent.
 #[derive(Clone, Debug)]

@@ -20,11 +20,11 @@ use super::answer::{self, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::Blocks;
 use super::call::{McpCall, McpLogLevel};
-use super::held::Held;
 use super::incoming;
 use super::paused::{Paused, Waits};
 use super::state::CallState;
 use super::toolbox::{title, unknown_state};
+use super::waiting_calls::Held;
 
 /// The most times that one call asks its user.
 const ROUNDS: usize = 20;

@@ -6,7 +6,6 @@ mod asking;
 mod blocks;
 mod call;
 mod handler;
-mod held;
 mod http;
 mod incoming;
 mod limits;
@@ -23,6 +22,7 @@ mod telling;
 mod template;
 mod toolbox;
 mod values;
+mod waiting_calls;
 
 pub use agent::McpAgent;
 pub use call::{McpCall, McpLogLevel};

@@ -1,8 +1,8 @@
 //! The things that all calls of a server share.
 
-use super::held::HeldCalls;
 use super::limits::McpServeLimits;
 use super::shelf::Shelf;
+use super::waiting_calls::HeldCalls;
 
 /// The bounds of calls, and that which they leave behind.
 #[derive(Default)]

@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 use super::answer::failure;
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::Blocks;
-use super::held::Held;
 use super::state::CallState;
+use super::waiting_calls::Held;
 
 /// The name under which the answer to a question comes.
 const KEY: &str = "answer";

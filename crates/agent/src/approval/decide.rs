@@ -1,11 +1,8 @@
 //! Decides about calls that wait for approval, from wherever somebody knows the journal and the approval.
 
-mod error;
-
 use attache_core::fresh;
 
-pub use error::DecideError;
-
+use super::DecideError;
 use crate::journal::{Journal, in_time, is_over, millis};
 use crate::log::{Asked, Decided, Decision, Entry, EntryKind, Key};
 
