@@ -76,19 +76,14 @@ pub(crate) async fn input_tokens(setup: &Arc<Setup>, input: RunInput) -> Result<
     let mut request = ChatRequest::new(messages);
     request.tools = Arc::clone(&toolbox.set);
     request.settings = setup.settings.clone();
-    let counted = match setup.model.count_tokens(request) {
-        Some(counting) => timeout(PATIENCE, counting).await,
-        None => return Ok(InputTokens { tokens: estimated, is_counted: false }),
-    };
-    match counted {
-        Ok(Ok(tokens)) => Ok(InputTokens { tokens, is_counted: true }),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the model's API did not count tokens, which are estimated");
-            Ok(InputTokens { tokens: estimated, is_counted: false })
-        }
-        Err(_) => {
-            tracing::warn!("the model's API did not count tokens in time, which are estimated");
-            Ok(InputTokens { tokens: estimated, is_counted: false })
+    if let Some(counting) = setup.model.count_tokens(request) {
+        match timeout(PATIENCE, counting).await {
+            Ok(Ok(tokens)) => return Ok(InputTokens { tokens, is_counted: true }),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the model's API did not count tokens, which are estimated");
+            }
+            Err(_) => tracing::warn!("the model's API did not count tokens in time, which are estimated"),
         }
     }
+    Ok(InputTokens { tokens: estimated, is_counted: false })
 }
