@@ -48,7 +48,7 @@ pub(super) async fn built(
     }
     let (files, folders) = match named {
         Some(named) => (Files::Named, Some(named)),
-        None => match example::files(serve, config, &outside)? {
+        None => match unnamed(serve, config, &outside)? {
             Files::Example => (Files::Example, Some(example::folders(kept.folder()).await?)),
             other => (other, None),
         },
@@ -61,4 +61,18 @@ pub(super) async fn built(
     wanted.cites = true;
     let agent = build(&wanted, &folders, &registry)?;
     Ok(Built { sessions: kept.sessions(agent), outside, files })
+}
+
+/// The files of the agent that nobody gave any: the example, unless a configuration gives it other tools.
+fn unnamed(serve: &Serve, config: &Config, outside: &Outside) -> Result<Files, SetupError> {
+    let opened = &serve.opened;
+    if !opened.include.is_empty() || !opened.exclude.is_empty() {
+        let problem =
+            "--include and --exclude choose among the files of a folder: name one, such as `attache serve .`";
+        return Err(SetupError::new(problem));
+    }
+    Ok(match outside.has_tools() || config.has_tools() {
+        true => Files::None,
+        false => Files::Example,
+    })
 }

@@ -10,11 +10,7 @@ use std::sync::Arc;
 
 use attache_tools::{FileFilter, Folders};
 
-use super::agent::Files;
-use crate::args::Serve;
-use crate::config::Config;
 use crate::model::SetupError;
-use crate::outside::Outside;
 
 /// The folder in the one for data.
 const NAME: &str = "example";
@@ -46,20 +42,6 @@ pub(super) const QUESTIONS: [&str; 4] = [
     "How long does the agreement run?",
     "How much did we spend on travel?",
 ];
-
-/// The files of the agent that nobody gave any: the example, unless a configuration gives it other tools.
-pub(super) fn files(serve: &Serve, config: &Config, outside: &Outside) -> Result<Files, SetupError> {
-    let opened = &serve.opened;
-    if !opened.include.is_empty() || !opened.exclude.is_empty() {
-        let problem =
-            "--include and --exclude choose among the files of a folder: name one, such as `attache serve .`";
-        return Err(SetupError::new(problem));
-    }
-    Ok(match outside.has_tools() || config.has_tools() {
-        true => Files::None,
-        false => Files::Example,
-    })
-}
 
 /// Opens the example in the folder for data, and writes what is not there.
 pub(super) async fn folders(data: &Path) -> Result<Arc<Folders>, SetupError> {

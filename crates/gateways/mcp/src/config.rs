@@ -9,7 +9,6 @@ use attache_transport::Redactor;
 
 use crate::hook::McpHook;
 use crate::http::McpEndpoint;
-use crate::names::prefix;
 use crate::secrets::redactor;
 use crate::stdio::McpCommand;
 
@@ -164,7 +163,7 @@ impl Config {
     pub(crate) fn new(alias: String, door: Door) -> Self {
         Self {
             name: format!("mcp:{alias}"),
-            prefix: prefix(&alias),
+            prefix: format!("mcp_{alias}___"),
             alias,
             door,
             era: McpEra::default(),

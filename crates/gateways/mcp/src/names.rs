@@ -2,11 +2,6 @@
 
 use crate::config::Config;
 
-/// The beginning of the names of all tools of a server.
-pub(crate) fn prefix(alias: &str) -> String {
-    format!("mcp_{alias}___")
-}
-
 impl Config {
     /// The problem with the alias, if there is one: with it, tools of two servers could have one name.
     pub(crate) fn problem(&self) -> Option<&'static str> {
