@@ -47,14 +47,14 @@ pub trait LongTermMemory: Send + Sync {
     /// Remembers a text. The same text again is the same fact, as of now.
     ///
     /// # Errors
-    /// [`StoreErrorKind::TooLarge`](crate::StoreErrorKind::TooLarge) if it does not fit,
-    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    /// [`StoreErrorKind::TooLarge`] if it does not fit,
+    /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn remember<'a>(&'a self, principal: &'a str, text: &'a str) -> BoxFuture<'a, Result<Fact, StoreError>>;
 
     /// The facts that match the words of `query`, the best first, at most `limit`. A query without words has the newest.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn search<'a>(
         &'a self,
         principal: &'a str,
@@ -65,6 +65,6 @@ pub trait LongTermMemory: Send + Sync {
     /// Forgets a fact. Says whether there was one of that id.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn forget<'a>(&'a self, principal: &'a str, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 }

@@ -11,7 +11,7 @@
 //! | what a tool returned: JSON text and the documents in it | [`ContentTree`] |
 //! | a tool, and a family of tools behind one door | [`Tool`], [`ToolHandler`] |
 //! | one model at one provider, and its cloneable handle | [`LlmProvider`], [`ModelHandle`] |
-//! | what a model accepts in which place | [`ModelCapabilities`], [`Matrix`] |
+//! | what a model accepts in which place | [`ModelCapabilities`], [`Matrix`](capability::Matrix) |
 //!
 //! A tool returns anything that serde can serialise, with documents anywhere in it:
 //!

@@ -99,7 +99,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         ErrorResponse::to_error
     }
 
-    /// The way in which the API keeps files, if it does. The files that it keeps stand in [`ChatRequest::files`] when
+    /// The way in which the API keeps files, if it does. The files that it keeps stand in [`ChatRequest::files`](attache_core::ChatRequest::files) when
     /// a request is prepared and encoded; a codec whose API has no files leaves that alone.
     fn files(&self) -> Option<&dyn FileApi> {
         None

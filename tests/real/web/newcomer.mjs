@@ -13,7 +13,7 @@ const EXPECTED = [
   ['What is the total of the invoice, and when is it due?', [['EUR 20,904.97', 'invoice-2026-0417.pdf', 2], ['17 May 2026', 'invoice-2026-0417.pdf', 1]]],
   ['What happens if a delivery is late?', [['0.5% of the net value', 'supply-agreement-SA-2025-11.pdf', 1]]],
   ['How long does the agreement run?', [['runs for two years', 'supply-agreement-SA-2025-11.pdf', 2]]],
-  ['How much did we spend on travel?', [['Northgate Rail', 'expenses-2026-spring.csv', undefined]]],
+  ['How much did we spend on travel?', [['Harbour Cabs,HC-77120', 'expenses-2026-spring.csv', undefined]]],
 ];
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });

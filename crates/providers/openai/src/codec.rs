@@ -29,9 +29,15 @@ pub trait Dialect: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     fn openai() -> Arc<Profile>;
 
     /// The request.
+    ///
+    /// # Errors
+    /// [`ProviderError`] if the API cannot be asked so.
     fn encode(ask: Ask<'_, ServerCodec<Self>>) -> Result<EncodedRequest, ProviderError>;
 
     /// The request that counts the tokens of another, if the server can.
+    ///
+    /// # Errors
+    /// As of [`encode`](Self::encode).
     fn count(ask: Ask<'_, ServerCodec<Self>>) -> Option<Result<CountRequest, ProviderError>> {
         let _ = ask;
         None

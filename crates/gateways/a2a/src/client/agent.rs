@@ -45,10 +45,10 @@ const AFTER_ANSWER: Duration = Duration::from_secs(10);
 /// | a message, or completed | a result: artifacts first, then the words of the end, then files of the history |
 /// | failed, rejected, canceled | a failed result, with whatever there is |
 /// | asks for input or leave | a question to the user, whose answer goes on with the task; or to the [model](A2aQuestions::Model) |
-/// | still worked on after 60 s | a deferred call ([`Deferred::to`]), which outlives this process |
+/// | still worked on after 60 s | a deferred call ([`Deferred::to`](attache_core::tool::Deferred::to)), which outlives this process |
 ///
 /// A question is asked as by [`ToolContext::ask`]: a reply to it goes to the agent, in any process that resumes the run. A
-/// call without people behind it, or in a run that is not kept, ends with the question ([`Deferred::ask`]).
+/// call without people behind it, or in a run that is not kept, ends with the question ([`Deferred::ask`](attache_core::tool::Deferred::ask)).
 /// [`poll`](Self::poll) and [`answer`](Self::answer) go on with deferred calls, in any process. A call that is dropped
 /// cancels its task. All clones share the card.
 ///
