@@ -28,7 +28,7 @@
 //! let tree = Capture::new().finish(&report)?;
 //! assert_eq!(tree.documents().len(), 1);
 //! assert!(tree.json().starts_with(r#"{"summary":"3 pages","pdf":{"attache.document":"stored","documentId":"#));
-//! # Ok::<(), attache_core::TreeError>(())
+//! # Ok::<(), attache_core::tree::TreeError>(())
 //! ```
 
 pub mod assembler;
