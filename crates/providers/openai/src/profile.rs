@@ -78,9 +78,9 @@ pub struct Profile {
     pub refusal_parts: bool,
     /// True if `image_url` is the URL itself; otherwise an object that holds it. (openai.md C.6)
     pub plain_image_urls: bool,
-    /// How sound stands in a message.
+    /// The form of sound in a message.
     pub audio: AudioForm,
-    /// How a PDF or another file stands in a message.
+    /// The form of a PDF or another file in a message.
     pub files: FileForm,
     /// Which ids of tool calls are sent back as they came.
     pub call_ids: CallIds,
@@ -95,7 +95,7 @@ pub struct Profile {
     /// True if answers of a schema are not streamed: these are asked for in one piece, and come out the same.
     /// (openai.md C.7)
     pub schemas_whole: bool,
-    /// How JSON of any form is asked for.
+    /// The way to ask for JSON of any form.
     pub json_object: JsonObject,
     /// True if `stream_options` asks for the usage of a stream.
     pub stream_usage: bool,
@@ -117,9 +117,9 @@ pub struct Profile {
     pub parallel_on_request: bool,
     /// Which schemas of tools are taken. (openai.md A.3)
     pub tool_schemas: ToolSchemas,
-    /// How tools are withheld where none may be called.
+    /// The way to withhold tools where none may be called.
     pub tools_off: ToolsOff,
-    /// How one tool is forced.
+    /// The way to force one tool.
     pub named_tool: NamedTool,
     /// True if `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,

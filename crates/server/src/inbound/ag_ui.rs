@@ -62,11 +62,6 @@ struct Message {
 }
 
 #[derive(Debug, Deserialize)]
-struct Role {
-    role: String,
-}
-
-#[derive(Debug, Deserialize)]
 struct Called {
     id: String,
     function: Function,
@@ -134,18 +129,13 @@ impl Body {
     ) -> Result<(Conversation, Vec<Sent>), Fault> {
         let raw = std::mem::take(&mut self.messages);
         conversation::bound(raw.len(), "messages")?;
+        let at_messages = |fault: Fault| fault.at("messages");
+        let read = raw.iter().map(|raw| body::json(raw.get().as_bytes()));
+        let messages = read.collect::<Result<Vec<Message>, Fault>>().map_err(at_messages)?;
+        let last = messages.iter().rposition(|message| message.role == "user");
         let (mut reading, mut sent) = (Reading::default(), Vec::with_capacity(raw.len()));
-        let role = |raw: &RawValue| body::json::<Role>(raw.get().as_bytes()).map(|message| message.role);
-        let mut last = None;
-        for (at, raw) in raw.iter().enumerate() {
-            if role(raw).map_err(|fault| fault.at("messages"))? == "user" {
-                last = Some(at);
-            }
-        }
-        for (at, raw) in raw.into_iter().enumerate() {
+        for (at, (message, raw)) in messages.into_iter().zip(raw).enumerate() {
             let context = if Some(at) == last { self.context.as_slice() } else { &[] };
-            let at_messages = |fault: Fault| fault.at("messages");
-            let message: Message = body::json(raw.get().as_bytes()).map_err(at_messages)?;
             sent.push(Sent { said: message.said(), raw });
             message.read(context, &mut reading, principal, documents).await.map_err(at_messages)?;
         }

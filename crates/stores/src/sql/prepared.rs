@@ -17,6 +17,10 @@ pub(crate) struct Prepared {
     pub(crate) kept_until: Option<i64>,
     pub(crate) ends: bool,
     /// False if nothing but a question to the model is lost with it.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "PostgreSQL waits for the disk each time")
+    )]
     pub(crate) syncs: bool,
     pub(crate) documents: Vec<String>,
     pub(crate) keys: Vec<String>,

@@ -102,7 +102,7 @@ words! {
         MaxCompletionTokens,
     }
 
-    /// How sound stands in a message.
+    /// The form of sound in a message.
     AudioForm {
         /// `{"data": BASE64, "format": …}`. (openai.md A.2)
         Base64,
@@ -112,7 +112,7 @@ words! {
         Bare,
     }
 
-    /// How a PDF or another file stands in a message.
+    /// The form of a PDF or another file in a message.
     FileForm {
         /// A part of type `file` with name and data URI. (openai.md A.2)
         File,
@@ -122,7 +122,7 @@ words! {
         FileUrl,
     }
 
-    /// How tools are withheld where none may be called.
+    /// The way to withhold tools where none may be called.
     ToolsOff {
         /// `tool_choice` is `none`.
         Choice,
@@ -130,7 +130,7 @@ words! {
         Dropped,
     }
 
-    /// How one tool is forced.
+    /// The way to force one tool.
     NamedTool {
         /// `tool_choice` names it.
         Choice,
@@ -139,7 +139,7 @@ words! {
         Alone,
     }
 
-    /// How JSON of any form is asked for.
+    /// The way to ask for JSON of any form.
     JsonObject {
         /// `json_object`.
         Word,
