@@ -8,7 +8,7 @@ use attache_core::{ModelHandle, ModelSettings, Tool};
 
 use crate::tools::Tools;
 
-/// The options of one run alone: a model, settings, more tools, a principal, values for tools.
+/// The options of one run alone: a model, settings, more instructions and tools, a principal, values for tools.
 ///
 /// No log keeps them, so whoever [resumes](crate::Agent::resume_with) the run gives them again.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,7 @@ pub struct RunOptions {
     pub(crate) model: Option<ModelHandle>,
     /// Boxed, since each run has room for them.
     pub(crate) settings: Option<Box<ModelSettings>>,
+    pub(crate) instructions: Option<Box<str>>,
     pub(crate) tools: Tools,
     pub(crate) principal: Option<String>,
     pub(crate) streaming: Option<bool>,
@@ -39,6 +40,21 @@ impl RunOptions {
     pub fn with_settings(mut self, settings: ModelSettings) -> Self {
         self.settings = Some(Box::new(settings));
         self
+    }
+
+    /// Adds instructions, which stand behind the agent's own. A later run of a session does without them, unless it is
+    /// given them again; blank ones are none.
+    pub fn with_instructions(mut self, text: impl Into<Option<String>>) -> Self {
+        self.instructions = text.into().filter(|text| !text.trim().is_empty()).map(String::into_boxed_str);
+        self
+    }
+
+    /// The agent's instructions with those of the run.
+    pub(crate) fn instructions(&self, own: Option<&str>) -> Option<String> {
+        match (own, &self.instructions) {
+            (Some(own), Some(more)) => Some(format!("{own}\n\n{more}")),
+            (own, more) => own.or(more.as_deref()).map(str::to_owned),
+        }
     }
 
     /// Adds a tool to the agent's. A run whose tools have one name twice fails when it starts.
@@ -76,9 +92,9 @@ impl RunOptions {
         self.is_other() || self.streaming.is_some()
     }
 
-    /// True if the run has a model, settings, tools or a principal of its own.
+    /// True if the run has a model, settings, instructions, tools or a principal of its own.
     fn is_other(&self) -> bool {
-        self.offers_anew() || self.principal.is_some()
+        self.offers_anew() || self.principal.is_some() || self.instructions.is_some()
     }
 
     /// True if the run's tools are not offered as the agent's are.
@@ -89,13 +105,16 @@ impl RunOptions {
     /// A number for all that the run is told, by which it finds its log again and notices other options: for all but values
     /// for tools and the way in which replies come.
     pub(crate) fn number(&self) -> Option<u64> {
-        let Self { model, settings, tools, principal, streaming: _, extensions: _ } = self;
+        let Self { model, settings, instructions, tools, principal, streaming: _, extensions: _ } = self;
         self.is_other().then(|| {
             let mut hash = StableHash::new();
             hash = hash.text(model.as_ref().map_or("", |model| model.id()));
             hash = hash.text(principal.as_deref().unwrap_or_default());
             // Headers, which may be secret, show no value.
             hash = hash.text(&settings.as_ref().map_or_else(String::new, |settings| format!("{settings:?}")));
+            if let Some(instructions) = instructions {
+                hash = hash.text("instructions").text(instructions);
+            }
             tools.names().fold(hash, StableHash::text).finish()
         })
     }
@@ -114,6 +133,8 @@ mod tests {
             RunOptions::new().with_principal("bob"),
             RunOptions::new().with_settings(ModelSettings::new().with_max_tokens(5_u32)),
             RunOptions::new().with_settings(ModelSettings::new()),
+            RunOptions::new().with_instructions("Be brief.".to_owned()),
+            RunOptions::new().with_instructions("Be kind.".to_owned()),
             RunOptions::new().with_tool(tool()),
             RunOptions::new().with_tool(tool()).with_principal("ann"),
         ];
@@ -121,6 +142,8 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), options.len());
-        assert_eq!(RunOptions::new().with_context(5_u8).with_streaming(false).number(), None);
+        let none =
+            RunOptions::new().with_context(5_u8).with_streaming(false).with_instructions(" ".to_owned());
+        assert_eq!(none.number(), None);
     }
 }

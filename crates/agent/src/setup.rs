@@ -156,6 +156,9 @@ impl Setup {
         if let Some(settings) = &options.settings {
             setup.settings = (**settings).clone();
         }
+        if options.instructions.is_some() {
+            setup.system = options.instructions(setup.system.as_deref());
+        }
         setup.streaming = options.streaming.unwrap_or(setup.streaming);
         setup.tools = setup.tools.merged(options.tools.clone());
         if options.principal.is_some() {

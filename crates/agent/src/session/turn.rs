@@ -237,12 +237,10 @@ async fn begin(
         // The agent that answered last has the conversation still, if it is handed over to it at all.
         let agent = outcome.agent.filter(|agent| settings.agent.setup().hands_over_to(agent));
         input.agent = input.agent.take().or(agent);
-        // Instructions that the agent does not give any more hold no longer.
-        let own = settings.agent.setup().system.as_deref();
+        // Instructions that are not given any more hold no longer.
+        let own = input.options.instructions(settings.agent.setup().system.as_deref());
         let is_old = |message: &Arc<Message>| match &**message {
-            Message::System(system) => {
-                own.is_some_and(|own| !system.parts.iter().map(|part| part.text()).eq([own]))
-            }
+            Message::System(system) => !system.parts.iter().map(|part| part.text()).eq(own.as_deref()),
             _ => false,
         };
         if input.history.first().is_some_and(is_old) {

@@ -1,13 +1,13 @@
 //! Requests of AG-UI.
 
-use attache_core::{ContentTree, UserMessage, UserPart};
+use attache_core::{UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::body;
+use super::body::{self, nullable};
 use super::conversation::{self, Conversation, Reading};
-use super::parts::{by_data, by_url, tree};
+use super::parts::{by_data, by_url, tree, typed};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
 use crate::dialect::snapshot::{PROVIDER, Said, Sent};
@@ -21,11 +21,11 @@ pub(crate) struct Body {
     /// The thread: a session.
     pub(crate) thread_id: String,
     pub(crate) run_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     messages: Vec<Box<RawValue>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub(crate) tools: Vec<ClientTool>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     context: Vec<Context>,
     /// Options of ours: `model`, `onDisconnect`.
     #[serde(default)]
@@ -55,7 +55,7 @@ struct Context {
 struct Message {
     role: String,
     content: Option<Content>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     tool_calls: Vec<Called>,
     tool_call_id: Option<String>,
     error: Option<String>,
@@ -70,7 +70,7 @@ struct Called {
 #[derive(Debug, Deserialize)]
 struct Function {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     arguments: String,
 }
 
@@ -109,7 +109,7 @@ impl Body {
 
     pub(crate) fn on_disconnect(&self) -> Result<Option<Disconnect>, Fault> {
         match self.forwarded_props.get("onDisconnect") {
-            None => Ok(None),
+            None | Some(Value::Null) => Ok(None),
             Some(policy) => serde_json::from_value(policy.clone())
                 .map(Some)
                 .map_err(|_| Fault::invalid("onDisconnect is not known").at("forwardedProps")),
@@ -180,7 +180,7 @@ impl Message {
     ) -> Result<(), Fault> {
         let Self { role, content, tool_calls, tool_call_id, error } = self;
         match role.as_str() {
-            "system" | "developer" => reading.system(&text(content)?),
+            "system" | "developer" => reading.system(&text(content, "instructions")?),
             "user" => {
                 reading.user(parts(content, principal, documents).await?);
                 if !context.is_empty() {
@@ -196,14 +196,21 @@ impl Message {
                 let calls = tool_calls.into_iter().map(|called| {
                     conversation::call(&called.id, called.function.name, called.function.arguments)
                 });
-                reading.assistant(&text(content)?, calls.collect::<Result<_, _>>()?);
+                reading.assistant(&text(content, "a reply")?, calls.collect::<Result<_, _>>()?)?;
             }
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs toolCallId"))?;
-                let tree = match (&error, content) {
-                    (Some(error), None) => ContentTree::text(error),
-                    (_, content) => tree(parts(content, principal, documents).await?)?,
+                let mut said = parts(content, principal, documents).await?;
+                // Pages that say the failure in both say it once.
+                let is_said = |error: &str| {
+                    let has =
+                        |part: &UserPart| matches!(part, UserPart::Text(text) if text.text().contains(error));
+                    said.iter().flatten().any(has)
                 };
+                if let Some(error) = error.as_deref().filter(|error| !is_said(error)) {
+                    said.push(UserPart::text(error));
+                }
+                let tree = tree(said)?;
                 // The thread may know the call where the request does not.
                 reading.result_alone(&id, tree, error.is_some())?;
             }
@@ -215,11 +222,18 @@ impl Message {
     }
 }
 
-fn text(content: Option<Content>) -> Result<String, Fault> {
+/// The text of content that may be nothing else.
+fn text(content: Option<Content>, whose: &str) -> Result<String, Fault> {
     match content {
         None => Ok(String::new()),
         Some(Content::Text(text)) => Ok(text),
-        Some(Content::Parts(parts)) => Ok(parts.into_iter().filter_map(|part| part.text).collect()),
+        Some(Content::Parts(parts)) => {
+            let texts = parts.into_iter().map(|part| match (part.kind.as_str(), part.text) {
+                ("text", Some(text)) => Ok(text),
+                (kind, _) => Err(Fault::invalid(format!("{whose} cannot have a part of the type {kind:?}"))),
+            });
+            texts.collect()
+        }
         Some(Content::Other {}) => Err(Fault::invalid("the content is neither a text nor parts")),
     }
 }
@@ -230,7 +244,7 @@ async fn parts(
     documents: &Documents,
 ) -> Result<Vec<Option<UserPart>>, Fault> {
     let Some(Content::Parts(parts)) = content else {
-        return Ok(vec![UserPart::text(text(content)?)]);
+        return Ok(vec![UserPart::text(text(content, "a message")?)]);
     };
     let mut all = Vec::with_capacity(parts.len());
     for part in parts {
@@ -249,7 +263,7 @@ impl Part {
                     let kind = source.mime_type.as_deref().unwrap_or_default();
                     by_data(&format!("data:{kind};base64,{}", source.value))?
                 }
-                "url" => by_url(&source.value)?,
+                "url" => typed(by_url(&source.value)?, source.mime_type.as_deref()),
                 // One that a thread has. It counts only where the thread is gone.
                 "file" if source.provider.as_deref() == Some(PROVIDER) => {
                     let text = format!("[The document {} is gone with its thread.]", source.value);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
 use crate::fault::Fault;
 
@@ -38,4 +38,11 @@ pub(crate) async fn bytes(body: Body, most: usize, time: Duration) -> Result<Byt
 /// Reads JSON.
 pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(body).map_err(|error| Fault::invalid(format!("the body cannot be read: {error}")))
+}
+
+/// Reads a member that may be null, which is the same as if it were not there.
+pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }

@@ -1,9 +1,11 @@
 //! Requests of Chat Completions.
 
-use attache_core::{ContentTree, Effort, ModelSettings, Reasoning, ResponseFormat};
+use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat};
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
+use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
 use super::parts::Content;
 use super::tools::{ClientTool, FunctionTool};
@@ -15,7 +17,9 @@ use crate::fault::Fault;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Body {
+    #[serde(deserialize_with = "nullable")]
     pub(crate) model: String,
+    #[serde(deserialize_with = "nullable")]
     messages: Vec<Said>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) stream: bool,
@@ -39,12 +43,16 @@ pub(crate) struct Body {
     reasoning_effort: Option<String>,
     response_format: Option<Value>,
     metadata: Option<Metadata>,
+    logit_bias: Option<Map<String, Value>>,
+    web_search_options: Option<IgnoredAny>,
+    moderation: Option<IgnoredAny>,
+    #[serde(deserialize_with = "nullable")]
     attache: Extension,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct StreamOptions {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     include_usage: bool,
 }
 
@@ -78,6 +86,9 @@ struct Said {
     #[serde(default)]
     tool_calls: Option<Vec<Called>>,
     tool_call_id: Option<String>,
+    refusal: Option<String>,
+    function_call: Option<IgnoredAny>,
+    audio: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,12 +100,8 @@ struct Called {
 #[derive(Debug, Deserialize)]
 struct Function {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     arguments: String,
-}
-
-pub(super) fn nullable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Option::<bool>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 impl Body {
@@ -124,6 +131,15 @@ impl Body {
         }
         if self.functions.is_some() || self.function_call.is_some() {
             return Err(Fault::unsupported("functions", "functions are given as tools"));
+        }
+        if self.logit_bias.as_ref().is_some_and(|bias| !bias.is_empty()) {
+            return Err(Fault::unsupported("logit_bias", "tokens have no weights here"));
+        }
+        if self.web_search_options.is_some() {
+            return Err(Fault::unsupported("web_search_options", "the agent has its own tools"));
+        }
+        if self.moderation.is_some() {
+            return Err(Fault::unsupported("moderation", "answers are not moderated here"));
         }
         let mut settings = ModelSettings::new();
         settings.max_tokens = self.max_completion_tokens.or(self.max_tokens);
@@ -171,7 +187,8 @@ impl Body {
         conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
         for message in said {
-            message.read(&mut reading, principal, documents).await?;
+            let read = message.read(&mut reading, principal, documents).await;
+            read.map_err(|fault| fault.at("messages"))?;
         }
         reading.finish("messages")
     }
@@ -179,25 +196,32 @@ impl Body {
 
 impl Said {
     async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
-        let Self { role, content, tool_calls, tool_call_id } = self;
+        let Self { role, content, tool_calls, tool_call_id, refusal, function_call, audio } = self;
+        if function_call.is_some() {
+            return Err(Fault::unsupported("messages", "a function_call is given in tool_calls"));
+        }
+        if audio.is_some() {
+            return Err(Fault::unsupported("messages", "the sound of an earlier answer is not kept here"));
+        }
         match role.as_str() {
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs tool_call_id"))?;
-                let text = content.into_text("a tool message")?;
-                reading.result(&id, ContentTree::text(&text), false).map_err(|fault| fault.at("messages"))?;
+                let tree = content.into_tree(principal, documents).await?;
+                reading.result(&id, tree, false)?;
             }
             "system" | "developer" => reading.system(&content.into_text("a system message")?),
             "user" => reading.user(content.into_parts(principal, documents).await?),
             "assistant" => {
-                let text = content.into_text("an assistant message")?;
+                let mut text = content.into_text("an assistant message")?;
+                text.push_str(&refusal.unwrap_or_default());
                 let calls = tool_calls.unwrap_or_default();
                 let calls = calls.into_iter().map(|called| {
                     let Function { name, arguments } = called.function;
                     conversation::call(&called.id, name, arguments)
                 });
-                reading.assistant(&text, calls.collect::<Result<_, _>>()?);
+                reading.assistant(&text, calls.collect::<Result<_, _>>()?)?;
             }
-            _ => return Err(Fault::invalid(format!("the role {role:?} is not known")).at("messages")),
+            _ => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
         }
         Ok(())
     }
@@ -211,6 +235,7 @@ pub(super) fn reasoning(effort: &str) -> Result<Reasoning, Fault> {
         "medium" => Reasoning::Effort(Effort::Medium),
         "high" => Reasoning::Effort(Effort::High),
         "xhigh" => Reasoning::Effort(Effort::XHigh),
+        "max" => Reasoning::Effort(Effort::Max),
         _ => return Err(Fault::unsupported("reasoning_effort", "this effort is not known")),
     })
 }

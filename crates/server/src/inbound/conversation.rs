@@ -1,12 +1,12 @@
 //! The conversation of a request, while it is read in whatever dialect.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_agent::RUN_ONLY;
-use attache_core::message::Metadata;
+use attache_core::message::{MadeDocument, Metadata};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ContentTree, Message, ResultStatus, Role, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, ContentTree, Document, Message, ResultStatus, Role, ToolCall,
     ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 
@@ -63,7 +63,9 @@ pub(crate) struct Reading {
     messages: Vec<Arc<Message>>,
     /// The calls of the last reply.
     calls: HashMap<String, ToolCall>,
-    /// Their results.
+    /// Those of them that have a result.
+    answered: HashSet<String>,
+    /// Results that are to become a message.
     results: Vec<ToolResult>,
 }
 
@@ -97,11 +99,33 @@ impl Reading {
         *self = Self { system: self.system.take(), ..Self::default() };
     }
 
-    pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) {
+    pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) -> Result<(), Fault> {
+        self.reply(text, calls, Vec::new())
+    }
+
+    /// A reply of the model, with documents that it made.
+    pub(crate) fn reply(
+        &mut self,
+        text: &str,
+        calls: Vec<ToolCall>,
+        made: Vec<Document>,
+    ) -> Result<(), Fault> {
         self.end_results();
-        self.calls = calls.iter().map(|call| (call.id.as_str().to_owned(), call.clone())).collect();
-        let parts = [AssistantPart::text(text)].into_iter().chain(calls.into_iter().map(Into::into));
+        self.answered.clear();
+        self.calls.clear();
+        for call in &calls {
+            if self.calls.insert(call.id.as_str().to_owned(), call.clone()).is_some() {
+                return Err(Fault::invalid(format!(
+                    "two calls of a message have the id {:?}",
+                    call.id.as_str()
+                )));
+            }
+        }
+        let made = made.into_iter().map(|document| MadeDocument::new(document).into());
+        let parts =
+            [AssistantPart::text(text)].into_iter().chain(calls.into_iter().map(Into::into)).chain(made);
         self.messages.push(Message::Assistant(AssistantMessage::new(parts)).shared());
+        Ok(())
     }
 
     /// True if the last reply has that call.
@@ -115,6 +139,9 @@ impl Reading {
             let message = format!("the tool message {id:?} answers no call of the message before it");
             return Err(Fault::invalid(message));
         };
+        if !self.answered.insert(id.to_owned()) {
+            return Err(Fault::invalid(format!("the call {id:?} has two results")));
+        }
         let status = if is_error { ResultStatus::Error } else { ResultStatus::Ok };
         self.results.push(ToolResult::new(call, status, tree));
         Ok(())

@@ -1,9 +1,12 @@
 //! Requests of Anthropic's Messages.
 
-use attache_core::{ContentTree, Document, ModelSettings, Reasoning, UserPart};
+use attache_core::{ContentTree, Document, ModelSettings, Reasoning, ResponseFormat, UserPart};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::body::nullable;
+use super::chat::reasoning;
 use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree};
 use super::tools::{ClientTool, FlatTool};
@@ -16,10 +19,13 @@ use crate::fault::Fault;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Body {
+    #[serde(deserialize_with = "nullable")]
     pub(crate) model: String,
     max_tokens: Option<u32>,
+    #[serde(deserialize_with = "nullable")]
     messages: Vec<Said>,
     system: Option<Content>,
+    #[serde(deserialize_with = "nullable")]
     pub(crate) stream: bool,
     stop_sequences: Option<Vec<String>>,
     temperature: Option<f64>,
@@ -28,6 +34,10 @@ pub(crate) struct Body {
     tools: Option<Vec<FlatTool>>,
     tool_choice: Option<Choice>,
     thinking: Option<Thinking>,
+    output_config: Option<OutputConfig>,
+    mcp_servers: Option<Vec<IgnoredAny>>,
+    container: Option<IgnoredAny>,
+    #[serde(deserialize_with = "nullable")]
     attache: Extension,
 }
 
@@ -49,6 +59,20 @@ struct Thinking {
     #[serde(rename = "type")]
     kind: String,
     budget_tokens: Option<u32>,
+}
+
+/// The effort that an answer is worth, and its form.
+#[derive(Debug, Deserialize)]
+struct OutputConfig {
+    effort: Option<String>,
+    format: Option<Format>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Format {
+    #[serde(rename = "type")]
+    kind: String,
+    schema: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,6 +140,12 @@ impl Body {
         if self.top_k.is_some() {
             return Err(Fault::unsupported("top_k", "top_k is not known here"));
         }
+        if self.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+            return Err(Fault::unsupported("mcp_servers", "the agent has its own tools"));
+        }
+        if self.container.is_some() {
+            return Err(Fault::unsupported("container", "there are no containers here"));
+        }
         let mut settings = ModelSettings::new();
         settings.max_tokens = self.max_tokens;
         settings.temperature = self.temperature;
@@ -130,6 +160,20 @@ impl Body {
                 _ => return Err(Fault::unsupported("thinking", "this thinking is not known")),
             },
         };
+        if let Some(OutputConfig { effort, format }) = &self.output_config {
+            if settings.reasoning.is_none() {
+                let effort = effort.as_deref().map(reasoning).transpose();
+                settings.reasoning = effort.map_err(|fault| fault.at("output_config"))?;
+            }
+            settings.response_format = match format {
+                None => None,
+                Some(Format { kind, schema }) if kind == "json_schema" => {
+                    let (name, schema) = ("answer".to_owned(), schema.clone().into());
+                    Some(ResponseFormat::JsonSchema { name, schema, strict: true })
+                }
+                Some(_) => return Err(Fault::unsupported("output_config", "json_schema is known")),
+            };
+        }
         let has_tools = self.tools.as_ref().is_some_and(|tools| !tools.is_empty());
         let single = self.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use);
         settings.parallel_tool_calls = single.filter(|_| has_tools).map(|single| !single);
@@ -234,8 +278,7 @@ fn assistant(blocks: Vec<Block>, reading: &mut Reading) -> Result<(), Fault> {
             }
         }
     }
-    reading.assistant(&text, calls);
-    Ok(())
+    reading.assistant(&text, calls)
 }
 
 fn text(content: Content) -> Result<String, Fault> {

@@ -236,6 +236,15 @@ pub(super) fn by_url(url: &str) -> Result<Document, Fault> {
     }
 }
 
+/// A document with the media type that its client says: bytes may say another.
+pub(super) fn typed(document: Document, media_type: Option<&str>) -> Document {
+    match (media_type, document.bytes()) {
+        (Some(media_type), Some(bytes)) => Document::from_bytes(bytes, media_type),
+        (Some(media_type), None) => document.with_media_type(media_type),
+        (None, _) => document,
+    }
+}
+
 /// A document of base64, with or without the head of a data URL.
 pub(super) fn by_data(data: &str) -> Result<Document, Fault> {
     let Some((head, data)) = data.get(..5).and_then(|scheme| {
@@ -251,9 +260,10 @@ pub(super) fn by_data(data: &str) -> Result<Document, Fault> {
     }
 }
 
+/// Decodes base64, where lines and padding may be as they are in mail and on the web.
 pub(super) fn decoded(data: &str) -> Result<Vec<u8>, Fault> {
     let wrong = |_| Fault::invalid("the data of a document is not base64").at("messages");
-    base64_simd::STANDARD.decode_to_vec(data.trim()).map_err(wrong)
+    base64_simd::forgiving_decode_to_vec(data.as_bytes()).map_err(wrong)
 }
 
 #[cfg(test)]

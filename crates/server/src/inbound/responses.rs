@@ -2,9 +2,11 @@
 
 use attache_core::{ModelSettings, ResponseFormat, ToolCall};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::chat::{nullable, reasoning};
+use super::body::nullable;
+use super::chat::reasoning;
 use super::conversation::{self, Conversation, Reading};
 use super::parts::Content;
 use super::tools::{ClientTool, FlatTool};
@@ -17,7 +19,9 @@ use crate::fault::Fault;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Body {
+    #[serde(deserialize_with = "nullable")]
     pub(crate) model: String,
+    #[serde(deserialize_with = "nullable")]
     input: Input,
     instructions: Option<String>,
     #[serde(deserialize_with = "nullable")]
@@ -39,6 +43,8 @@ pub(crate) struct Body {
     text: Option<Text>,
     prompt: Option<Value>,
     truncation: Option<String>,
+    moderation: Option<IgnoredAny>,
+    #[serde(deserialize_with = "nullable")]
     attache: Extension,
 }
 
@@ -119,6 +125,9 @@ impl Body {
         if self.top_logprobs.is_some_and(|count| count > 0) {
             return Err(Fault::unsupported("top_logprobs", "probabilities of tokens are not told"));
         }
+        if self.moderation.is_some() {
+            return Err(Fault::unsupported("moderation", "answers are not moderated here"));
+        }
         if self.max_tool_calls.is_some() {
             return Err(Fault::unsupported("max_tool_calls", "the agent has its own limits"));
         }
@@ -185,7 +194,7 @@ impl Body {
                 .await
                 .map_err(|fault| fault.at("input"))?;
         }
-        reply.end(&mut reading);
+        reply.end(&mut reading).map_err(|fault| fault.at("input"))?;
         reading.finish("input")
     }
 }
@@ -205,10 +214,11 @@ struct Reply {
 }
 
 impl Reply {
-    fn end(&mut self, reading: &mut Reading) {
-        if !self.text.is_empty() || !self.calls.is_empty() {
-            reading.assistant(&std::mem::take(&mut self.text), std::mem::take(&mut self.calls));
+    fn end(&mut self, reading: &mut Reading) -> Result<(), Fault> {
+        if self.text.is_empty() && self.calls.is_empty() {
+            return Ok(());
         }
+        reading.assistant(&std::mem::take(&mut self.text), std::mem::take(&mut self.calls))
     }
 }
 
@@ -238,7 +248,7 @@ impl Item {
         match (kind.as_deref().unwrap_or("message"), role.as_deref()) {
             ("message", Some("assistant")) => {
                 if !reply.calls.is_empty() {
-                    reply.end(reading);
+                    reply.end(reading)?;
                 }
                 reply.text.push_str(&content.into_text("an assistant message")?);
             }
@@ -247,14 +257,14 @@ impl Item {
                 reply.calls.push(conversation::call(&call_id?, name, arguments.unwrap_or_default())?);
             }
             ("function_call_output", _) => {
-                reply.end(reading);
+                reply.end(reading)?;
                 let tree = output.unwrap_or_default().into_tree(principal, documents).await?;
                 reading.result_alone(&call_id?, tree, false)?;
             }
             // The model's own thoughts, which providers take back in forms of their own only.
             ("reasoning", _) => {}
             ("message", Some(role)) => {
-                reply.end(reading);
+                reply.end(reading)?;
                 match role {
                     "user" => reading.user(content.into_parts(principal, documents).await?),
                     "system" | "developer" => reading.system(&content.into_text("a system message")?),

@@ -67,11 +67,12 @@ impl FunctionTool {
     }
 }
 
-/// The things that come with a request and hold for its run: tools, and settings of the model.
+/// The things that come with a request and hold for its run: tools, settings of the model, instructions.
 #[derive(Default)]
 pub(crate) struct Offered {
     tools: Tools,
     settings: Option<ModelSettings>,
+    instructions: Option<String>,
     /// The tools for the log of the run, if there are some.
     kept: Option<Value>,
 }
@@ -79,10 +80,15 @@ pub(crate) struct Offered {
 /// The metadata of a message with what came with it: whoever goes on with the run has it again.
 const TOOLS: &str = "clientTools";
 const SETTINGS: &str = "clientSettings";
+const INSTRUCTIONS: &str = "clientInstructions";
 
 impl Offered {
     pub(crate) fn with_settings(self, settings: Option<ModelSettings>) -> Self {
         Self { settings, ..self }
+    }
+
+    pub(crate) fn with_instructions(self, instructions: Option<String>) -> Self {
+        Self { instructions, ..self }
     }
 
     /// The things that came with a run, by the messages that it began with.
@@ -97,13 +103,16 @@ impl Offered {
             if let Some(settings) = user.metadata.get(SETTINGS).and_then(settings::of_kept) {
                 offered.settings = Some(settings);
             }
+            if let Some(instructions) = user.metadata.get(INSTRUCTIONS).and_then(Value::as_str) {
+                offered.instructions = Some(instructions.to_owned());
+            }
         }
         offered
     }
 
     /// The options of the run.
     pub(crate) fn options(self, agent: &Agent) -> RunOptions {
-        let options = RunOptions::new().with_tools(self.tools);
+        let options = RunOptions::new().with_tools(self.tools).with_instructions(self.instructions);
         match self.settings {
             Some(settings) => options.with_settings(agent.settings().merged(&settings)),
             None => options,
@@ -112,7 +121,11 @@ impl Offered {
 
     /// Keeps them with what the user says.
     pub(crate) fn keep_in(&self, message: UserMessage) -> UserMessage {
-        let kept = [(TOOLS, self.kept.clone()), (SETTINGS, self.settings.as_ref().and_then(settings::kept))];
+        let kept = [
+            (TOOLS, self.kept.clone()),
+            (SETTINGS, self.settings.as_ref().and_then(settings::kept)),
+            (INSTRUCTIONS, self.instructions.as_deref().map(Value::from)),
+        ];
         let mut metadata = message.metadata.clone();
         for (name, kept) in kept {
             if let Some(kept) = kept {
@@ -124,7 +137,7 @@ impl Offered {
 
     /// Keeps them with the last thing that the user says among messages.
     pub(crate) fn keep_among(&self, messages: &mut [Arc<Message>]) {
-        if self.kept.is_none() && self.settings.is_none() {
+        if self.kept.is_none() && self.settings.is_none() && self.instructions.is_none() {
             return;
         }
         for message in messages.iter_mut().rev() {
@@ -173,5 +186,5 @@ pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Offer
         }
         all = all.with_external(definition);
     }
-    Ok(Offered { tools: all, kept, settings: None })
+    Ok(Offered { tools: all, kept, ..Offered::default() })
 }

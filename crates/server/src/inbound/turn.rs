@@ -8,6 +8,7 @@ use attache_core::{Capture, Message, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::body::nullable;
 use super::tools::{ClientTool, Offered};
 use crate::documents::Documents;
 use crate::fault::Fault;
@@ -24,15 +25,15 @@ const ABOUT_CONTEXT: &str = "Facts about the page that the user looks at while a
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Turn {
     /// The words of the user.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub(crate) message: String,
     /// The documents that were uploaded, by their ids.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub(crate) documents: Vec<String>,
     /// The agent.
     pub(crate) model: Option<String>,
     pub(crate) session_id: Option<String>,
-    #[serde(default, alias = "frontend_tools")]
+    #[serde(default, alias = "frontend_tools", deserialize_with = "nullable")]
     pub(crate) frontend_tools: Vec<ClientTool>,
     pub(crate) on_disconnect: Option<Disconnect>,
     /// Facts about the page that the user looks at.
@@ -110,7 +111,7 @@ pub(crate) struct ToolAnswer {
     pub(crate) call_id: String,
     #[serde(default)]
     pub(crate) result: Value,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub(crate) is_error: bool,
 }
 

@@ -7,8 +7,9 @@ use attache_core::{ContentTree, Document, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
-use super::parts::by_url;
+use super::parts::{by_url, typed};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
 use crate::fault::Fault;
@@ -22,7 +23,7 @@ pub(crate) struct Body {
     messages: Vec<UiMessage>,
     // A transport adds these by its option `body`.
     pub(crate) model: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub(crate) tools: Vec<ClientTool>,
     pub(crate) on_disconnect: Option<Disconnect>,
 }
@@ -30,7 +31,7 @@ pub(crate) struct Body {
 #[derive(Debug, Deserialize)]
 struct UiMessage {
     role: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     parts: Vec<Part>,
 }
 
@@ -116,8 +117,13 @@ impl UiMessage {
     fn read(self, reading: &mut Reading) -> Result<(), Fault> {
         match self.role.as_str() {
             "system" => {
-                let text: String = self.parts.into_iter().filter_map(|part| part.text).collect();
-                reading.system(&text);
+                let texts = self.parts.into_iter().map(|part| match (part.kind.as_str(), part.text) {
+                    ("text", Some(text)) => Ok(text),
+                    // The page's own.
+                    (kind, _) if kind.starts_with("data-") => Ok(String::new()),
+                    (kind, _) => Err(unknown(kind)),
+                });
+                reading.system(&texts.collect::<Result<String, Fault>>()?);
             }
             "user" => {
                 let parts: Result<Vec<_>, _> = self.parts.into_iter().map(user_part).collect();
@@ -143,33 +149,49 @@ fn user_part(part: Part) -> Result<Option<UserPart>, Fault> {
     match (part.kind.as_str(), part.text, part.url) {
         ("text", Some(text), _) => Ok(UserPart::text(text)),
         ("file", _, Some(url)) => {
-            let mut document = by_url(&url)?;
-            if let (Some(kind), Some(bytes)) = (&part.media_type, document.bytes()) {
-                document = Document::from_bytes(bytes, kind);
-            }
-            Ok(match part.filename {
-                Some(name) => document.with_file_name(name),
-                None => document,
-            }
-            .into())
+            let document = typed(by_url(&url)?, part.media_type.as_deref());
+            Ok(named(document, part.filename).into())
         }
         (kind, ..) if kind.starts_with("data-") => Ok(None),
-        (kind, ..) => {
-            Err(Fault::invalid(format!("a part of the type {kind:?} is not known, or has not what it needs")))
-        }
+        (kind, ..) => Err(unknown(kind)),
+    }
+}
+
+fn unknown(kind: &str) -> Fault {
+    Fault::invalid(format!("a part of the type {kind:?} is not known, or has not what it needs"))
+}
+
+fn named(document: Document, name: Option<String>) -> Document {
+    match name {
+        Some(name) => document.with_file_name(name),
+        None => document,
     }
 }
 
 /// Reads one step of a reply: text, and calls with their results.
 fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
     let mut text = String::new();
-    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    let (mut calls, mut results, mut made) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
-        if part.kind == "text" {
-            text.push_str(part.text.as_deref().unwrap_or_default());
-            continue;
-        }
-        let Some(name) = part.tool() else { continue };
+        let name = match part.kind.as_str() {
+            "text" => {
+                text.push_str(part.text.as_deref().unwrap_or_default());
+                continue;
+            }
+            "file" => {
+                let url = part.url.as_deref().ok_or_else(|| unknown("file"))?;
+                // An address of ours: the thread has the document. It counts only where the thread is gone.
+                match url.contains(':') {
+                    true => made.push(named(typed(by_url(url)?, part.media_type.as_deref()), part.filename)),
+                    false => text.push_str("[A document of this answer is gone with its thread.]"),
+                }
+                continue;
+            }
+            // The sources of what was said, thoughts, and the page's own.
+            "source-url" | "source-document" | "reasoning" => continue,
+            kind if kind.starts_with("data-") => continue,
+            kind => part.tool().ok_or_else(|| unknown(kind))?,
+        };
         let id = part.tool_call_id.clone().ok_or_else(|| Fault::invalid("a call needs toolCallId"))?;
         let input = part.input.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         calls.push(conversation::call(&id, name.to_owned(), input.to_string())?);
@@ -179,11 +201,15 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
                 let text = part.error_text.unwrap_or_default();
                 results.push((id, ContentTree::text(&text), true));
             }
+            Some("output-denied") => {
+                let reason = part.approval.and_then(|approval| approval.reason).unwrap_or_default();
+                results.push((id, ContentTree::text(&format!("The call was denied. {reason}")), true));
+            }
             _ => {}
         }
     }
-    if !text.is_empty() || !calls.is_empty() {
-        reading.assistant(&text, calls);
+    if !text.is_empty() || !calls.is_empty() || !made.is_empty() {
+        reading.reply(&text, calls, made)?;
     }
     for (id, tree, is_error) in results {
         reading.result(&id, tree, is_error)?;

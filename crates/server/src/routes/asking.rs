@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_agent::{
-    Agent, AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver,
-};
-use attache_core::{Message, ModelSettings, ToolCallId, fresh};
+use attache_agent::{AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver};
+use attache_core::{Message, ModelSettings, Role, ToolCallId, fresh};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
@@ -96,7 +94,7 @@ impl Asking<'_> {
         settings: Option<ModelSettings>,
         tools: Offered,
     ) -> Result<Viewer, Fault> {
-        let offered = tools.with_settings(settings);
+        let offered = tools.with_settings(settings).with_instructions(conversation.system.take());
         if matches!(place, Place::Session(_)) {
             offered.keep_among(&mut conversation.new);
         }
@@ -124,19 +122,19 @@ impl Asking<'_> {
         conversation: Conversation,
         options: RunOptions,
     ) -> Result<Viewer, Fault> {
-        let answered = answered(&conversation);
-        let (id, run) = match answered.is_empty() {
-            true => {
-                let id = run_in(session);
-                let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
-                (id, session.run(input))
+        if !answered(&conversation).is_empty() {
+            let has_calls = conversation.new.iter().any(|message| message.role() == Role::Assistant);
+            match session.last().await? {
+                Some(last) => return self.resume(session, last.run_id, conversation, options).await,
+                // A conversation that was held elsewhere has its calls and their results in itself.
+                None if has_calls => {}
+                None => return Err(Fault::not_found("call")),
             }
-            false => {
-                let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
-                return self.resume(session, last.run_id, conversation, options).await;
-            }
-        };
-        self.drive(session, id, run, answered)
+        }
+        let id = run_in(session);
+        let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
+        let run = session.run(input);
+        self.drive(session, id, run, Vec::new())
     }
 
     /// Goes on with the last run of a session.
@@ -188,7 +186,8 @@ impl Asking<'_> {
                 (run, Some(self.parking(Kept::Log(journal), true)))
             }
             None => {
-                let input = whole(agent, conversation).with_run_id(id).with_options(options);
+                let input = RunInput::new(conversation.new).with_history(conversation.history);
+                let input = input.with_run_id(id).with_options(options);
                 match self.has_tools {
                     false => (agent.run(input), None),
                     true => {
@@ -213,20 +212,6 @@ impl Asking<'_> {
             }
         })
     }
-}
-
-/// A conversation of which the client keeps all.
-pub(super) fn whole(agent: &Agent, conversation: Conversation) -> RunInput {
-    let mut history = conversation.history;
-    if let Some(system) = conversation.system {
-        // The agent's own instructions stand, and come first.
-        let system = match agent.instructions() {
-            Some(own) => format!("{own}\n\n{system}"),
-            None => system,
-        };
-        history.insert(0, Message::system(system).shared());
-    }
-    RunInput::new(conversation.new).with_history(history)
 }
 
 /// The calls whose results a request brings.

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::answer::json;
 use super::asked::{Request, read_named};
-use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed, whole};
+use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, streamed};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::dialect::answer::Asking as Approvals;
@@ -79,9 +79,10 @@ pub(crate) async fn count_tokens(
     let agent = hosted.agent();
     let settings = asked.settings()?;
     let tools = tools::tools(agent, asked.take_tools()?).await?;
-    let (conversation, _) = asked.take_conversation(principal.name(), &app.documents).await?;
+    let (mut conversation, _) = asked.take_conversation(principal.name(), &app.documents).await?;
+    let tools = tools.with_settings(settings).with_instructions(conversation.system.take());
     let input = match named_session(&headers)? {
-        None => whole(agent, conversation),
+        None => RunInput::new(conversation.new).with_history(conversation.history),
         // The session has the history, if it is there.
         Some(id) => match hosted.sessions.get(principal.name(), &id).await {
             Ok(session) => RunInput::new(conversation.new).with_history(session.history().await?),
@@ -89,7 +90,7 @@ pub(crate) async fn count_tokens(
             Err(error) => return Err(error.into()),
         },
     };
-    let options = tools.with_settings(settings).options(agent);
+    let options = tools.options(agent);
     let counted = agent.count_tokens(input.with_options(options)).await.map_err(|error| match error {
         CountError::Documents(problem) => Fault::invalid(problem).at("messages"),
         error => Fault::internal(&error),

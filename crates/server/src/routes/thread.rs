@@ -69,6 +69,7 @@ pub(super) async fn turn(
             };
             asking.app.record.decided(of, &decided);
         }
+        let tools = tools.with_instructions(conversation.system.take());
         let options = tools.options(asking.hosted.agent());
         return Ok((asking.resume(&session, last.run_id, conversation, options).await?, history));
     }

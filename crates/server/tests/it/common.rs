@@ -41,6 +41,12 @@ impl Stage {
         Self { script, gate: None, state: Arc::default() }
     }
 
+    /// A model that reads images and PDF, too.
+    pub(crate) fn seeing(mut self) -> Self {
+        self.script = self.script.with_capabilities_of("anthropic", "claude-sonnet-4-5");
+        self
+    }
+
     /// Holds each piece back until it is let out.
     pub(crate) fn held(mut self) -> Self {
         self.gate = Some(Arc::new(Semaphore::new(0)));

@@ -15,6 +15,7 @@ mod common;
 mod elsewhere;
 mod front;
 mod guide;
+mod inbound;
 mod jwt;
 mod leaving;
 mod messages;
