@@ -1,6 +1,7 @@
 //! A thread with a connection that writes, for the calls of a usual turn: each of them is one hand-over to it and one back.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
@@ -50,7 +51,12 @@ impl Writer {
         let (jobs, queue) = mpsc::channel::<Job>();
         let mut link = Link { path, busy, open: None };
         let thread = thread::Builder::new().name("attache-sqlite".to_owned());
-        thread.spawn(move || queue.into_iter().for_each(|job| job(&mut link)))?;
+        thread.spawn(move || {
+            for job in queue {
+                // Its caller learns that it is gone. The connection was closed on the way, which rolls back; others go on.
+                let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
+            }
+        })?;
         Ok(Self { jobs: Mutex::new(Some(jobs)), busy })
     }
 
@@ -266,6 +272,19 @@ mod tests {
         waits.await.unwrap();
         assert!(!told.await.unwrap(), "nobody waited");
         assert_eq!(number(&writer, Disk::Now, "SELECT count(*) FROM one").await, 1);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_fails_alone_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder).await;
+        let panics = |turn: &Turn<'_>| -> Result<Done<()>, SqlError> {
+            turn.execute("INSERT INTO one VALUES (1)", [])?;
+            panic!("a fault of this piece of work");
+        };
+        let failed = writer.run(Disk::Now, panics).await;
+        assert!(matches!(failed, Err(SqlError::Database(sqlx::Error::WorkerCrashed))), "{failed:?}");
+        assert_eq!(number(&writer, Disk::Now, "SELECT count(*) FROM one").await, 0);
     }
 
     #[tokio::test]
