@@ -43,7 +43,7 @@ pub(crate) struct Body {
     reasoning_effort: Option<String>,
     response_format: Option<Value>,
     metadata: Option<Metadata>,
-    logit_bias: Option<Map<String, Value>>,
+    logit_bias: Option<Box<Map<String, Value>>>,
     web_search_options: Option<IgnoredAny>,
     moderation: Option<IgnoredAny>,
     #[serde(deserialize_with = "nullable")]

@@ -71,7 +71,8 @@ impl FunctionTool {
 #[derive(Default)]
 pub(crate) struct Offered {
     tools: Tools,
-    settings: Option<ModelSettings>,
+    /// Boxed, since requests have room for them while they wait.
+    settings: Option<Box<ModelSettings>>,
     instructions: Option<String>,
     /// The tools for the log of the run, if there are some.
     kept: Option<Value>,
@@ -84,7 +85,7 @@ const INSTRUCTIONS: &str = "clientInstructions";
 
 impl Offered {
     pub(crate) fn with_settings(self, settings: Option<ModelSettings>) -> Self {
-        Self { settings, ..self }
+        Self { settings: settings.map(Box::new), ..self }
     }
 
     pub(crate) fn with_instructions(self, instructions: Option<String>) -> Self {
@@ -101,7 +102,7 @@ impl Offered {
                 offered.tools = offered.tools.with_external(tool.definition());
             }
             if let Some(settings) = user.metadata.get(SETTINGS).and_then(settings::of_kept) {
-                offered.settings = Some(settings);
+                offered.settings = Some(Box::new(settings));
             }
             if let Some(instructions) = user.metadata.get(INSTRUCTIONS).and_then(Value::as_str) {
                 offered.instructions = Some(instructions.to_owned());
@@ -123,7 +124,7 @@ impl Offered {
     pub(crate) fn keep_in(&self, message: UserMessage) -> UserMessage {
         let kept = [
             (TOOLS, self.kept.clone()),
-            (SETTINGS, self.settings.as_ref().and_then(settings::kept)),
+            (SETTINGS, self.settings.as_deref().and_then(settings::kept)),
             (INSTRUCTIONS, self.instructions.as_deref().map(Value::from)),
         ];
         let mut metadata = message.metadata.clone();

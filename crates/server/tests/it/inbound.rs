@@ -120,7 +120,7 @@ fn after_call(behind: Value) -> Value {
     chat(json!({ "messages": messages }))
 }
 
-// A64, A41
+// A64
 #[tokio::test]
 async fn chat_completions_are_seen_whole_or_refused() {
     let image = || json!({"type": "image_url", "image_url": {"url": pixel()}});
@@ -205,7 +205,7 @@ async fn chat_completions_are_seen_whole_or_refused() {
     check("/v1/chat/completions", rows).await;
 }
 
-// A65
+// A36
 #[tokio::test]
 async fn responses_are_seen_whole_or_refused() {
     let asked = |more: Value| with(json!({"model": "papers", "input": "Hi", "store": false}), more);
@@ -326,7 +326,7 @@ async fn messages_say_the_form_and_the_effort_of_an_answer() {
     assert!(settings.contains("Effort(Max)") && settings.contains("JsonSchema"), "{settings}");
 }
 
-// A66
+// A36
 #[tokio::test]
 async fn ag_ui_is_seen_whole_or_refused() {
     let asked = |messages: Value| json!({"threadId": "t", "runId": "r", "messages": messages, "tools": null, "context": null, "forwardedProps": null, "state": null});
@@ -390,7 +390,7 @@ async fn ag_ui_is_seen_whole_or_refused() {
     check("/v1/ag-ui", rows).await;
 }
 
-// A67
+// A36
 #[tokio::test]
 async fn the_chat_of_vercel_is_seen_whole_or_refused() {
     let asked = |messages: Value| json!({"id": "c", "trigger": "submit-message", "tools": null, "messages": messages});
