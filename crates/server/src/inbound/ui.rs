@@ -52,6 +52,9 @@ struct Part {
     output: Option<Value>,
     error_text: Option<String>,
     approval: Option<Approval>,
+    /// Those of a user's message that came while the model answered.
+    #[serde(default, deserialize_with = "nullable")]
+    parts: Vec<Part>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -134,6 +137,11 @@ impl UiMessage {
                 for part in self.parts {
                     match part.kind.as_str() {
                         "step-start" => assistant(std::mem::take(&mut step), reading)?,
+                        "steering-message" => {
+                            assistant(std::mem::take(&mut step), reading)?;
+                            let said: Result<Vec<_>, _> = part.parts.into_iter().map(user_part).collect();
+                            reading.user(said?);
+                        }
                         _ => step.push(part),
                     }
                 }
@@ -181,14 +189,14 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
             "file" => {
                 let url = part.url.as_deref().ok_or_else(|| unknown("file"))?;
                 // An address of ours: the thread has the document. It counts only where the thread is gone.
-                match url.contains(':') {
-                    true => made.push(named(typed(by_url(url)?, part.media_type.as_deref()), part.filename)),
-                    false => text.push_str("[A document of this answer is gone with its thread.]"),
+                match url.starts_with('/') {
+                    false => made.push(named(typed(by_url(url)?, part.media_type.as_deref()), part.filename)),
+                    true => text.push_str("[A document of this answer is gone with its thread.]"),
                 }
                 continue;
             }
-            // The sources of what was said, thoughts, and the page's own.
-            "source-url" | "source-document" | "reasoning" => continue,
+            // The sources of what was said, things of one provider that only it reads, thoughts, and the page's own.
+            "source-url" | "source-document" | "custom" | "reasoning" | "reasoning-file" => continue,
             kind if kind.starts_with("data-") => continue,
             kind => part.tool().ok_or_else(|| unknown(kind))?,
         };

@@ -313,7 +313,8 @@ pub(crate) fn named(text: &str) -> String {
         let (word, behind) = rest.split_at(end);
         rest = behind;
         let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        let is_time = word.len() >= 10 && word.bytes().all(|digit| digit.is_ascii_digit());
+        // Seconds or milliseconds: the random part of a run's id has 12 characters, which may all be digits.
+        let is_time = [10, 13].contains(&word.len()) && word.bytes().all(|digit| digit.is_ascii_digit());
         let numbered = word.rsplit_once('_').is_some_and(|(id, at)| {
             id.len() == 12
                 && id.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,6 +1,6 @@
 //! Requests of each dialect: the model sees all that a client says, or the client learns what cannot be read.
 //!
-//! The shapes are those of the types of the vendors' own clients: openai 3, anthropic 2, `@ag-ui/core` 1, `ai` 6.
+//! The shapes are those of the types of the vendors' own clients: openai 3, anthropic 2, `@ag-ui/core` 1, `ai` 7.
 
 use attache_agent::Agent;
 use attache_core::{ChatRequest, Document, Message, ToolResult, UserPart};
@@ -427,12 +427,26 @@ async fn the_chat_of_vercel_is_seen_whole_or_refused() {
         (
             asked(json!([
                 hi(),
-                reply(json!([{"type": "text", "text": "Here. "}, file("/v1/sessions/c/documents/d")])),
+                reply(json!([{"type": "text", "text": "Here. "}, file("/v1/sessions/of:c/documents/d")])),
                 hi()
             ])),
             "user: Hi\nmodel: Here. [A document of this answer is gone with its thread.]\nuser: Hi",
         ),
         (asked(json!([hi(), reply(json!([{"type": "hologram"}])), hi()])), "refused: hologram"),
+        (
+            asked(json!([
+                hi(),
+                reply(json!([
+                    {"type": "text", "text": "One."},
+                    {"type": "custom", "kind": "openai.compaction"},
+                    {"type": "reasoning-file", "mediaType": "image/png", "url": pixel()},
+                    {"type": "steering-message", "id": "s", "parts": [{"type": "text", "text": "Two, please."}]},
+                    {"type": "text", "text": "Two."},
+                ])),
+                hi()
+            ])),
+            "user: Hi\nmodel: One.\nuser: Two, please.\nmodel: Two.\nuser: Hi",
+        ),
         (
             asked(json!([
                 hi(),
