@@ -109,7 +109,7 @@ impl RunInput {
         self
     }
 
-    /// Sets what the run has otherwise than its agent: a model, settings, tools, a principal. Values for tools that
+    /// Sets what the run has otherwise than its agent: a model, settings, instructions, tools, a principal. Values for tools that
     /// were added before are replaced.
     ///
     /// ```

@@ -44,8 +44,9 @@ impl RunOptions {
 
     /// Adds instructions, which stand behind the agent's own. A later run of a session does without them, unless it is
     /// given them again; blank ones are none.
-    pub fn with_instructions(mut self, text: impl Into<Option<String>>) -> Self {
-        self.instructions = text.into().filter(|text| !text.trim().is_empty()).map(String::into_boxed_str);
+    pub fn with_instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions =
+            Some(text.into()).filter(|text| !text.trim().is_empty()).map(String::into_boxed_str);
         self
     }
 
@@ -133,8 +134,8 @@ mod tests {
             RunOptions::new().with_principal("bob"),
             RunOptions::new().with_settings(ModelSettings::new().with_max_tokens(5_u32)),
             RunOptions::new().with_settings(ModelSettings::new()),
-            RunOptions::new().with_instructions("Be brief.".to_owned()),
-            RunOptions::new().with_instructions("Be kind.".to_owned()),
+            RunOptions::new().with_instructions("Be brief."),
+            RunOptions::new().with_instructions("Be kind."),
             RunOptions::new().with_tool(tool()),
             RunOptions::new().with_tool(tool()).with_principal("ann"),
         ];
@@ -142,8 +143,7 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), options.len());
-        let none =
-            RunOptions::new().with_context(5_u8).with_streaming(false).with_instructions(" ".to_owned());
+        let none = RunOptions::new().with_context(5_u8).with_streaming(false).with_instructions(" ");
         assert_eq!(none.number(), None);
     }
 }

@@ -192,7 +192,7 @@ pub(super) async fn open(
             if driver.run.options() != options.number() {
                 events.push(EventKind::Warning {
                     code: "options_differ",
-                    message: "the run began with another model, other settings or tools, or for somebody else, than it goes on with".to_owned(),
+                    message: "the run began with another model, other settings, instructions or tools, or for somebody else, than it goes on with".to_owned(),
                 });
             }
         }

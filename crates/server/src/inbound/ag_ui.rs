@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::body::{self, nullable};
 use super::conversation::{self, Conversation, Reading};
-use super::parts::{by_data, by_url, tree, typed};
+use super::parts::{by_data, by_url, tree, typed, unknown};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
 use crate::dialect::snapshot::{PROVIDER, Said, Sent};
@@ -196,7 +196,7 @@ impl Message {
                 let calls = tool_calls.into_iter().map(|called| {
                     conversation::call(&called.id, called.function.name, called.function.arguments)
                 });
-                reading.assistant(&text(content, "a reply")?, calls.collect::<Result<_, _>>()?)?;
+                reading.assistant(&text(content, "a reply")?, calls.collect::<Result<_, _>>()?);
             }
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs toolCallId"))?;
@@ -272,10 +272,7 @@ impl Part {
                 "file" => documents.reference(principal, &source.value).await?,
                 kind => return Err(Fault::invalid(format!("a source of the type {kind:?} is not known"))),
             },
-            (kind, ..) => {
-                let message = format!("a part of the type {kind:?} is not known, or has not what it needs");
-                return Err(Fault::invalid(message));
-            }
+            (kind, ..) => return Err(unknown(kind)),
         };
         let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")).and_then(Value::as_str);
         Ok(match name {

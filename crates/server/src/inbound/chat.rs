@@ -219,7 +219,7 @@ impl Said {
                     let Function { name, arguments } = called.function;
                     conversation::call(&called.id, name, arguments)
                 });
-                reading.assistant(&text, calls.collect::<Result<_, _>>()?)?;
+                reading.assistant(&text, calls.collect::<Result<_, _>>()?);
             }
             _ => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
         }

@@ -1,6 +1,6 @@
 //! The conversation of a request, while it is read in whatever dialect.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use attache_agent::RUN_ONLY;
@@ -61,11 +61,10 @@ impl Conversation {
 pub(crate) struct Reading {
     system: Option<String>,
     messages: Vec<Arc<Message>>,
-    /// The calls of the last reply.
-    calls: HashMap<String, ToolCall>,
-    /// Those of them that have a result.
-    answered: HashSet<String>,
-    /// Results that are to become a message.
+    /// The calls of the last reply that have no result yet, by their ids: some models give one to two calls, which a run
+    /// tells apart. An empty queue stands for calls that have theirs.
+    calls: HashMap<String, VecDeque<ToolCall>>,
+    /// Results of them.
     results: Vec<ToolResult>,
 }
 
@@ -99,59 +98,42 @@ impl Reading {
         *self = Self { system: self.system.take(), ..Self::default() };
     }
 
-    pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) -> Result<(), Fault> {
-        self.reply(text, calls, Vec::new())
+    pub(crate) fn assistant(&mut self, text: &str, calls: Vec<ToolCall>) {
+        self.reply(text, calls, Vec::new());
     }
 
     /// A reply of the model, with documents that it made.
-    pub(crate) fn reply(
-        &mut self,
-        text: &str,
-        calls: Vec<ToolCall>,
-        made: Vec<Document>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn reply(&mut self, text: &str, calls: Vec<ToolCall>, made: Vec<Document>) {
         self.end_results();
-        self.answered.clear();
         self.calls.clear();
         for call in &calls {
-            if self.calls.insert(call.id.as_str().to_owned(), call.clone()).is_some() {
-                return Err(Fault::invalid(format!(
-                    "two calls of a message have the id {:?}",
-                    call.id.as_str()
-                )));
-            }
+            self.calls.entry(call.id.as_str().to_owned()).or_default().push_back(call.clone());
         }
         let made = made.into_iter().map(|document| MadeDocument::new(document).into());
-        let parts =
-            [AssistantPart::text(text)].into_iter().chain(calls.into_iter().map(Into::into)).chain(made);
+        let calls = calls.into_iter().map(Into::into);
+        let parts = [AssistantPart::text(text)].into_iter().chain(calls).chain(made);
         self.messages.push(Message::Assistant(AssistantMessage::new(parts)).shared());
-        Ok(())
-    }
-
-    /// True if the last reply has that call.
-    pub(crate) fn has_call(&self, id: &str) -> bool {
-        self.calls.contains_key(id)
     }
 
     /// The result of a call of the last reply.
     pub(crate) fn result(&mut self, id: &str, tree: ContentTree, is_error: bool) -> Result<(), Fault> {
-        let Some(call) = self.calls.get(id) else {
+        let Some(calls) = self.calls.get_mut(id) else {
             let message = format!("the tool message {id:?} answers no call of the message before it");
             return Err(Fault::invalid(message));
         };
-        if !self.answered.insert(id.to_owned()) {
+        let Some(call) = calls.pop_front() else {
             return Err(Fault::invalid(format!("the call {id:?} has two results")));
-        }
+        };
         let status = if is_error { ResultStatus::Error } else { ResultStatus::Ok };
-        self.results.push(ToolResult::new(call, status, tree));
+        self.results.push(ToolResult::new(&call, status, tree));
         Ok(())
     }
 
     /// The result of a call that the request does not hold, since a session does.
     pub(crate) fn result_alone(&mut self, id: &str, tree: ContentTree, is_error: bool) -> Result<(), Fault> {
-        if !self.has_call(id) {
+        if !self.calls.contains_key(id) {
             let call = call(id, "unknown".to_owned(), "{}".to_owned())?;
-            self.calls.insert(id.to_owned(), call);
+            self.calls.insert(id.to_owned(), VecDeque::from([call]));
         }
         self.result(id, tree, is_error)
     }

@@ -278,7 +278,8 @@ fn assistant(blocks: Vec<Block>, reading: &mut Reading) -> Result<(), Fault> {
             }
         }
     }
-    reading.assistant(&text, calls)
+    reading.assistant(&text, calls);
+    Ok(())
 }
 
 fn text(content: Content) -> Result<String, Fault> {

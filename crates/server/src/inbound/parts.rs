@@ -192,13 +192,15 @@ impl Part {
             ("input_audio", _, _, _, Some(audio)) => {
                 Document::from_bytes(decoded(&audio.data)?, &format!("audio/{}", audio.format))
             }
-            (kind, ..) => {
-                let message = format!("a part of the type {kind:?} is not known, or has not what it needs");
-                return Err(Fault::invalid(message).at("messages"));
-            }
+            (kind, ..) => return Err(unknown(kind).at("messages")),
         };
         Ok(document.into())
     }
+}
+
+/// The failure of a part that cannot be read.
+pub(super) fn unknown(kind: &str) -> Fault {
+    Fault::invalid(format!("a part of the type {kind:?} is not known, or has not what it needs"))
 }
 
 /// A file by its data, its id or its address.

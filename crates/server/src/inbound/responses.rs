@@ -194,7 +194,7 @@ impl Body {
                 .await
                 .map_err(|fault| fault.at("input"))?;
         }
-        reply.end(&mut reading).map_err(|fault| fault.at("input"))?;
+        reply.end(&mut reading);
         reading.finish("input")
     }
 }
@@ -214,11 +214,10 @@ struct Reply {
 }
 
 impl Reply {
-    fn end(&mut self, reading: &mut Reading) -> Result<(), Fault> {
-        if self.text.is_empty() && self.calls.is_empty() {
-            return Ok(());
+    fn end(&mut self, reading: &mut Reading) {
+        if !self.text.is_empty() || !self.calls.is_empty() {
+            reading.assistant(&std::mem::take(&mut self.text), std::mem::take(&mut self.calls));
         }
-        reading.assistant(&std::mem::take(&mut self.text), std::mem::take(&mut self.calls))
     }
 }
 
@@ -248,7 +247,7 @@ impl Item {
         match (kind.as_deref().unwrap_or("message"), role.as_deref()) {
             ("message", Some("assistant")) => {
                 if !reply.calls.is_empty() {
-                    reply.end(reading)?;
+                    reply.end(reading);
                 }
                 reply.text.push_str(&content.into_text("an assistant message")?);
             }
@@ -257,14 +256,14 @@ impl Item {
                 reply.calls.push(conversation::call(&call_id?, name, arguments.unwrap_or_default())?);
             }
             ("function_call_output", _) => {
-                reply.end(reading)?;
+                reply.end(reading);
                 let tree = output.unwrap_or_default().into_tree(principal, documents).await?;
                 reading.result_alone(&call_id?, tree, false)?;
             }
             // The model's own thoughts, which providers take back in forms of their own only.
             ("reasoning", _) => {}
             ("message", Some(role)) => {
-                reply.end(reading)?;
+                reply.end(reading);
                 match role {
                     "user" => reading.user(content.into_parts(principal, documents).await?),
                     "system" | "developer" => reading.system(&content.into_text("a system message")?),

@@ -113,7 +113,8 @@ impl Offered {
 
     /// The options of the run.
     pub(crate) fn options(self, agent: &Agent) -> RunOptions {
-        let options = RunOptions::new().with_tools(self.tools).with_instructions(self.instructions);
+        let options = RunOptions::new().with_tools(self.tools);
+        let options = options.with_instructions(self.instructions.unwrap_or_default());
         match self.settings {
             Some(settings) => options.with_settings(agent.settings().merged(&settings)),
             None => options,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
-use super::parts::{by_url, typed};
+use super::parts::{by_url, typed, unknown};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
 use crate::fault::Fault;
@@ -156,24 +156,14 @@ impl UiMessage {
 fn user_part(part: Part) -> Result<Option<UserPart>, Fault> {
     match (part.kind.as_str(), part.text, part.url) {
         ("text", Some(text), _) => Ok(UserPart::text(text)),
-        ("file", _, Some(url)) => {
-            let document = typed(by_url(&url)?, part.media_type.as_deref());
-            Ok(named(document, part.filename).into())
-        }
+        ("file", _, Some(url)) => Ok(file(&url, part.media_type.as_deref(), part.filename)?.into()),
         (kind, ..) if kind.starts_with("data-") => Ok(None),
         (kind, ..) => Err(unknown(kind)),
     }
 }
 
-fn unknown(kind: &str) -> Fault {
-    Fault::invalid(format!("a part of the type {kind:?} is not known, or has not what it needs"))
-}
-
-fn named(document: Document, name: Option<String>) -> Document {
-    match name {
-        Some(name) => document.with_file_name(name),
-        None => document,
-    }
+fn file(url: &str, media_type: Option<&str>, name: Option<String>) -> Result<Document, Fault> {
+    Ok(typed(by_url(url)?, media_type).with_file_name(name.unwrap_or_default()))
 }
 
 /// Reads one step of a reply: text, and calls with their results.
@@ -190,7 +180,7 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
                 let url = part.url.as_deref().ok_or_else(|| unknown("file"))?;
                 // An address of ours: the thread has the document. It counts only where the thread is gone.
                 match url.starts_with('/') {
-                    false => made.push(named(typed(by_url(url)?, part.media_type.as_deref()), part.filename)),
+                    false => made.push(file(url, part.media_type.as_deref(), part.filename)?),
                     true => text.push_str("[A document of this answer is gone with its thread.]"),
                 }
                 continue;
@@ -211,13 +201,14 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
             }
             Some("output-denied") => {
                 let reason = part.approval.and_then(|approval| approval.reason).unwrap_or_default();
-                results.push((id, ContentTree::text(&format!("The call was denied. {reason}")), true));
+                let text = format!("The call was denied. {reason}");
+                results.push((id, ContentTree::text(text.trim_end()), true));
             }
             _ => {}
         }
     }
     if !text.is_empty() || !calls.is_empty() || !made.is_empty() {
-        reading.reply(&text, calls, made)?;
+        reading.reply(&text, calls, made);
     }
     for (id, tree, is_error) in results {
         reading.result(&id, tree, is_error)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{CountError, RunInput, SessionError};
+use attache_core::Role;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -85,7 +86,12 @@ pub(crate) async fn count_tokens(
         None => RunInput::new(conversation.new).with_history(conversation.history),
         // The session has the history, if it is there.
         Some(id) => match hosted.sessions.get(principal.name(), &id).await {
-            Ok(session) => RunInput::new(conversation.new).with_history(session.history().await?),
+            Ok(session) => {
+                // A run would have its own instructions in place of those of the run before.
+                let history = session.history().await?;
+                let history = history.into_iter().skip_while(|message| message.role() == Role::System);
+                RunInput::new(conversation.new).with_history(history)
+            }
             Err(SessionError::NotFound) => RunInput::new(conversation.new),
             Err(error) => return Err(error.into()),
         },

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_core::{ChatRequest, Message};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -127,7 +128,7 @@ async fn a_run_that_goes_on_elsewhere_has_the_settings_of_its_request() {
         Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
     });
     let asked = json!({
-        "model": "papers", "input": "Pay", "tools": tools(), "temperature": 0.25, "top_p": 0.5,
+        "model": "papers", "input": "Pay", "instructions": "Be brief.", "tools": tools(), "temperature": 0.25, "top_p": 0.5,
         "max_output_tokens": 77, "parallel_tool_calls": false, "reasoning": {"effort": "low"},
         "text": {"format": {"type": "json_schema", "name": "n", "strict": true, "schema": {"type": "object"}}},
     });
@@ -142,4 +143,9 @@ async fn a_run_that_goes_on_elsewhere_has_the_settings_of_its_request() {
     assert_eq!(before.settings.max_tokens, Some(77));
     assert_eq!(before.settings, after.settings);
     assert_eq!(before.tools.iter().count(), after.tools.iter().count());
+    let instructions = |request: &ChatRequest| match &*request.messages[0] {
+        Message::System(system) => system.parts.iter().map(|part| part.text().to_owned()).collect::<String>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([instructions(before), instructions(after)], ["Be brief."; 2]);
 }

@@ -38,7 +38,7 @@ fn result(result: &ToolResult) -> String {
             read.iter().filter_map(Value::as_str).collect()
         }
     };
-    format!("{} {judged}: {text}{documents}", result.call_id)
+    format!("{} {} {judged}: {text}{documents}", result.tool_name.as_deref().unwrap_or("?"), result.call_id)
 }
 
 /// The messages as a model reads them, one a line.
@@ -167,7 +167,7 @@ async fn chat_completions_are_seen_whole_or_refused() {
             after_call(
                 json!([{"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "one"}, image()]}]),
             ),
-            "user: Hi\nmodel:  look({})\na said: one<image/png, 70 bytes>",
+            "user: Hi\nmodel:  look({})\nlook a said: one<image/png, 70 bytes>",
         ),
         (
             after_call(
@@ -185,9 +185,9 @@ async fn chat_completions_are_seen_whole_or_refused() {
                 json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [
                 {"id": "a", "type": "function", "function": {"name": "look", "arguments": null}},
                 {"id": "a", "type": "function", "function": {"name": "see", "arguments": "{}"}},
-            ]}, {"role": "tool", "tool_call_id": "a", "content": "1"}]}),
+            ]}, {"role": "tool", "tool_call_id": "a", "content": "1"}, {"role": "tool", "tool_call_id": "a", "content": "2"}]}),
             ),
-            "refused: two calls",
+            "user: Hi\nmodel:  look() see({})\nlook a said: 1\nsee a_2 said: 2",
         ),
         (
             chat(
@@ -232,13 +232,13 @@ async fn responses_are_seen_whole_or_refused() {
                 json!({"input": [{"role": "user", "content": "Hi"}, call("a"), {"type": "function_call_output", "call_id": "a", "output": [
                 {"type": "input_text", "text": "one"}, {"type": "input_image", "image_url": pixel(), "file_id": null}]}]}),
             ),
-            "user: Hi\nmodel:  look({})\na said: one<image/png, 70 bytes>",
+            "user: Hi\nmodel:  look({})\nlook a said: one<image/png, 70 bytes>",
         ),
         (
             asked(
-                json!({"input": [{"role": "user", "content": "Hi"}, call("a"), call("a"), {"role": "user", "content": "?"}]}),
+                json!({"input": [{"role": "user", "content": "Hi"}, call("a"), call("a"), {"type": "function_call_output", "call_id": "a", "output": "1"}, {"type": "function_call_output", "call_id": "a", "output": "2"}]}),
             ),
-            "refused: two calls",
+            "user: Hi\nmodel:  look({}) look({})\nlook a said: 1\nlook a_2 said: 2",
         ),
         (
             asked(
@@ -294,7 +294,7 @@ async fn messages_are_seen_whole_or_refused() {
             asked(
                 json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [used("a")]}, {"role": "user", "content": [found("a")]}]}),
             ),
-            "user: Hi\nmodel:  look({})\na said: one<image/png, 70 bytes>",
+            "user: Hi\nmodel:  look({})\nlook a said: one<image/png, 70 bytes>",
         ),
         (
             asked(
@@ -304,9 +304,9 @@ async fn messages_are_seen_whole_or_refused() {
         ),
         (
             asked(
-                json!({"messages": [{"role": "assistant", "content": [used("a"), used("a")]}, {"role": "user", "content": "?"}]}),
+                json!({"messages": [{"role": "assistant", "content": [used("a"), used("a")]}, {"role": "user", "content": [found("a"), found("a")]}]}),
             ),
-            "refused: two calls",
+            "user: (The assistant speaks first.)\nmodel:  look({}) look({})\nlook a said: one<image/png, 70 bytes>\nlook a_2 said: one<image/png, 70 bytes>",
         ),
     ];
     check("/v1/messages", rows).await;
@@ -362,19 +362,19 @@ async fn ag_ui_is_seen_whole_or_refused() {
             asked(
                 json!([hi(), reply, {"id": "3", "role": "tool", "toolCallId": "a", "content": [{"type": "text", "text": "one"}, image()], "error": null}]),
             ),
-            "user: Hi\nmodel:  look({})\na said: one<image/png, 70 bytes>",
+            "user: Hi\nmodel:  look({})\nlook a said: one<image/png, 70 bytes>",
         ),
         (
             asked(
                 json!([hi(), reply, {"id": "3", "role": "tool", "toolCallId": "a", "content": "half", "error": "no ink"}]),
             ),
-            "user: Hi\nmodel:  look({})\na failed: half\nno ink",
+            "user: Hi\nmodel:  look({})\nlook a failed: half\nno ink",
         ),
         (
             asked(
                 json!([hi(), reply, {"id": "3", "role": "tool", "toolCallId": "a", "content": "no ink", "error": "no ink"}]),
             ),
-            "user: Hi\nmodel:  look({})\na failed: no ink",
+            "user: Hi\nmodel:  look({})\nlook a failed: no ink",
         ),
         (
             asked(
@@ -455,16 +455,16 @@ async fn the_chat_of_vercel_is_seen_whole_or_refused() {
                 ),
                 hi()
             ])),
-            "user: Hi\nmodel:  pay({})\na failed: The call was denied. Too dear.\nuser: Hi",
+            "user: Hi\nmodel:  pay({})\npay a failed: The call was denied. Too dear.\nuser: Hi",
         ),
         (
             asked(json!([
                 reply(
-                    json!([{"type": "tool-pay", "toolCallId": "a", "state": "input-available", "input": {}}, {"type": "tool-pay", "toolCallId": "a", "state": "input-available", "input": {}}])
+                    json!([{"type": "tool-pay", "toolCallId": "a", "state": "output-available", "input": {}, "output": "1"}, {"type": "tool-pay", "toolCallId": "a", "state": "output-available", "input": {}, "output": "2"}])
                 ),
                 hi()
             ])),
-            "refused: two calls",
+            "user: (The assistant speaks first.)\nmodel:  pay({}) pay({})\npay a said: 1\npay a_2 said: 2\nuser: Hi",
         ),
     ];
     check("/v1/ui", rows).await;
