@@ -83,7 +83,7 @@ pub use outcome::{EndReason, Outcome, RunError};
 pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
-pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run};
+pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run, Waiting};
 pub use session::{
     Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened,
     Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,

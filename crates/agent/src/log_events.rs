@@ -8,7 +8,7 @@ use attache_core::{Message, ToolCall, ToolCallId, ToolResult};
 use crate::event::{Event, EventKind, NestedAgent};
 use crate::log::{Decision, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
 use crate::outcome::Outcome;
-use crate::run::{ReplayError, Run, Spent};
+use crate::run::{ReplayError, Run};
 
 /// The events that the log of a run tells, for somebody who does not drive it: another process follows the log, and a
 /// process that goes on with a run tells what came before.
@@ -165,13 +165,7 @@ impl LogEvents {
 
     /// Takes an entry of a run inside a tool.
     fn take_inside(&mut self, scope: &str, entry: &Entry) -> Result<Vec<Event>, ReplayError> {
-        match &entry.kind {
-            EntryKind::Reply(reply) => self.run.spend_inside(&Spent::of(reply)),
-            EntryKind::Compacted(compacted) => {
-                Spent::beside(compacted).iter().for_each(|spent| self.run.spend_inside(spent));
-            }
-            _ => {}
-        }
+        self.run.apply(entry)?;
         let Some(key) = entry.key.strip(scope) else { return Ok(Vec::new()) };
         if !self.inside.contains_key(scope) {
             let call = self.calls.iter().find(|call| scope.starts_with(&Key::scopes(&call.id)));

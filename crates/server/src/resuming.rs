@@ -197,18 +197,17 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
 /// A run of a principal that is driven here, or whose last word was said here.
 pub(crate) async fn here(app: &App, principal: &Principal, run: &str) -> Result<Option<Arc<Live>>, Fault> {
     let Some(live) = app.runs.get(principal.name(), run) else { return Ok(None) };
-    let Some((session, awaited)) = live.let_go_in() else { return Ok(Some(live)) };
+    let Some(session) = live.let_go_in() else { return Ok(Some(live)) };
     // A session that was deleted meanwhile tells nothing.
     let Ok(infos) = session.runs().await else { return Ok(Some(live)) };
     if infos.iter().any(|info| info.id == run && info.ended.is_some()) {
         return Ok(None);
     }
-    if !awaited.is_empty() {
-        let entries = session.journal_of(run).load().await?;
-        let outcome = Run::replay(&entries).map_err(|error| Fault::internal(&error))?.outcome();
-        if !awaited.iter().all(|id| outcome.pending.iter().any(|call| call.id == *id)) {
-            return Ok(None);
-        }
+    // Where the log cannot be read, the things that are known here are better than nothing.
+    let Ok(entries) = session.journal_of(run).load().await else { return Ok(Some(live)) };
+    let is_stale = Run::replay(&entries).is_ok_and(|log| !live.waits_still(&log.outcome()));
+    if is_stale {
+        return Ok(None);
     }
     Ok(Some(live))
 }

@@ -124,15 +124,7 @@ impl Driver {
 
     /// The outcome of a drive that stops before its run has ended: the messages are valid to go on from.
     pub(super) fn outcome(&self, reason: Option<EndReason>, said: &str) -> Outcome {
-        let paused = self.around.as_ref().map(|around| around.paused()).unwrap_or_default();
-        let mut outcome = self.run.outcome_beside(&paused);
-        for (call, waiting) in paused {
-            if let Some(at) = outcome.pending.iter().position(|pending| pending.id == call) {
-                outcome.pending.splice(at..=at, waiting.calls);
-                outcome.approvals.extend(waiting.approvals);
-                outcome.deferred.extend(waiting.deferred);
-            }
-        }
+        let mut outcome = self.run.outcome_beside(&self.paused());
         if let Some(reason) = reason {
             outcome.reason = reason;
         }

@@ -10,17 +10,19 @@ use crate::journal::{CallTime, Scope};
 use crate::nested::Around;
 use crate::outcome::EndReason;
 use crate::pace::LONGEST;
+use crate::run::Paused;
 
 impl Driver {
     /// The end of a run that waits for somebody, perhaps inside a tool.
     pub(super) fn waits_for(&self) -> EndReason {
-        let inside = self.around.iter().flat_map(|around| around.paused());
-        // Those of calls that were interrupted wait no more.
-        let inside = inside.filter(|(call, _)| self.run.is_open(call));
-        let mut reasons = vec![self.run.waits_for()];
-        reasons.extend(inside.map(|(_, waiting)| waiting.reason));
-        let first = [EndReason::PendingApproval, EndReason::InputRequired];
-        first.into_iter().find(|reason| reasons.contains(reason)).unwrap_or(EndReason::PendingExternal)
+        self.run.waiting_beside(&self.paused()).reason
+    }
+
+    /// The calls whose tools wait for somebody inside: those that ran in this drive, and by the log the others.
+    pub(super) fn paused(&self) -> Vec<Paused> {
+        let mut paused = self.run.paused();
+        paused.extend(self.around.iter().flat_map(|around| around.paused()));
+        paused
     }
 
     /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool
@@ -51,6 +53,7 @@ impl Driver {
         let own = Some(own).filter(|own| nests && *own < LONGEST);
         let outer = self.scope.as_ref().and_then(|scope| scope.time().cloned());
         let time = CallTime::new(own, left.filter(|_| nests), outer);
+        self.run.forget_inside(&call.id);
         Some(Scope::of(&self.recorder, &call.id, around, time))
     }
 

@@ -3,7 +3,6 @@
 use attache_core::{Arguments, ToolCall, ToolCallId};
 
 use crate::log::{ApprovalRequest, Asked, Decided, Decision, Grant, Key};
-use crate::outcome::EndReason;
 use crate::run::pending::Question;
 use crate::run::{Phase, Run};
 
@@ -44,7 +43,7 @@ impl Run {
         self.open_questions().any(|asked| asked.call_id == *call)
     }
 
-    /// The calls that wait for a decision.
+    /// The calls that wait for a decision; of runs inside its tools see [`waiting`](Self::waiting).
     pub fn approvals(&self) -> Vec<ApprovalRequest> {
         let request = |asked: &Asked| {
             Some(ApprovalRequest {
@@ -56,17 +55,6 @@ impl Run {
             })
         };
         self.open_questions().filter_map(request).collect()
-    }
-
-    /// The reason of a drive that ends because calls wait for somebody.
-    pub(crate) fn waits_for(&self) -> EndReason {
-        if self.open_questions().next().is_some() {
-            EndReason::PendingApproval
-        } else if self.deferred().iter().any(|request| request.deferred.prompt.is_some()) {
-            EndReason::InputRequired
-        } else {
-            EndReason::PendingExternal
-        }
     }
 
     /// A call of the last reply as the model made it.

@@ -16,7 +16,7 @@ impl Run {
         self.held.as_ref()?.deferred.iter().find(|deferred| deferred.call_id == *call)
     }
 
-    /// The calls whose results come later and are not there.
+    /// The calls whose results come later and are not there; of runs inside its tools see [`waiting`](Self::waiting).
     pub fn deferred(&self) -> Vec<DeferredRequest> {
         let open = self.held.iter().flat_map(|held| &held.deferred);
         let request = |deferred: &DeferredCall| {

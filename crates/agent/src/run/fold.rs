@@ -353,6 +353,7 @@ impl Run {
 
     pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
         self.outcomes.insert(outcome.call_id.clone(), self.as_told(outcome, calls));
+        self.forget_inside(&outcome.call_id);
         if matches!(outcome.disposition, Disposition::Aborted | Disposition::Tripped) {
             if outcome.disposition == Disposition::Tripped {
                 self.detail = Some(outcome.result.tree.model_text().into_owned());
@@ -461,6 +462,7 @@ impl Run {
         }
         // An append whose answer did not come may have been taken.
         self.unread = self.unheard(&ended.unread);
+        self.inside = Vec::new();
         self.checked.clone_from(&ended.checked);
         self.phase = Phase::Ended(ended.reason.clone());
     }

@@ -6,8 +6,9 @@ mod deferred;
 mod fold;
 mod handoff;
 mod hooked;
+mod inside;
+mod outcome;
 mod output;
-mod paused;
 mod pending;
 mod remember;
 mod repeat;
@@ -15,9 +16,9 @@ mod results;
 mod round;
 mod tally;
 mod team;
+mod waiting;
 
 pub(crate) use fold::interrupted;
-pub(crate) use paused::{Paused, Waiting};
 pub(crate) use results::{
     UNKNOWN_OUTCOME, open_approvals, told_of_change, unknown_outcome, without_approvals,
 };
@@ -25,6 +26,8 @@ pub use tally::CallLimit;
 pub(crate) use tally::Spent;
 pub use team::AGENT;
 pub(crate) use team::without_instructions;
+pub(crate) use waiting::Paused;
+pub use waiting::Waiting;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +38,7 @@ use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 
 use crate::limits::Limits;
 use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, OfferedTool, SyntheticMessage, ToolOutcome};
-use crate::outcome::{EndReason, Outcome};
+use crate::outcome::EndReason;
 use crate::output::Output;
 use crate::price::Cost;
 use pending::{Held, HookVerdicts};
@@ -172,6 +175,8 @@ pub struct Run {
     read: Option<u64>,
     remembered: Option<Box<Remembered>>,
     checked: Option<Box<Checked>>,
+    /// The runs inside the tools of calls without a result, as the log tells of them.
+    inside: Vec<Inside>,
 }
 
 /// The decisions of the memory so far.
@@ -182,6 +187,14 @@ struct Remembered {
     failed_at: Option<u64>,
     /// The messages of the history when the API was asked for its tokens, and its answer.
     counted: Option<(usize, Option<u64>)>,
+}
+
+/// A run inside the tool of a call.
+#[derive(Clone, Debug, PartialEq)]
+struct Inside {
+    call: ToolCallId,
+    scope: String,
+    run: Run,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -205,22 +218,13 @@ impl Run {
         Self::default()
     }
 
-    /// The run that a log tells of. Of the entries of runs inside its tools only the spending counts.
+    /// The run that a log tells of. Of the runs inside its tools it knows their spending, and for what they wait.
     ///
     /// # Errors
     /// [`ReplayError`] names the first entry that does not fit.
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut run = Self::new();
-        for entry in entries {
-            match (entry.key.outer_scope(), &entry.kind) {
-                (None, _) => run.apply(entry)?,
-                (Some(_), EntryKind::Reply(reply)) => run.spend_inside(&Spent::of(reply)),
-                (Some(_), EntryKind::Compacted(compacted)) => {
-                    Spent::beside(compacted).iter().for_each(|spent| run.spend_inside(spent));
-                }
-                (Some(_), _) => {}
-            }
-        }
+        entries.into_iter().try_for_each(|entry| run.apply(entry))?;
         Ok(run)
     }
 
@@ -285,11 +289,15 @@ impl Run {
         }
     }
 
-    /// Takes an entry.
+    /// Takes an entry, also one of a run inside a tool.
     ///
     /// # Errors
     /// [`ReplayError`] if the entry does not fit what came before; the run is unchanged then.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayError> {
+        if let Some(scope) = entry.key.outer_scope() {
+            self.apply_inside(scope, entry);
+            return Ok(());
+        }
         let misfit = |problem| ReplayError { key: entry.key.to_string(), problem };
         let (at, replied) = (entry.at, self.replied);
         match (&entry.kind, &self.phase) {
@@ -395,50 +403,6 @@ impl Run {
             self.replied = None;
         }
         Ok(())
-    }
-
-    /// The end, or what there is of it so far.
-    pub fn outcome(&self) -> Outcome {
-        self.outcome_beside(&[])
-    }
-
-    /// The same where tools of open calls wait for somebody inside.
-    pub(crate) fn outcome_beside(&self, paused: &[Paused]) -> Outcome {
-        let mut messages = self.messages();
-        let approvals = self.approvals();
-        let checked = self.checked.as_deref().cloned().unwrap_or_default();
-        let (reason, pending) = match &self.phase {
-            Phase::Ending { reason, .. } | Phase::Ended(reason) => (reason.clone(), Vec::new()),
-            Phase::Calls(calls) => {
-                messages.push(self.results_so_far(calls, paused));
-                let open = calls.iter().filter(|call| !self.outcomes.contains_key(&call.id));
-                (self.waits_for(), open.cloned().collect())
-            }
-            Phase::New | Phase::Model { .. } => (EndReason::Cancelled, Vec::new()),
-        };
-        Outcome {
-            run_id: self.id.clone(),
-            reason,
-            detail: self.detail.clone(),
-            text: self.text.clone(),
-            agent: self.agent().map(str::to_owned),
-            reasoning: self.reasoning.clone(),
-            structured: self.output().and_then(|output| output.structured.clone()).map(Box::new),
-            citations: checked.citations,
-            figures: checked.figures,
-            unfound: checked.unfound,
-            messages,
-            calls: self.calls.clone(),
-            pending,
-            approvals,
-            deferred: self.deferred(),
-            grants: self.grants().to_vec(),
-            unknown: self.unknown_so_far(paused),
-            unread: self.unread.clone(),
-            steps: self.step,
-            usage: self.usage.clone(),
-            cost: self.cost,
-        }
     }
 
     /// Ends the run in this process alone, where its log does not take the end.

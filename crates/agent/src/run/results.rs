@@ -6,8 +6,7 @@ use attache_core::{Arguments, ContentTree, Message, ResultStatus, ToolCall, Tool
 use serde_json::Value;
 
 use crate::log::{Disposition, ToolOutcome};
-use crate::run::paused::Paused;
-use crate::run::{Phase, Run};
+use crate::run::{Paused, Phase, Run};
 
 /// The approvals for which calls of a run wait, in the metadata of the results that it has until then.
 const OPEN_APPROVALS: &str = "openApprovals";

@@ -212,7 +212,7 @@ async fn begin(
         if !entries.iter().any(|entry| entry.key == Key::end()) {
             let mut closes = Vec::new();
             // Calls that wait for approval refuse a run, which a history says that has not ended.
-            if last.approvals().is_empty() {
+            if last.outcome().approvals.is_empty() {
                 closes = closed_calls(&last, settings.agent.setup());
                 // A result that came while nobody drove the run is the model's.
                 for entry in closes.iter_mut().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)))

@@ -6,10 +6,12 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions, SubmitError, say, tool_fn,
+    Agent, Decision, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions, SubmitError, decide,
+    say, tool_fn,
 };
-use attache_core::{Document, DocumentStore as _, Message, UserMessage, UserPart};
+use attache_core::{Approval, Document, DocumentStore as _, Message, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
 
 fn sessions(turns: impl IntoIterator<Item = Turn>, store: MemorySessions) -> Sessions {
     let agent = Agent::builder(ScriptedModel::new(turns).unverified()).build().unwrap();
@@ -248,4 +250,39 @@ async fn a_run_that_was_interrupted_reads_what_was_said_once_it_goes_on() {
     assert_eq!(session.resume().outcome().await.unwrap().text, "Done.");
     let told = model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap();
     assert_eq!(told.matches("by the way").count(), 1, "{told}");
+}
+
+/// An agent that asks another one to pay, which waits until somebody approves that.
+fn paying(turns: impl IntoIterator<Item = Turn>, inside: impl IntoIterator<Item = Turn>) -> Agent {
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let clerk = Agent::builder(ScriptedModel::new(inside).unverified()).tool(pay).build().unwrap();
+    let model = ScriptedModel::new(turns).unverified();
+    Agent::builder(model).tool(clerk.as_tool("clerk", "Pays bills")).build().unwrap()
+}
+
+// R31: a process that has only the log knows for whom an agent inside waits, as the one that drove it does.
+#[tokio::test]
+async fn an_approval_inside_an_agent_is_known_by_the_log() {
+    let store = Arc::new(MemorySessions::new());
+    let asks = [Turn::call("clerk", json!({"task": "Pay the bill"}))];
+    let first = Sessions::new(paying(asks, [Turn::call("pay", json!({}))]), store.clone());
+    let driven = first.open("ann", Some("s")).await.unwrap().run("Pay").outcome().await.unwrap();
+    assert_eq!((driven.reason.clone(), driven.approvals.len()), (EndReason::PendingApproval, 1));
+    assert_eq!((driven.pending.len(), &*driven.pending[0].name), (1, "pay"));
+
+    let after = Sessions::new(paying([Turn::text("Done.")], [Turn::text("Paid.")]), store);
+    let session = after.open("ann", Some("s")).await.unwrap();
+    let known = session.last().await.unwrap().unwrap();
+    assert_eq!(known, driven);
+
+    // The next question is refused until somebody has decided, and closes nothing.
+    let refused = session.run("Hello?").outcome().await.unwrap_err();
+    assert!(refused.decide_error().is_some() || refused.to_string().contains("approv"), "{refused:?}");
+    assert_eq!(session.last().await.unwrap().unwrap().approvals, driven.approvals);
+
+    let journal = session.journal_of(&driven.run_id);
+    decide(&*journal, &driven.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    let done = session.resume().outcome().await.unwrap();
+    assert_eq!((done.reason.clone(), &*done.text), (EndReason::Answer, "Done."));
+    assert_eq!(session.last().await.unwrap().unwrap(), done);
 }

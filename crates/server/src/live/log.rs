@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Action, Entry as LogEntry, LogEvents, Run};
+use attache_agent::{Action, Entry as LogEntry, LogEvents, Run, Waiting};
 use attache_core::ToolCallId;
 
 use super::entry::{Entry, What, without_history};
@@ -22,24 +22,15 @@ pub(crate) enum Stand {
 
 impl Stand {
     pub(crate) fn of(run: &Run) -> Self {
-        let calls = match run.next() {
-            Action::Ended => return Self::Ended,
-            Action::AnswerCalls { calls } => calls,
-            _ => return Self::UnderWay,
-        };
-        let (approvals, deferred) = (run.approvals(), run.deferred());
+        if run.next() == Action::Ended {
+            return Self::Ended;
+        }
+        let Some(Waiting { calls, approvals, deferred, .. }) = run.waiting() else { return Self::UnderWay };
         let waits = |id: &ToolCallId| {
             approvals.iter().any(|asked| asked.call.id == *id)
                 || deferred.iter().any(|request| request.call.id == *id)
         };
-        let mut asked = Vec::new();
-        for pending in calls {
-            match (waits(&pending.call.id), pending.external) {
-                (true, _) => {}
-                (false, true) => asked.push(pending.call.id),
-                (false, false) => return Self::UnderWay,
-            }
-        }
+        let asked: Vec<_> = calls.into_iter().map(|call| call.id).filter(|id| !waits(id)).collect();
         if asked.is_empty() { Self::Waits } else { Self::AsksClient(asked) }
     }
 }

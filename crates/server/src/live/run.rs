@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use attache_agent::{Control, Event, LogEvents, Session};
+use attache_agent::{Control, Event, LogEvents, Outcome, Session};
 use attache_core::{ToolCall, ToolCallId};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -189,14 +189,19 @@ impl Live {
         seen == Some(state.ring.last()) && state.view.end.as_ref().is_some_and(|end| end.is_end_of_run())
     }
 
-    /// The session of a run that was let go here before its end, and the calls that it waited for: others may have gone on
-    /// with it since.
-    pub(crate) fn let_go_in(&self) -> Option<(&Session, Vec<ToolCallId>)> {
+    /// The session of a run that was let go here before its end: others may have gone on with it since.
+    pub(crate) fn let_go_in(&self) -> Option<&Session> {
         let session = self.held.as_ref()?;
-        let state = self.lock();
-        let end = state.view.end.as_ref()?;
-        let is_let_go = matches!(end.what, What::Paused | What::Broken(_));
-        is_let_go.then(|| (session, state.view.client_calls().map(|call| call.id.clone()).collect()))
+        let is_let_go = self.lock().view.end.as_ref().is_some_and(|end| !end.is_end_of_run());
+        is_let_go.then_some(session)
+    }
+
+    /// True if the run still waits for all that it waited for here, as its log says.
+    pub(crate) fn waits_still(&self, log: &Outcome) -> bool {
+        let view = &self.lock().view;
+        view.client_calls().all(|call| log.pending.iter().any(|pending| pending.id == call.id))
+            && view.approvals.iter().all(|asked| log.approvals.iter().any(|open| open.id == asked.id))
+            && view.deferred.iter().all(|asked| log.deferred.iter().any(|open| open.call.id == asked.call.id))
     }
 
     /// True if the client is to answer that call.

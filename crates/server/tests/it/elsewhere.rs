@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, MemorySessions, Sessions};
-use attache_core::{ChatRequest, Message};
+use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::{Approval, ChatRequest, Message};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -148,4 +148,38 @@ async fn a_run_that_goes_on_elsewhere_has_the_settings_of_its_request() {
         other => panic!("{other:?}"),
     };
     assert_eq!([instructions(before), instructions(after)], ["Be brief."; 2]);
+}
+
+// R31: the approval for which an agent inside a tool waits is known, and settled, at another node.
+#[tokio::test(start_paused = true)]
+async fn an_approval_inside_an_agent_is_known_elsewhere() {
+    let stage = Stage::new([
+        Turn::call("clerk", json!({"task": "Pay the bill"})),
+        Turn::call("pay", json!({})),
+        Turn::text("Paid."),
+        Turn::text("Done."),
+    ]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+        let clerk = Agent::builder(stage.clone()).tool(pay).build().unwrap();
+        let agent = Agent::builder(stage.clone()).tool(clerk.as_tool("clerk", "Pays bills")).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let run = one.run("s", "Pay the bill.").await;
+    one.ended(&run).await;
+    let open = one.got("/v1/approvals").await["approvals"].clone();
+    assert_eq!(open.as_array().map(Vec::len), Some(1), "{open}");
+    assert_eq!(other.got("/v1/approvals").await["approvals"], open);
+    let there = other.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(there["outcome"]["reason"], "pending_approval", "{there}");
+    assert_eq!(there["outcome"]["approvals"][0], open[0]["approval"]);
+    assert_eq!(other.got("/v1/sessions/s").await["approvals"].as_array().map(Vec::len), Some(1));
+    let id = open[0]["approval"]["approvalId"].as_str().unwrap();
+    let decided = other.post(&format!("/v1/approvals/{id}"), json!({"decision": "approve"})).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    other.ended(&run).await;
+    let told = one.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"]["reason"], "answer", "{told}");
+    assert_eq!(one.got("/v1/approvals").await["approvals"], json!([]));
 }
