@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_core::repair::Repair;
 use attache_core::response::ResponseInfo;
+use attache_core::tool::Progress;
 use attache_core::{Citation, DocumentId, FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 use serde_json::Value;
@@ -101,6 +102,13 @@ pub enum EventKind {
     ToolStarted {
         /// The call.
         call: ToolCall,
+    },
+    /// A tool says how far its call has come, at most about ten times a second.
+    ToolProgress {
+        /// The call.
+        id: ToolCallId,
+        /// How far it has come.
+        progress: Progress,
     },
     /// A call waits for its result from the caller.
     ExternalPending {

@@ -14,7 +14,8 @@ use crate::run::{ReplayError, Run};
 /// process that goes on with a run tells what came before.
 ///
 /// They are those of the [driver](crate::AgentRun), with these differences. Text and reasoning come with the reply, and
-/// not in pieces. Things that no log holds are left out: how documents were routed, warnings, pieces of arguments. The
+/// not in pieces. Things that no log holds are left out: how documents were routed, warnings, pieces of arguments, the progress of
+/// calls. The
 /// start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
 /// answers is told with its reply or, where approvals or hooks look at calls first, once it was approved.
 ///

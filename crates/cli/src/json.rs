@@ -30,6 +30,10 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
             ("tool_calls_requested", json!({ "calls": calls, "content": content }))
         }
         EventKind::ToolStarted { call } => ("tool_started", call_fields(call)),
+        EventKind::ToolProgress { id, progress } => (
+            "tool_progress",
+            json!({ "call_id": id, "done": progress.done, "total": progress.total, "message": progress.message }),
+        ),
         EventKind::ExternalPending { call } => ("external_pending", call_fields(call)),
         EventKind::ToolFinished { result, disposition } => (
             "tool_finished",

@@ -146,7 +146,7 @@ pub(super) fn answer<'a>(
             }
             let answered = {
                 let control = &driver.control;
-                let next = next_answer(&mut driver.inside, &mut under_way, &mut recording, control, gate.as_deref_mut());
+                let next = next_answer(&mut driver.inside, driver.heard.as_ref(), &mut under_way, &mut recording, control, gate.as_deref_mut());
                 interrupt.guard(next).await
             };
             let answered = match answered {
@@ -229,6 +229,12 @@ pub(super) fn answer<'a>(
                     let Some(decided) = noted(closed, &mut fault, &mut stopped) else { continue };
                     waiting.extend(driver.decided_call(&approval));
                     yield Ok(driver.event(EventKind::ApprovalDecided(Box::new(decided))));
+                }
+                // A task that a tool left behind may tell of a call that is over.
+                Answered::Progress(id, progress) => {
+                    if driver.run.is_open(&id) {
+                        yield Ok(driver.event(EventKind::ToolProgress { id, progress }));
+                    }
                 }
                 Answered::Inside(kind) => yield Ok(driver.event(*kind)),
                 Answered::Paused => {

@@ -15,6 +15,7 @@ mod external;
 mod gate;
 mod hand_over;
 mod handle;
+mod heard;
 mod hooking;
 mod inside;
 mod interrupt;
@@ -55,6 +56,7 @@ use crate::run::{Action, Run};
 use crate::setup::Setup;
 use crate::tools::Toolbox;
 use citable::Citable;
+use heard::Heard;
 use interrupt::Interrupt;
 use library::Library;
 use offer_state::Offers;
@@ -93,6 +95,8 @@ struct Driver {
     around: Option<Arc<Around>>,
     /// The events of runs inside tools.
     inside: Option<Receiver<Inside>>,
+    /// The progress of calls.
+    heard: Option<Heard>,
     /// There where spending is limited.
     budget: Option<Box<Budget>>,
     /// The tools that change during the run, where some may.

@@ -168,6 +168,7 @@ pub(super) async fn open(
         scope,
         around: None,
         inside: None,
+        heard: None,
         budget: None,
         offers: Offers::of(setup),
         citable: None,

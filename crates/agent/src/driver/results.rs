@@ -57,6 +57,9 @@ impl Driver {
 
     /// Begins to record what came of a tool; where nothing has to be waited for it is recorded then.
     pub(super) fn keep(&self, outcome: ToolOutcome, is_result: bool, recording: &mut Recording) {
+        if let Some(heard) = &self.heard {
+            heard.forget(&outcome.call_id);
+        }
         if self.recorder.place().is_volatile() && !has_documents(&outcome.result) {
             let mut entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
             self.recorder.place().stamp(&mut entry);

@@ -201,7 +201,7 @@ impl Driver {
         Ok(Started { answers, events, is_over: false })
     }
 
-    fn context(&self, key: &Key, call: &ToolCall) -> ToolContext {
+    fn context(&mut self, key: &Key, call: &ToolCall) -> ToolContext {
         let mut context = ToolContext::new();
         context.run_id = Some(self.run.id().to_owned());
         context.call_id = Some(call.id.clone());
@@ -214,6 +214,7 @@ impl Driver {
         context.extensions = self.extensions.clone();
         context.run_values = self.run_values.clone();
         context.asking = Asking::of(PEOPLE);
+        context.listening = self.heard.get_or_insert_default().of(&call.id);
         context
     }
 }

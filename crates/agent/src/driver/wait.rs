@@ -7,13 +7,14 @@ use std::task::Poll;
 use std::time::SystemTime;
 
 use attache_core::ToolCallId;
-use attache_core::tool::Deferred;
+use attache_core::tool::{Deferred, Progress};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::Sleep;
 
 use crate::control::Control;
+use crate::driver::heard::Heard;
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
@@ -44,6 +45,8 @@ pub(super) enum Answered {
     Undecided(String),
     /// Something happened in a run inside a tool.
     Inside(Inside),
+    /// A call has come so far.
+    Progress(ToolCallId, Progress),
     /// A run inside the tool waits for somebody: the call has no result yet.
     Paused,
     /// A run inside the tool was broken off and can be resumed: the call has no result yet.
@@ -102,6 +105,7 @@ impl Drop for Gate {
 /// run's patience.
 pub(super) fn next_answer(
     inside: &mut Option<Receiver<Inside>>,
+    heard: Option<&Heard>,
     under_way: &mut FuturesUnordered<Answer>,
     recording: &mut Recording,
     control: &Control,
@@ -119,6 +123,9 @@ pub(super) fn next_answer(
             && let Poll::Ready(Some(event)) = events.poll_recv(context)
         {
             return Poll::Ready(Some(Answered::Inside(event)));
+        }
+        if let Some((call, progress)) = heard.and_then(|heard| heard.poll(context)) {
+            return Poll::Ready(Some(Answered::Progress(call, progress)));
         }
         if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
             return Poll::Ready(Some(Answered::Ran(ran)));

@@ -43,6 +43,7 @@ mod options;
 mod outcomes;
 mod outside;
 mod preflight;
+mod progress;
 mod references;
 mod resume;
 mod resuming;

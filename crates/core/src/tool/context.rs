@@ -10,7 +10,8 @@ use crate::document::Document;
 use crate::future::BoxFuture;
 use crate::id::ToolCallId;
 use crate::tool::{
-    Asking, ConversationDocuments, Deferred, DocumentRef, ToolError, ToolErrorKind, Unanswered,
+    Asking, ConversationDocuments, Deferred, DocumentRef, Listening, Progress, ToolError, ToolErrorKind,
+    Unanswered,
 };
 
 /// Everything that a tool knows about its call. The model never sees any of it.
@@ -41,6 +42,8 @@ pub struct ToolContext {
     pub run_values: RunValues,
     /// The people whom the tool may ask; nobody outside of a run.
     pub asking: Asking,
+    /// Those who hear how far the call has come; nobody outside of a run.
+    pub listening: Listening,
 }
 
 impl ToolContext {
@@ -109,6 +112,25 @@ impl ToolContext {
             Some(people) => people.ask(question),
             None => Box::pin(std::future::ready(Err(Unanswered::Nobody))),
         }
+    }
+
+    /// Tells the people who look on how far the call has come, as often as the tool likes: about ten times a second they
+    /// hear the newest. The model never sees it. Work that another task does tells it by a clone of
+    /// [`listening`](Self::listening).
+    ///
+    /// ```
+    /// use attache_core::ToolContext;
+    /// use attache_core::tool::Progress;
+    ///
+    /// fn index(pages: &[&str], context: &ToolContext) {
+    ///     for (done, page) in pages.iter().enumerate() {
+    ///         context.progress(Progress::new(done as f64).with_total(pages.len() as f64).with_message(*page));
+    ///     }
+    /// }
+    /// index(&["cover", "contents"], &ToolContext::new());
+    /// ```
+    pub fn progress(&self, progress: Progress) {
+        self.listening.tell(progress);
     }
 
     /// The handle of the question at which an earlier attempt at this call stopped.

@@ -377,10 +377,11 @@ impl<'a> Talk<'a> {
         request: ClientRequest,
     ) -> Result<Result<ServerResult, ServiceError>, Elapsed> {
         let meta = self.meta(session, &request);
+        let listens = self.context.map(|context| (&*self.link.hub, &context.listening));
         let Some(mut under_way) = self.under_way.take() else {
-            return timeout_at(self.end, session.ask_with(request, meta)).await;
+            return timeout_at(self.end, session.ask_with(request, meta, listens)).await;
         };
-        let mut asked = pin!(session.ask_with(request, meta));
+        let mut asked = pin!(session.ask_with(request, meta, listens));
         let answer = loop {
             let next = {
                 let wish = pin!(under_way.wishes.recv());

@@ -15,6 +15,8 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
+use attache_core::tool::Progress;
+
 use crate::config::Config;
 use crate::eliciting::declined;
 use crate::error_text::cut;
@@ -101,8 +103,10 @@ impl ClientHandler for Client {
 
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let message = self.shown(told.message.as_deref().unwrap_or_default(), LONGEST);
-        let (progress, total) = (told.progress, told.total);
-        tracing::debug!(server = self.config.alias, progress, ?total, message, "a server is at work");
+        let mut progress = Progress::new(told.progress);
+        progress.total = told.total;
+        progress.message = Some(message).filter(|message| !message.is_empty());
+        self.hub.tell(&told.progress_token, progress);
     }
 
     async fn on_logging_message(

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::InputRequest;
+use attache_core::tool::{Listening, Progress};
+use rmcp::model::{InputRequest, ProgressToken};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,7 +19,11 @@ pub(crate) struct Wish {
 
 /// The calls that are under way at a server, which can ask people.
 #[derive(Default)]
-pub(crate) struct Hub(Mutex<Calls>);
+pub(crate) struct Hub {
+    calls: Mutex<Calls>,
+    /// Those who hear of the progress of requests under way, by their tokens.
+    listening: Mutex<Vec<(ProgressToken, Listening)>>,
+}
 
 #[derive(Default)]
 struct Calls {
@@ -44,7 +49,25 @@ pub(crate) struct UnderWay {
 
 impl Hub {
     fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ears(&self) -> MutexGuard<'_, Vec<(ProgressToken, Listening)>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has somebody hear of the progress of a request until that is dropped.
+    pub(crate) fn listen(&self, token: ProgressToken, listening: Listening) -> Ear<'_> {
+        self.ears().push((token.clone(), listening));
+        Ear { hub: self, token }
+    }
+
+    /// Tells the progress of a request. One that nobody waits for any more says nothing.
+    pub(crate) fn tell(&self, token: &ProgressToken, progress: Progress) {
+        let listening = self.ears().iter().find(|(known, _)| known == token).map(|(_, ear)| ear.clone());
+        if let Some(listening) = listening {
+            listening.tell(progress);
+        }
     }
 
     /// Notes that a call is under way.
@@ -72,6 +95,18 @@ impl Hub {
         };
         wishes.try_send(Wish { request, answer }).ok()?;
         answered.await.ok()
+    }
+}
+
+/// Somebody who hears of the progress of a request.
+pub(crate) struct Ear<'a> {
+    hub: &'a Hub,
+    token: ProgressToken,
+}
+
+impl Drop for Ear<'_> {
+    fn drop(&mut self) {
+        self.hub.ears().retain(|(token, _)| *token != self.token);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_core::ToolError;
+use attache_core::tool::Listening;
 use rmcp::RoleClient;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest, ProtocolVersion,
@@ -262,19 +263,22 @@ impl Session {
 
     /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.
     pub(crate) async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ServiceError> {
-        self.ask_with(request, None).await
+        self.ask_with(request, None, None).await
     }
 
-    /// The same with more in the request's `_meta`.
+    /// The same with more in the request's `_meta`, and with somebody who hears of its progress.
     pub(crate) async fn ask_with(
         &self,
         request: ClientRequest,
         meta: Option<RequestMetaObject>,
+        listens: Option<(&Hub, &Listening)>,
     ) -> Result<ServerResult, ServiceError> {
         let peer = self.running.peer();
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
         let handle = peer.send_request_with_option(request, options).await?;
+        let _ear =
+            listens.map(|(hub, listening)| hub.listen(handle.progress_token.clone(), listening.clone()));
         let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
         abandoned.id = None;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
+use attache_core::tool::Progress;
 use attache_core::{Document, ToolCall, ToolResult};
 
 use super::Shown;
@@ -59,6 +60,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
             object.each("calls", calls, |requested, out| call(requested, shown, out))
         }
         EventKind::ToolStarted { call } => members(object, call, shown),
+        EventKind::ToolProgress { id, progress } => progressed(object.with("callId", id), progress, shown),
         // The client needs the arguments to answer.
         EventKind::ExternalPending { call } => members(object, call, Shown { details: true, ..shown }),
         EventKind::ApprovalRequested(asked) => approval_members(object, asked),
@@ -113,6 +115,7 @@ fn word(kind: &EventKind, shown: Shown) -> Option<&'static str> {
         EventKind::ToolCallDelta { .. } => "tool_call_delta",
         EventKind::ToolCallsRequested { .. } => "tool_calls",
         EventKind::ToolStarted { .. } => "tool_started",
+        EventKind::ToolProgress { .. } => "tool_progress",
         EventKind::ExternalPending { .. } => "frontend_call",
         EventKind::ApprovalRequested(_) => "approval_requested",
         EventKind::CallDeferred(_) => "call_deferred",
@@ -188,9 +191,21 @@ fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
             }),
             None => object,
         },
+        CallState::Running => match &call.progress {
+            Some(progress) => {
+                object.by("progress", |out| progressed(Object::begin(out), progress, shown).end())
+            }
+            None => object,
+        },
         _ => object,
     }
     .end();
+}
+
+/// Adds how far a call has come.
+fn progressed<'o>(object: Object<'o>, progress: &Progress, shown: Shown) -> Object<'o> {
+    let message = progress.message.as_ref().filter(|_| shown.details);
+    object.with("done", &progress.done).maybe("total", progress.total.as_ref()).maybe("message", message)
 }
 
 /// The result that an entry tells, and how it came about.

@@ -92,6 +92,7 @@ fn weight_of(kind: &EventKind) -> usize {
         EventKind::ToolStarted { call } | EventKind::ExternalPending { call } => {
             SMALL + call.arguments.raw().len()
         }
+        EventKind::ToolProgress { progress, .. } => SMALL + progress.message.as_ref().map_or(0, String::len),
         EventKind::ApprovalRequested(asked) => SMALL + asked.call.arguments.raw().len(),
         EventKind::CallDeferred(request) => SMALL + request.call.arguments.raw().len(),
         EventKind::ToolFinished { result, .. } => {

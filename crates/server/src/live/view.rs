@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind};
+use attache_core::tool::Progress;
 use attache_core::{Citation, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
@@ -45,6 +46,8 @@ pub(crate) struct CallView {
     /// The arguments as the model writes them.
     pub(crate) arguments: String,
     pub(crate) state: CallState,
+    /// How far its tool has come.
+    pub(crate) progress: Option<Progress>,
 }
 
 #[derive(Clone, Debug)]
@@ -150,6 +153,9 @@ impl View {
                 }
             }
             EventKind::ToolStarted { call } if is_own => self.set(call, event.step, CallState::Running),
+            EventKind::ToolProgress { id, progress } if is_own => {
+                self.call(id, event.step, |call| call.progress = Some(progress.clone()));
+            }
             EventKind::ExternalPending { call } => self.set(call, event.step, CallState::Client),
             EventKind::ApprovalRequested(asked) => {
                 if is_own {
@@ -188,7 +194,7 @@ impl View {
         self.call(&call.id, step, |known| {
             known.name.clone_from(&call.name);
             call.arguments.raw().clone_into(&mut known.arguments);
-            known.state = state;
+            (known.state, known.progress) = (state, None);
         });
     }
 
@@ -202,7 +208,8 @@ impl View {
             return change(call);
         }
         let (name, arguments) = (String::new(), String::new());
-        let mut call = CallView { step, id: id.clone(), name, arguments, state: CallState::Writing };
+        let (state, progress) = (CallState::Writing, None);
+        let mut call = CallView { step, id: id.clone(), name, arguments, state, progress };
         change(&mut call);
         self.blocks.push(Block::Call(call));
     }

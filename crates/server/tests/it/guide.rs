@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use attache_agent::{Agent, tool_fn};
-use attache_core::{Approval, Document};
+use attache_core::tool::Progress;
+use attache_core::{Approval, Document, ToolContext, ToolError};
 use attache_testkit::Turn;
 use serde_json::{Value, json};
 
@@ -19,12 +20,11 @@ fn examples() -> Vec<String> {
 // A36
 #[tokio::test(start_paused = true)]
 async fn the_events_of_the_guide_are_those_that_are_told() {
-    let lease =
-        tool_fn(
-            "lease",
-            "The lease",
-            || Ok(Document::inline("The rent is 900.").with_file_name("lease.txt")),
-        );
+    let lease = tool_fn("lease", "The lease", |context: ToolContext| async move {
+        context.progress(Progress::new(1.0).with_total(2.0).with_message("page 1"));
+        tokio::task::yield_now().await;
+        Ok::<_, ToolError>(Document::inline("The rent is 900.").with_file_name("lease.txt"))
+    });
     let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
     let stage = Stage::new([
         Turn::empty().and_thinking("Where is it?").and_call("lease", json!({})),

@@ -132,3 +132,15 @@ test('JSON of other shapes is nothing', () => {
     assert.equal(fold([wrong]).role, 'assistant');
   }
 });
+
+test('a call that runs says how far it has come', () => {
+  const started = { type: 'tool_started', step: 0, callId: 'c', name: 'index', arguments: {} };
+  const told = (more: object) => ({ type: 'tool_progress', step: 0, callId: 'c', done: 3, ...more });
+  const progress = (...events: object[]) => calls(fold([started, ...events]))[0]?.progress;
+  assert.deepEqual(progress(told({ total: 4, message: 'page 3' })), { share: 0.75, text: 'page 3' });
+  assert.deepEqual(progress(told({ total: 4 }), told({})), { share: undefined, text: '' });
+  assert.equal(progress(told({ done: 9, total: 4 }))?.share, 1);
+  const call = { type: 'call', step: 0, callId: 'c', name: 'index', state: 'running', arguments: {}, progress: { done: 1, total: 2 } };
+  const [kept] = calls(fold([{ type: 'snapshot', seq: 1, state: 'running', step: 0, blocks: [call] }]));
+  assert.deepEqual(kept?.progress, { share: 0.5, text: '' });
+});

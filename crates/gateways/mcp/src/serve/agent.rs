@@ -300,6 +300,11 @@ async fn tell(event: &Event, call: &McpCall) {
     match &event.kind {
         EventKind::StepStarted { .. } => call.step("the model is asked".to_owned()).await,
         EventKind::ToolStarted { call: started } => call.step(format!("{} runs", started.name)).await,
+        EventKind::ToolProgress { progress, .. } => {
+            if let Some(message) = &progress.message {
+                call.step(message.clone()).await;
+            }
+        }
         EventKind::ToolFinished { result, .. } => {
             let name = result.tool_name.as_deref().unwrap_or("a tool");
             let end = if result.is_error() { "failed" } else { "is done" };

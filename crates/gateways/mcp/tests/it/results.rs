@@ -1,7 +1,12 @@
 //! The forms that results take.
 
-use attache_core::{DocumentSource, ResultStatus, ToolOutput};
+use std::sync::{Arc, Mutex};
+
+use attache_core::tool::{DynToolHandler, Listening, Progress};
+use attache_core::{Arguments, DocumentSource, ResultStatus, ToolCallId, ToolContext, ToolOutput};
 use attache_mcp::McpServer;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
 
 use super::common::{Answer, Scripted, call, complete, greeting, tool, tools};
@@ -214,4 +219,45 @@ async fn too_many_blocks_are_told_of() {
     let output = result_of(json!({"content": vec![image; 1_200]})).await;
     assert_eq!(output.documents.len(), 500);
     assert!(output.tree.json().contains("700 more blocks are left out"), "{}", &output.tree.json()[..200]);
+}
+
+// The progress of a call reaches those who look on, that of another request nobody.
+#[tokio::test]
+async fn a_server_tells_how_far_a_call_has_come() {
+    let tools = json!([tool("index")]);
+    let scripted = Scripted::raw(move |asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": tools}))),
+        "tools/call" => {
+            let token = asked.body["params"]["_meta"]["progressToken"].clone();
+            assert!(!token.is_null(), "{}", asked.body);
+            let told = |token: Value, done: u32, more: Value| {
+                let mut params = json!({"progressToken": token, "progress": done});
+                params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+            };
+            let end = complete(json!({"content": [{"type": "text", "text": "indexed"}]}));
+            let lines = [
+                told(token.clone(), 1, json!({"total": 4, "message": "page 1"})),
+                told(json!("of-nobody"), 9, json!({})),
+                told(token, 4, json!({})),
+                json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": end}),
+            ];
+            let body: Vec<_> = lines.iter().map(|line| Bytes::from(format!("data: {line}\n\n"))).collect();
+            Answer::events(stream::iter(body).boxed())
+        }
+        other => greeting(other),
+    })
+    .await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&told);
+    let id = ToolCallId::parse("c1").unwrap();
+    let mut context = ToolContext::new();
+    let hear = move |call: &ToolCallId, progress| hears.lock().unwrap().push((call.to_string(), progress));
+    context.listening = Listening::of(Arc::new(hear), id);
+    let (server, arguments) = (scripted.server(), Arguments::new("{}"));
+    let output = DynToolHandler::call(&server, "mcp_test___index", &arguments, context).await.unwrap();
+    assert_eq!(output.tree.model_text(), "indexed");
+    let first = Progress::new(1.0).with_total(4.0).with_message("page 1");
+    let told = told.lock().unwrap().clone();
+    assert_eq!(told, [("c1".to_owned(), first), ("c1".to_owned(), Progress::new(4.0))]);
 }

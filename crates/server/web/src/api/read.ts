@@ -144,6 +144,13 @@ const STATES: Record<string, CallState> = {
   finished: 'done',
 };
 
+/** How far a call has come. */
+export function progress(value: unknown): Call['progress'] {
+  const { done, total, message } = object(value);
+  const all = number(total) ?? 0;
+  return { share: all > 0 ? Math.min(Math.max((number(done) ?? 0) / all, 0), 1) : undefined, text: text(message) };
+}
+
 /** A call as a message, an event or a snapshot tells it. */
 export function call(value: unknown, step: number): Call {
   const from = object(value);
@@ -156,6 +163,7 @@ export function call(value: unknown, step: number): Call {
     raw: '',
     arguments: typeof from.arguments === 'string' ? undefined : from.arguments,
     documents: [],
+    progress: from.progress === undefined ? undefined : progress(from.progress),
     inside: [],
   };
   return from.result === undefined ? made : withResult(made, from.result);

@@ -33,6 +33,15 @@ export function took(chat: Chat, began: number | undefined, ended: number | unde
       : nothing;
 }
 
+/** How far it has come, while it runs. */
+function far(call: Call): TemplateResult | typeof nothing {
+  const { share, text } = call.progress ?? {};
+  return call.state !== 'running' || !call.progress
+    ? nothing
+    : html`${text ? html`<span class="muted small far">${text}</span>` : nothing}
+        ${share === undefined ? nothing : html`<progress max="1" .value=${share} aria-label=${title(call.name)}></progress>`}`;
+}
+
 export function state(chat: Chat, call: Call): TemplateResult {
   const [word, picture] = STATES[call.state];
   return html`<span class="state is-${call.state}">
@@ -58,6 +67,7 @@ export function callCard(chat: Chat, call: Call, answer: Answer): TemplateResult
       ${icon('right')}${icon(isOfPage ? 'page' : 'tool')}<span class="call-name" title=${call.name}>${title(call.name)}</span>
       ${isOfPage ? html`<span class="badge">${speech.say('inPage')}</span>` : nothing}
       <span class="spread"></span>
+      ${far(call)}
       <span class="muted small">${took(chat, call.began, call.ended)}</span>
       ${state(chat, call)}
     </summary>

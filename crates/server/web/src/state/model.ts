@@ -81,6 +81,8 @@ export interface Call {
   decided?: { decision: string; text?: string; arguments?: unknown; by?: string; at?: number };
   /** A question of the tool to the user, with the schema of the answer. */
   question?: { prompt?: string; schema?: unknown };
+  /** How far its tool has come: `share` from 0 to 1, where it knows the whole. */
+  progress?: { share?: number; text: string };
   /** The names of the agents inside that were at work for it. */
   inside: string[];
   /** Times of this page's clock. */

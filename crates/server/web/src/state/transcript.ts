@@ -41,6 +41,8 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       return started(answer, value, step, 'running', now);
     case 'frontend_call':
       return { ...started(answer, value, step, 'frontend', now), state: 'waiting' };
+    case 'tool_progress':
+      return change(answer, text(event.callId), step, (call) => ({ ...call, progress: read.progress(event) }));
     case 'tool_finished': {
       const id = text(event.callId);
       return { ...change(answer, id, step, (call) => read.withResult(call, value, now)), state: 'running' };

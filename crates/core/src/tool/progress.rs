@@ -1,0 +1,72 @@
+//! The progress of a call, for the people who look on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::id::ToolCallId;
+
+/// How far a call has come. It is for people: the model never sees it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The work that is done, in the unit of the tool's choice. It should not become less.
+    pub done: f64,
+    /// All of the work, in the same unit, where the tool knows it.
+    pub total: Option<f64>,
+    /// A line about the work under way.
+    pub message: Option<String>,
+}
+
+impl Progress {
+    /// So much is done.
+    pub fn new(done: f64) -> Self {
+        Self { done, total: None, message: None }
+    }
+
+    /// The same of so much.
+    #[must_use]
+    pub fn with_total(mut self, total: f64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// The same with a line about the work under way.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// The share that is done, from 0 to 1, where the whole is known.
+    pub fn share(&self) -> Option<f64> {
+        let share = self.done / self.total.filter(|total| *total > 0.0)?;
+        share.is_finite().then(|| share.clamp(0.0, 1.0))
+    }
+}
+
+/// Takes the progress of the calls of a run. It must not block.
+pub type Hears = dyn Fn(&ToolCallId, Progress) + Send + Sync;
+
+/// Those who hear of the progress of a call, if there are some. Cloning shares it.
+#[derive(Clone, Default)]
+pub struct Listening(Option<(Arc<Hears>, ToolCallId)>);
+
+impl Listening {
+    /// These, who hear of that call.
+    pub fn of(hears: Arc<Hears>, call: ToolCallId) -> Self {
+        Self(Some((hears, call)))
+    }
+
+    /// Tells how far the call has come. Of much that is told within a moment the newest counts.
+    pub fn tell(&self, progress: Progress) {
+        if let Some((hears, call)) = &self.0 {
+            hears(call, progress);
+        }
+    }
+}
+
+impl fmt::Debug for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Listening(somebody)" } else { "Listening(nobody)" })
+    }
+}
