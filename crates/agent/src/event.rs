@@ -108,7 +108,7 @@ pub enum EventKind {
         /// The call.
         id: ToolCallId,
         /// How far it has come.
-        progress: Progress,
+        progress: Box<Progress>,
     },
     /// A call waits for its result from the caller.
     ExternalPending {

@@ -46,7 +46,7 @@ pub(super) enum Answered {
     /// Something happened in a run inside a tool.
     Inside(Inside),
     /// A call has come so far.
-    Progress(ToolCallId, Progress),
+    Progress(ToolCallId, Box<Progress>),
     /// A run inside the tool waits for somebody: the call has no result yet.
     Paused,
     /// A run inside the tool was broken off and can be resumed: the call has no result yet.
@@ -125,7 +125,7 @@ pub(super) fn next_answer(
             return Poll::Ready(Some(Answered::Inside(event)));
         }
         if let Some((call, progress)) = heard.and_then(|heard| heard.poll(context)) {
-            return Poll::Ready(Some(Answered::Progress(call, progress)));
+            return Poll::Ready(Some(Answered::Progress(call, Box::new(progress))));
         }
         if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
             return Poll::Ready(Some(Answered::Ran(ran)));

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Key(Arc<str>);
 
+/// The beginning of all scopes.
+const SCOPES: &str = "tool/";
+
 impl Key {
     /// The beginning of the run.
     pub(crate) fn start() -> Self {
@@ -155,7 +158,7 @@ impl Key {
 
     /// The beginning of the scopes of the runs that a tool starts while it answers `call`.
     pub(crate) fn scopes(call: &ToolCallId) -> String {
-        format!("tool/{}/run/", Plain(call.as_str()))
+        format!("{SCOPES}{}/run/", Plain(call.as_str()))
     }
 
     /// True if its text is `text`; nothing is allocated.
@@ -194,6 +197,10 @@ impl Key {
 
     /// The scope of the run inside a tool that it belongs to, the outermost one.
     pub(crate) fn outer_scope(&self) -> Option<&str> {
+        // Every scope begins with the call whose tool started the run.
+        if !self.0.starts_with(SCOPES) {
+            return None;
+        }
         self.0.find('>').and_then(|end| self.0.get(..=end))
     }
 

@@ -46,7 +46,7 @@ async fn a_tool_tells_how_far_its_call_has_come() {
             EventKind::ToolProgress { id, progress } => {
                 assert!(!is_over, "{progress:?}");
                 assert_eq!(Some(id), index);
-                told.push(progress);
+                told.push(*progress);
             }
             EventKind::ToolFinished { result, .. } if Some(&result.call_id) == index.as_ref() => {
                 is_over = true;

@@ -16,7 +16,6 @@ use attache_core::{
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
-use tokio::time::sleep;
 
 async fn events(mut run: attache_agent::AgentRun) -> Vec<Event> {
     let mut events = Vec::new();

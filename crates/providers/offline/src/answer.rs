@@ -72,7 +72,9 @@ pub(crate) fn is_answered(question: &Question, material: &Material, index: &Inde
     question.facets.iter().all(|facet| match facet.kind {
         Kind::Files => !files(material).is_empty(),
         Kind::Summary => rank::most_about(index, facet).is_some(),
-        _ => rank::hits(index, facet).first().is_some_and(|hit| hit.is_strong(facet)),
+        _ => rank::hits(index, facet)
+            .first()
+            .is_some_and(|hit| hit.is_strong(facet) && !material.is_lead(hit.source, &hit.passage.text)),
     })
 }
 
@@ -108,7 +110,7 @@ fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
             chosen.push(read_itself(hit, &hits, facet).unwrap_or(hit));
         }
     }
-    chosen.into_iter().map(quote).collect()
+    chosen.into_iter().flat_map(|hit| opened(hit).unwrap_or_else(|| vec![quote(hit)])).collect()
 }
 
 /// True if a passage of data, such as the line that a search found, holds a passage of a file.
@@ -133,6 +135,19 @@ fn below_heading(facet: &Facet, best: &Hit<'_>) -> Option<Vec<String>> {
     let quotes: Vec<String> = below.take(MAX_ROWS).map(|passage| format!("“{}”", passage.text)).collect();
     let title = format!("From {}, below “{heading}”:", best.source.name);
     (quotes.len() > 1).then(|| std::iter::once(title).chain(quotes).collect())
+}
+
+/// Passages below a heading that are quoted for it.
+const MAX_BELOW: usize = 3;
+
+/// The text below a heading, for one that is found itself.
+fn opened(hit: &Hit<'_>) -> Option<Vec<String>> {
+    if hit.passage.form != Form::Heading {
+        return None;
+    }
+    let below = hit.source.pieces.passages.iter().filter(|passage| passage.heading == hit.passage.text);
+    let quotes: Vec<String> = below.take(MAX_BELOW).map(|passage| quote(&hit.at(passage))).collect();
+    (!quotes.is_empty()).then_some(quotes)
 }
 
 /// One quote and where it comes from; of a row also what its columns are.

@@ -286,10 +286,10 @@ impl Material {
                 return asked;
             }
         }
-        // The words of the call are those of the question: beside counts of what was not found they would look like an
-        // answer.
-        let about = if json::found_nothing(value) { "" } else { about };
         let data = json::read(value);
+        // The words of the call are those of the question: beside counts of a search, or of what it did not find, they
+        // would look like an answer.
+        let about = if data.items.is_empty() && !json::found_nothing(value) { about } else { "" };
         let path = data.path.or(asked);
         for (of, text) in data.texts {
             let name = of.or_else(|| path.clone());
@@ -339,6 +339,14 @@ impl Material {
             return;
         }
         self.sources.push(Source { name: name.to_owned(), kind, about: about.to_owned(), cut, pieces });
+    }
+
+    /// True if a passage is a line of a tool's list that names a file, such as one that a search found: the file says more.
+    pub(crate) fn is_lead(&self, source: &Source, text: &str) -> bool {
+        let names = |(tool, item): &(String, Item)| {
+            *tool == source.name && item.name().is_some_and(|name| text.contains(name))
+        };
+        source.kind == SourceKind::Data && self.items.iter().any(names)
     }
 
     /// The number of `wanted` bytes that may still be taken apart; they are counted.

@@ -65,7 +65,12 @@ struct Cover {
     rest: bool,
 }
 
-impl Hit<'_> {
+impl<'m> Hit<'m> {
+    /// The same with another passage of its source.
+    pub(crate) fn at(&self, passage: &'m Passage) -> Self {
+        Self { passage, ..self.clone() }
+    }
+
     /// True if it is good enough to answer with.
     pub(crate) fn is_found(&self, facet: &Facet) -> bool {
         let least = if facet.terms.iter().filter(|term| !term.soft).count() >= LONG {

@@ -154,7 +154,7 @@ impl View {
             }
             EventKind::ToolStarted { call } if is_own => self.set(call, event.step, CallState::Running),
             EventKind::ToolProgress { id, progress } if is_own => {
-                self.call(id, event.step, |call| call.progress = Some(progress.clone()));
+                self.call(id, event.step, |call| call.progress = Some((**progress).clone()));
             }
             EventKind::ExternalPending { call } => self.set(call, event.step, CallState::Client),
             EventKind::ApprovalRequested(asked) => {

@@ -1,6 +1,6 @@
 //! Conversations about a folder of files.
 
-use crate::support::{File, ask, ask_after};
+use crate::support::{File, ask, ask_after, ask_searching};
 
 /// As a converter renders an invoice of two pages.
 const INVOICE: &str = "[page 1]\n\
@@ -207,6 +207,35 @@ async fn a_folder_is_asked_about_as_people_do() {
             "{question}\n{answer}"
         );
     }
+}
+
+// The lines that a search found lead to the files, which are quoted, and its counts answer nothing.
+#[tokio::test]
+async fn a_search_is_where_reading_begins() {
+    for (question, expected) in [
+        (
+            "What is wrong with the ceiling panels?",
+            "“- The lamps of invoice HP-20931 work well; two ceiling panels flicker.” (meeting.md)",
+        ),
+        ("How much is the invoice?", "“The total amount of EUR 4,812.36 is to be paid"),
+        ("When is the open day?", "“- The open day is moved to 20 June.” (meeting.md)"),
+    ] {
+        let said = ask_searching(&inbox(), question).await;
+        assert!(said.calls.iter().any(|call| call.starts_with("search_files")), "{:?}", said.calls);
+        assert!(said.answer.starts_with(expected), "{question}\n{}", said.answer);
+        assert!(!said.answer.contains("search_files"), "{question}\n{}", said.answer);
+    }
+}
+
+#[tokio::test]
+async fn a_heading_that_is_found_is_opened() {
+    let agreement = "[page 1]\nSupply Agreement\n\n9. Contacts\n9.1 | For orders it is the key account desk.\n\n10. Term\n10.1 | Two years.\n";
+    let files = [File("agreement.pdf", "application/pdf", agreement)];
+    let answer = ask(&files, "Who is our contact?").await.answer;
+    assert!(
+        answer.starts_with("“9.1 | For orders it is the key account desk.” (agreement.pdf, page 1"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]

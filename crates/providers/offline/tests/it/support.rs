@@ -46,6 +46,32 @@ pub(crate) fn file_tools() -> ToolSet {
     ToolSet::new(tools).unwrap()
 }
 
+/// The same with a search.
+pub(crate) fn searching_tools() -> ToolSet {
+    let search = json!({
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "words to look for"}},
+        "required": ["query"],
+    });
+    let search = ToolDefinition::new("search_files", "Searches the text of all files for words.", search);
+    ToolSet::new(file_tools().iter().map(|(_, tool)| tool.clone()).chain([search])).unwrap()
+}
+
+/// The lines that hold all the words.
+fn search(files: &[File], query: &str) -> Value {
+    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let has = |line: &str| words.iter().all(|word| line.to_lowercase().contains(word.as_str()));
+    let lines = files.iter().flat_map(|File(path, media, text)| {
+        let is_text = !media.starts_with("image/") && *media != "application/pdf";
+        text.lines().enumerate().filter(move |_| is_text).map(move |(at, line)| (*path, at + 1, line))
+    });
+    let matches: Vec<Value> = lines
+        .filter(|(_, _, line)| has(line))
+        .map(|(path, line, text)| json!({"path": path, "line": line, "text": text}))
+        .collect();
+    json!({"matches": matches, "filesWithoutText": 3})
+}
+
 fn run(files: &[File], call: &ToolCall) -> ToolResult {
     let arguments = call.arguments.object().unwrap();
     let tree = match call.name.as_str() {
@@ -71,6 +97,7 @@ fn run(files: &[File], call: &ToolCall) -> ToolResult {
             };
             Capture::new().finish(&Read { path: (*path).to_owned(), document }).unwrap()
         }
+        "search_files" => ContentTree::value(&search(files, arguments["query"].as_str().unwrap())),
         other => panic!("{other} was called"),
     };
     ToolResult::new(call, ResultStatus::Ok, tree)
@@ -88,7 +115,16 @@ pub(crate) async fn complete(request: ChatRequest) -> Completion {
 
 /// Asks a question about the files, after what was said before.
 pub(crate) async fn ask_after(before: &[Arc<Message>], files: &[File], question: &str) -> Conversation {
-    let tools = Arc::new(file_tools());
+    ask_by(file_tools(), before, files, question).await
+}
+
+/// Asks a question of whoever can search the files.
+pub(crate) async fn ask_searching(files: &[File], question: &str) -> Conversation {
+    ask_by(searching_tools(), &[], files, question).await
+}
+
+async fn ask_by(tools: ToolSet, before: &[Arc<Message>], files: &[File], question: &str) -> Conversation {
+    let tools = Arc::new(tools);
     let mut messages = before.to_vec();
     messages.push(Message::user(question).shared());
     let mut calls = Vec::new();
