@@ -332,6 +332,28 @@ scenarios.thinking_and_tools_fold = async (context) => {
   await page.screenshot({ path: join(process.env.PICTURES, 'calls.png') });
 };
 
+scenarios.a_call_says_how_far_it_has_come = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'the archive', { ends: false });
+  const card = answer.locator('details.call');
+  const bar = card.getByRole('progressbar', { name: 'Archive' });
+  await card.getByText('page 3 of 12').waitFor();
+  assert.equal(await bar.evaluate((bar) => bar.value), 0.25);
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 500 });
+    assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
+    await page.screenshot({ path: join(process.env.PICTURES, `progress-${width}.png`) });
+  }
+  // Whoever comes later is told, too.
+  await page.reload();
+  await card.getByText('page 3 of 12').waitFor();
+  assert.equal(await bar.evaluate((bar) => bar.value), 0.25);
+  await card.getByText('page 9 of 12').waitFor();
+  await settled(page);
+  assert.equal(await bar.count(), 0);
+  await answer.getByText('It is archived.').waitFor();
+};
+
 scenarios.markdown_is_more_than_words = async (context) => {
   const loaded = [];
   context.on('request', (request) => loaded.push(new URL(request.url()).pathname));

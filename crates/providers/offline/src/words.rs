@@ -124,7 +124,7 @@ const ENGLISH: &str = "a about above after again all also am an and any are as a
     should show so some still such t take takes tell than thank thanks that the their theirs them then \
     there these they thing things this those through to told too took under until up upon us ve very via \
     want was we went were what whats when where whether which while who whom whose why will with within \
-    without would you your yours wrong";
+    without would you your yours";
 
 const GERMAN: &str = "aber alle als am an auch auf aus bei beim bin bis bitte da danke dann das dass dein dem den denn der \
     des dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer \

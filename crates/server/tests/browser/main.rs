@@ -105,6 +105,11 @@ async fn thinking_and_tools_fold() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_says_how_far_it_has_come() {
+    scenario("a_call_says_how_far_it_has_come").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn markdown_is_more_than_words() {
     scenario("markdown_is_more_than_words").await;
 }

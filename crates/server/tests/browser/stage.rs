@@ -7,9 +7,10 @@ use attache_agent::{Agent, Ask, MemorySessions, Proposal, Sessions, Verdict, too
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::message::UserOrigin;
 use attache_core::provider::ProviderState;
+use attache_core::tool::Progress;
 use attache_core::{
     Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderError, StreamChunk, ToolError, Usage, UserPart,
+    ModelCapabilities, ModelSettings, ProviderError, StreamChunk, ToolContext, ToolError, Usage, UserPart,
 };
 use attache_server::{ApiKey, ApiKeys, Introduction, Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};
@@ -154,6 +155,8 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_call("address", json!({}))
             .and_call("minutes", json!({ "about": "the rent ".repeat(200) })),
         _ if has("ledger") => Turn::text("It is in the ledger."),
+        0 if has("archive") => Turn::call("archive", json!({})),
+        _ if has("archive") => Turn::text("It is archived."),
         0 if has("folder") => Turn::call("folder", json!({})),
         _ if has("folder") => Turn::text("These are the files."),
         _ if has("formula") => Turn::text(FORMULAS),
@@ -258,6 +261,14 @@ pub(crate) fn server(scenario: &str) -> Server {
     });
     let address = tool_fn("address", "The address of the register", || Ok("https://register.example/lease"));
     let minutes = tool_fn("minutes", "The minutes", || Ok("word ".repeat(400)));
+    let archive = tool_fn("archive", "The archive", |context: ToolContext| async move {
+        for (page, pause) in [(3.0, 5_000), (9.0, 1_000)] {
+            let progress = Progress::new(page).with_total(12.0).with_message(format!("page {page} of 12"));
+            context.progress(progress);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        Ok::<_, ToolError>("archived")
+    });
     let folder = tool_fn("folder", "A folder of files", || {
         Ok(vec![
             Document::from_bytes(
@@ -276,7 +287,8 @@ pub(crate) fn server(scenario: &str) -> Server {
     });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay).tool(agreement);
-    let agent = agent.tool(ledger).tool(address).tool(minutes).tool(folder).approval_policy(asks);
+    let agent =
+        agent.tool(ledger).tool(address).tool(minutes).tool(archive).tool(folder).approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let store = agent.store();
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
