@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use attache_agent::{Agent, FunctionTool, Tools, tool_fn};
-use attache_core::tool::Deferred;
+use attache_core::tool::{Deferred, Progress};
 use attache_core::{Document, Tool, ToolContext, ToolDefinition, ToolError, UserMessage, UserPart};
 use attache_mcp::{McpAgent, McpCall, McpLogLevel, McpPrompt, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
@@ -57,9 +57,8 @@ fn fixtures() -> McpService {
     });
     let progress =
         tool_fn("test_tool_with_progress", "Tells its progress", |context: ToolContext| async move {
-            let call = context.require::<McpCall>()?;
             for done in [0.0, 50.0, 100.0] {
-                call.progress(done, Some(100.0), "").await;
+                context.progress(Progress::new(done).with_total(100.0));
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Ok::<_, ToolError>("done")

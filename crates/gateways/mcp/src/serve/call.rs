@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use attache_core::tool::Progress;
 use rmcp::model::{
     LoggingLevel, LoggingMessageNotification, LoggingMessageNotificationParam, ProgressNotificationParam,
     ProgressToken, ServerNotification,
@@ -14,19 +15,22 @@ use rmcp::model::{
 use rmcp::service::{Peer, RoleServer};
 use serde_json::Value;
 
-/// The call of an MCP client, which its tool finds in its [context](attache_core::ToolContext::get): it tells the client
-/// how far it is. Clones are of the same call.
+/// The call of an MCP client, which its tool finds in its [context](attache_core::ToolContext::get): it writes to the
+/// client's log. How far it has come the tool says by [`ToolContext::progress`](attache_core::ToolContext::progress), as it
+/// does to anybody. Clones are of the same call.
 ///
 /// ```
 /// use attache_agent::tool_fn;
 /// use attache_core::ToolContext;
-/// use attache_mcp::McpCall;
+/// use attache_core::tool::Progress;
+/// use attache_mcp::{McpCall, McpLogLevel};
 ///
 /// let count = tool_fn("count", "Counts", |_: attache_agent::NoArguments, context: ToolContext| async move {
 ///     for done in 1..=3 {
-///         if let Some(call) = context.get::<McpCall>() {
-///             call.progress(f64::from(done), Some(3.0), "counting").await;
-///         }
+///         context.progress(Progress::new(f64::from(done)).with_total(3.0).with_message("counting"));
+///     }
+///     if let Some(call) = context.get::<McpCall>() {
+///         call.log(McpLogLevel::Info, "count", "counted to three").await;
 ///     }
 ///     Ok::<_, attache_core::ToolError>("three")
 /// });
@@ -96,9 +100,9 @@ impl McpLogLevel {
 }
 
 impl McpCall {
-    /// Tells the client how much is done, of how much if that is known. A client that did not ask for it hears nothing,
-    /// and what is not more than before is not told.
-    pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+    /// Tells the client how far the call has come. A client that did not ask for it hears nothing, and what is not more
+    /// than before is not told: the protocol wants it to grow.
+    pub(super) async fn progress(&self, Progress { done, total, message, .. }: Progress) {
         let Some(token) = self.0.token.clone() else { return };
         {
             let mut told = self.0.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +111,7 @@ impl McpCall {
             }
             *told = done;
         }
-        self.tell(token, done, total, message.into()).await;
+        self.tell(token, done, total, message.unwrap_or_default()).await;
     }
 
     /// Tells the client of one more step, where nobody knows how many there are.

@@ -1,15 +1,19 @@
 //! The tools of a toolbox, each as one of the server.
 
+use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use attache_agent::{Agent, Judgement, ToolManager};
 use attache_core::schema::Schema;
-use attache_core::tool::{Deferred, ToolSpec};
-use attache_core::{Arguments, Effect, ResultStatus, ToolCall, ToolContext, ToolDefinition, ToolResult};
+use attache_core::tool::{Deferred, Listening, Progress, ToolSpec};
+use attache_core::{
+    Arguments, Effect, ResultStatus, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolResult,
+};
+use futures_util::future::{Either, select};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::answer::failure;
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
@@ -162,9 +166,33 @@ impl Calling<'_> {
             Judgement::Refused(result) => return Ok(self.result(&result)),
             _ => return Ok(failure("not executed: nobody here answers this tool")),
         }
-        match self.manager.attempt(&call, self.context()).await {
+        match self.attempt(&call).await {
             Ok(result) => Ok(self.result(&result)),
             Err(deferred) => self.ask(&call, deferred).await,
+        }
+    }
+
+    /// Makes the call, and tells the client how far it has come.
+    async fn attempt(&self, call: &ToolCall) -> Result<ToolResult, Box<Deferred>> {
+        let (told, mut news) = watch::channel(Progress::new(0.0));
+        let mut context = self.context();
+        let hears = move |_: &ToolCallId, progress| drop(told.send_replace(progress));
+        context.listening = Listening::of(Arc::new(hears), call.id.clone());
+        let mut made = pin!(self.manager.attempt(call, context));
+        loop {
+            let is_told = {
+                let changed = pin!(news.changed());
+                match select(made.as_mut(), changed).await {
+                    Either::Left((result, _)) => return result,
+                    Either::Right((changed, _)) => changed.is_ok(),
+                }
+            };
+            if !is_told {
+                // Nobody is left who could tell.
+                return made.await;
+            }
+            let progress = news.borrow_and_update().clone();
+            self.client.call.progress(progress).await;
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{Agent, Catalog, FunctionTool, Proposal, Tools, Verdict, tool_fn};
-use attache_core::tool::Deferred;
+use attache_core::tool::{Deferred, Progress};
 use attache_core::{Approval, Document, Effect, ToolContext, ToolDefinition, ToolError, ToolReturn};
 use attache_mcp::{McpCall, McpEndpoint, McpEra, McpLogLevel, McpServeLimits, McpServer, McpService};
 use serde_json::{Map, Value, json};
@@ -347,7 +347,8 @@ fn counter() -> impl attache_core::Tool {
     tool_fn("count", "Counts", |context: ToolContext| async move {
         let call = context.require::<McpCall>()?;
         for done in [0.0, 1.0, 1.0, 2.0] {
-            call.progress(done, Some(2.0), "counting").await;
+            context.progress(Progress::new(done).with_total(2.0).with_message("counting"));
+            tokio::task::yield_now().await;
         }
         call.log(McpLogLevel::Debug, "count", "a detail").await;
         call.log(McpLogLevel::Warning, "count", json!({"odd": true})).await;
