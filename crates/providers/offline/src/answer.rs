@@ -145,7 +145,8 @@ fn opened(hit: &Hit<'_>) -> Option<Vec<String>> {
     if hit.passage.form != Form::Heading {
         return None;
     }
-    let below = hit.source.pieces.passages.iter().filter(|passage| passage.heading == hit.passage.text);
+    let is_below = |heading: &str| !heading.is_empty() && hit.passage.text.ends_with(heading);
+    let below = hit.source.pieces.passages.iter().filter(|passage| is_below(&passage.heading));
     let quotes: Vec<String> = below.take(MAX_BELOW).map(|passage| quote(&hit.at(passage))).collect();
     (!quotes.is_empty()).then_some(quotes)
 }

@@ -84,6 +84,14 @@ impl Reader {
         }
         self.open = None;
         let item = item(trimmed);
+        // "9. Contacts" above "9.1 | Each party names": the title of clauses, also behind a clause that has no end yet.
+        let number = trimmed.split(' ').next().filter(|_| item.is_some());
+        let following = next.first().map(|line| table::cells(line)).unwrap_or_default();
+        if number.is_some_and(|number| is_above(number, following.first().copied())) {
+            self.flush();
+            self.title(trimmed);
+            return 1;
+        }
         // "5. Invoices and payment" is a title, unless a list goes on.
         let listed = item.is_some()
             && (!trimmed.starts_with(|c: char| c.is_ascii_digit())

@@ -229,13 +229,17 @@ async fn a_search_is_where_reading_begins() {
 
 #[tokio::test]
 async fn a_heading_that_is_found_is_opened() {
-    let agreement = "[page 1]\nSupply Agreement\n\n9. Contacts\n9.1 | For orders it is the key account desk.\n\n10. Term\n10.1 | Two years.\n";
+    let agreement = "[page 1]\nSupply Agreement\n\n8. Confidentiality\n8.1 | The parties keep prices to themselves.\n\
+        9. Contacts\n9.1 | Each party names a contact for orders, and tells the other of any change within five working \
+        days. For the Supplier these are the key account desk and the service desk.\n10. | Term\n10.1 | Two years.\n";
     let files = [File("agreement.pdf", "application/pdf", agreement)];
-    let answer = ask(&files, "Who is our contact?").await.answer;
-    assert!(
-        answer.starts_with("“9.1 | For orders it is the key account desk.” (agreement.pdf, page 1"),
-        "{answer}"
-    );
+    for (question, expected) in [
+        ("Who is our contact?", "the key account desk and the service desk"),
+        ("What is the term of the agreement?", "“10.1 | Two years.”"),
+    ] {
+        let answer = ask(&files, question).await.answer;
+        assert!(answer.contains(expected), "{question}\n{answer}");
+    }
 }
 
 #[tokio::test]
