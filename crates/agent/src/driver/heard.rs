@@ -12,11 +12,11 @@ use tokio::time::Instant;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Takes the progress of the calls of a run. Tools never wait for it, and it holds one word of each call.
-#[derive(Clone)]
-pub(super) struct Heard {
-    calls: Arc<Mutex<Calls>>,
-    hears: Arc<Hears>,
-}
+#[derive(Default)]
+pub(super) struct Heard(Arc<Ears>);
+
+#[derive(Default)]
+struct Ears(Mutex<Calls>);
 
 #[derive(Default)]
 struct Calls {
@@ -47,47 +47,44 @@ impl Call {
     }
 }
 
-fn lock(calls: &Mutex<Calls>) -> MutexGuard<'_, Calls> {
-    calls.lock().unwrap_or_else(PoisonError::into_inner)
+impl Ears {
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Default for Heard {
-    fn default() -> Self {
-        let calls: Arc<Mutex<Calls>> = Arc::default();
-        let heard = Arc::clone(&calls);
-        let hears: Arc<Hears> = Arc::new(move |id, progress| {
-            let mut calls = lock(&heard);
-            let at = calls.told_of.iter().position(|call| call.id == *id).unwrap_or_else(|| {
-                calls.told_of.push(Call { id: id.clone(), news: None, told: None });
-                calls.told_of.len() - 1
-            });
-            let Some(call) = calls.told_of.get_mut(at) else { return };
-            call.news = Some(progress);
-            if call.may_tell()
-                && let Some(waker) = calls.waker.take()
-            {
-                waker.wake();
-            }
+impl Hears for Ears {
+    fn hear(&self, id: &ToolCallId, progress: Progress) {
+        let mut calls = self.lock();
+        let at = calls.told_of.iter().position(|call| call.id == *id).unwrap_or_else(|| {
+            calls.told_of.push(Call { id: id.clone(), news: None, told: None });
+            calls.told_of.len() - 1
         });
-        Self { calls, hears }
+        let Some(call) = calls.told_of.get_mut(at) else { return };
+        call.news = Some(progress);
+        if call.may_tell()
+            && let Some(waker) = calls.waker.take()
+        {
+            waker.wake();
+        }
     }
 }
 
 impl Heard {
     /// The ear of a call that starts.
     pub(super) fn of(&self, call: &ToolCallId) -> Listening {
-        Listening::of(Arc::clone(&self.hears), call.clone())
+        Listening::of(Arc::clone(&self.0) as Arc<dyn Hears>, call.clone())
     }
 
     /// Forgets a call that is over. A task that its tool left behind may tell of it still: whoever takes the news looks at
     /// the call.
     pub(super) fn forget(&self, call: &ToolCallId) {
-        lock(&self.calls).told_of.retain(|known| known.id != *call);
+        self.0.lock().told_of.retain(|known| known.id != *call);
     }
 
     /// The next word that is to be told. If there is none, the task is woken when there is.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Option<(ToolCallId, Progress)> {
-        let mut calls = lock(&self.calls);
+        let mut calls = self.0.lock();
         let next = calls.told_of.iter_mut().find_map(|call| call.take().map(|news| (call.id.clone(), news)));
         if next.is_none() {
             match &mut calls.waker {

@@ -24,17 +24,17 @@ impl Key {
 
     /// The messages that the run took from its inbox at its `number`-th look that found some, from 0.
     pub(crate) fn inbox(number: u32) -> Self {
-        Self(Arc::from(format!("inbox/{number}")))
+        Self::numbered("inbox/", number)
     }
 
     /// The reply of a step, from 1.
     pub(crate) fn model(step: u32) -> Self {
-        Self(Arc::from(format!("model/{step}")))
+        Self::numbered("model/", step)
     }
 
     /// The limit at which a step is the last one.
     pub(crate) fn landing(step: u32) -> Self {
-        Self(Arc::from(format!("landing/{step}")))
+        Self::numbered("landing/", step)
     }
 
     /// The verdicts of hooks at that point.
@@ -110,25 +110,42 @@ impl Key {
         if id.bytes().any(|byte| matches!(byte, b'>' | b'%')) {
             return Self(Arc::from(format!("{kind}{}", Plain(id))));
         }
-        let mut key = String::with_capacity(kind.len() + id.len());
-        key.push_str(kind);
-        key.push_str(id);
-        Self(Arc::from(key))
+        Self::joined(kind, id)
+    }
+
+    fn numbered(kind: &str, number: u32) -> Self {
+        Self::joined(kind, Digits::of(number).as_str())
+    }
+
+    /// A key of two pieces. Those that are not long are put together where nothing is allocated for it.
+    fn joined(kind: &str, rest: &str) -> Self {
+        let mut room = [0; 96];
+        let length = kind.len() + rest.len();
+        if let Some((head, tail)) =
+            room.get_mut(..length).and_then(|room| room.split_at_mut_checked(kind.len()))
+        {
+            head.copy_from_slice(kind.as_bytes());
+            tail.copy_from_slice(rest.as_bytes());
+            if let Some(key) = room.get(..length).and_then(|key| std::str::from_utf8(key).ok()) {
+                return Self(Arc::from(key));
+            }
+        }
+        Self(Arc::from([kind, rest].concat()))
     }
 
     /// The `number`-th synthetic message of the run, from 0.
     pub(crate) fn documents(number: u32) -> Self {
-        Self(Arc::from(format!("documents/{number}")))
+        Self::numbered("documents/", number)
     }
 
     /// The documents that were found inside others at the `number`-th time, from 0.
     pub(crate) fn found(number: u32) -> Self {
-        Self(Arc::from(format!("found/{number}")))
+        Self::numbered("found/", number)
     }
 
     /// The `number`-th decision of the memory, from 0.
     pub(crate) fn memory(number: u32) -> Self {
-        Self(Arc::from(format!("memory/{number}")))
+        Self::numbered("memory/", number)
     }
 
     /// The tokens of the conversation before the first reply.
@@ -138,12 +155,12 @@ impl Key {
 
     /// The tools that are offered from then on, at the `number`-th time, from 0.
     pub(crate) fn offered(number: u32) -> Self {
-        Self(Arc::from(format!("offered/{number}")))
+        Self::numbered("offered/", number)
     }
 
     /// The `number`-th hand-off, from 0.
     pub(crate) fn handed_off(number: u32) -> Self {
-        Self(Arc::from(format!("handoff/{number}")))
+        Self::numbered("handoff/", number)
     }
 
     /// The end of the run.
@@ -161,19 +178,9 @@ impl Key {
         format!("{SCOPES}{}/run/", Plain(call.as_str()))
     }
 
-    /// True if its text is `text`; nothing is allocated.
-    pub(crate) fn is(&self, text: &fmt::Arguments<'_>) -> bool {
-        struct Rest<'a>(&'a str);
-
-        impl fmt::Write for Rest<'_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
-                Ok(())
-            }
-        }
-
-        let mut rest = Rest(&self.0);
-        fmt::write(&mut rest, *text).is_ok() && rest.0.is_empty()
+    /// True if it is that kind, such as `model/`, and that number; nothing is allocated.
+    pub(crate) fn is_numbered(&self, kind: &str, number: u32) -> bool {
+        self.0.strip_prefix(kind) == Some(Digits::of(number).as_str())
     }
 
     /// The key of that text.
@@ -221,6 +228,32 @@ impl fmt::Display for Key {
     }
 }
 
+/// A number in decimal digits.
+struct Digits {
+    room: [u8; 10],
+    start: usize,
+}
+
+impl Digits {
+    fn of(mut number: u32) -> Self {
+        let mut digits = Self { room: [b'0'; 10], start: 10 };
+        for (at, place) in digits.room.iter_mut().enumerate().rev() {
+            // A remainder of ten fits.
+            *place = b'0' + (number % 10) as u8;
+            digits.start = at;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        digits
+    }
+
+    fn as_str(&self) -> &str {
+        self.room.get(self.start..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+    }
+}
+
 /// An id without the character that ends a scope: ids come from providers, too.
 struct Plain<'a>(&'a str);
 
@@ -242,6 +275,18 @@ impl fmt::Display for Plain<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbered_keys_are_written_as_numbers_are() {
+        for number in [0, 7, 10, 999, 1_000, u32::MAX] {
+            let key = Key::model(number);
+            assert_eq!(key.as_str(), format!("model/{number}"));
+            assert!(key.is_numbered("model/", number) && !key.is_numbered("inbox/", number));
+            assert!(!key.is_numbered("model/", number ^ 1));
+        }
+        let long = "x".repeat(200);
+        assert_eq!(Key::receipt(&ToolCallId::parse(&long).unwrap()).as_str(), format!("receipt/{long}"));
+    }
 
     #[test]
     fn ids_of_providers_forge_no_scope() {

@@ -308,14 +308,14 @@ impl Run {
             (_, Phase::New) => return Err(misfit("the run has not begun")),
             (_, Phase::Ended(_)) => return Err(misfit("the run has ended")),
             (EntryKind::Inbox(messages), Phase::Model { .. } | Phase::Ending { open: true, .. }) => {
-                if !entry.key.is(&format_args!("inbox/{}", self.inboxes)) {
+                if !entry.key.is_numbered("inbox/", self.inboxes) {
                     return Err(misfit("another look into the inbox comes first"));
                 }
                 self.take_inbox(messages);
             }
             (EntryKind::Inbox(_), _) => return Err(misfit("the run was not looking into the inbox")),
             (EntryKind::Reply(reply), Phase::Model { landing }) => {
-                if !entry.key.is(&format_args!("model/{}", self.step.saturating_add(1))) {
+                if !entry.key.is_numbered("model/", self.step.saturating_add(1)) {
                     return Err(misfit("another step comes first"));
                 }
                 let landing = landing.clone();
@@ -323,7 +323,7 @@ impl Run {
             }
             (EntryKind::Reply(_), _) => return Err(misfit("the run was not asking the model")),
             (EntryKind::Landing(reason), Phase::Model { landing: None }) => {
-                if !entry.key.is(&format_args!("landing/{}", self.step.saturating_add(1))) {
+                if !entry.key.is_numbered("landing/", self.step.saturating_add(1)) {
                     return Err(misfit("another step comes first"));
                 }
                 self.phase = self.land(Some(reason.clone()));
@@ -374,7 +374,8 @@ impl Run {
                 self.synthetic.insert(documents.anchor.clone(), documents.clone());
             }
             (EntryKind::Offered(offered), Phase::Model { .. }) => {
-                if !entry.key.is(&format_args!("offered/{}", self.offered.len())) {
+                let number = u32::try_from(self.offered.len()).unwrap_or(u32::MAX);
+                if !entry.key.is_numbered("offered/", number) {
                     return Err(misfit("other tools are offered first"));
                 }
                 self.offer(offered);
@@ -388,7 +389,7 @@ impl Run {
             }
             (EntryKind::Found(message), _) => self.found.push((self.history.len(), Arc::clone(message))),
             (EntryKind::Compacted(compacted), Phase::Model { .. }) => {
-                if !entry.key.is(&format_args!("memory/{}", self.decisions())) {
+                if !entry.key.is_numbered("memory/", self.decisions()) {
                     return Err(misfit("another decision of the memory comes first"));
                 }
                 self.remember(compacted);

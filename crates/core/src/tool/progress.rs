@@ -44,23 +44,32 @@ impl Progress {
     }
 }
 
-/// Takes the progress of the calls of a run. It must not block.
-pub type Hears = dyn Fn(&ToolCallId, Progress) + Send + Sync;
+/// Hears the progress of calls.
+pub trait Hears: Send + Sync {
+    /// The call has come so far. It must not block.
+    fn hear(&self, call: &ToolCallId, progress: Progress);
+}
+
+impl<F: Fn(&ToolCallId, Progress) + Send + Sync> Hears for F {
+    fn hear(&self, call: &ToolCallId, progress: Progress) {
+        self(call, progress);
+    }
+}
 
 /// Those who hear of the progress of a call, if there are some. Cloning shares it.
 #[derive(Clone, Default)]
-pub struct Listening(Option<(Arc<Hears>, ToolCallId)>);
+pub struct Listening(Option<(Arc<dyn Hears>, ToolCallId)>);
 
 impl Listening {
     /// These, who hear of that call.
-    pub fn of(hears: Arc<Hears>, call: ToolCallId) -> Self {
+    pub fn of(hears: Arc<dyn Hears>, call: ToolCallId) -> Self {
         Self(Some((hears, call)))
     }
 
     /// Tells how far the call has come. Of much that is told within a moment the newest counts.
     pub fn tell(&self, progress: Progress) {
         if let Some((hears, call)) = &self.0 {
-            hears(call, progress);
+            hears.hear(call, progress);
         }
     }
 }
