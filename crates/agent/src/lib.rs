@@ -87,7 +87,7 @@ pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run, Waiting};
 pub use session::{
     Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened,
     Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
-    StopRequest, StoredRun, Take, words_of_entry, words_of_message,
+    StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
 pub use store::MemoryDocumentStore;
 pub use summary::{RunSummary, ToolSummary};

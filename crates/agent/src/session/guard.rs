@@ -20,6 +20,8 @@ pub(super) struct Lease {
     clock: Clock,
     length: Duration,
     pub(super) fence: u64,
+    /// False if the session had no run when it was taken.
+    pub(super) has_runs: bool,
     is_released: AtomicBool,
 }
 
@@ -36,13 +38,13 @@ impl Lease {
         let session = session.clone();
         let (holder, is_released) = (fresh::uuid(), AtomicBool::new(false));
         // It is there before it is taken, so that it is given up however far that came.
-        let mut lease = Self { store, session, holder, clock, length, fence: 0, is_released };
+        let mut lease = Self { store, session, holder, clock, length, fence: 0, has_runs: true, is_released };
         let (now, until) = (lease.clock.now(), lease.until());
         let take = Take { session: &lease.session, principal, run, holder: &lease.holder, now, until };
         let taken = lease.store.take(take).await;
         match taken {
-            Ok(fence) => {
-                lease.fence = fence;
+            Ok(taken) => {
+                (lease.fence, lease.has_runs) = (taken.fence, taken.has_runs);
                 Ok(lease)
             }
             Err(error) => {

@@ -14,7 +14,7 @@ use super::id::SessionId;
 use super::search_words::{words_of_entry, words_of_message};
 use super::store::{
     Append, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState,
-    SessionStore, StopRequest, StoredRun, Take,
+    SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
@@ -215,7 +215,7 @@ impl MemorySessions {
         Ok(gone)
     }
 
-    fn take_now(&self, take: Take<'_>) -> Result<u64, SessionError> {
+    fn take_now(&self, take: Take<'_>) -> Result<Taken, SessionError> {
         let mut kept = self.lock();
         let fence = kept.fence + 1;
         let one = kept.sessions.get_mut(take.session).filter(|one| one.principal == take.principal);
@@ -231,8 +231,9 @@ impl MemorySessions {
         (one.fence, one.appends) = (fence, 0);
         (one.leased_until, one.accessed) = (take.until, take.now);
         (one.holder, one.leased_by) = (take.holder.to_owned(), run);
+        let has_runs = !one.runs.is_empty();
         kept.fence = fence;
-        Ok(fence)
+        Ok(Taken { fence, has_runs })
     }
 
     fn append_now(&self, append: &Append) -> Result<Vec<(usize, Entry)>, JournalError> {
@@ -377,7 +378,7 @@ impl SessionStore for MemorySessions {
         ready(self.fork_now(fork))
     }
 
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
         ready(self.take_now(take))
     }
 

@@ -25,5 +25,5 @@ pub use sessions::Sessions;
 pub use settings::Busy;
 pub use store::{
     Adopt, Append, Beginning, Cleared, Delivery, Fork, Idle, OpenSession, Opened, Orphan, RunInfo,
-    SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take,
+    SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
 };

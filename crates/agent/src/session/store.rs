@@ -86,12 +86,12 @@ pub trait SessionStore: Send + Sync {
     /// [`SessionError::Busy`] if the run has not ended.
     fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>>;
 
-    /// Takes the lease of a session, and yields its fencing number.
+    /// Takes the lease of a session.
     ///
     /// # Errors
     /// [`SessionError::Busy`] while somebody else holds it, [`SessionError::NotFound`] if the principal has no such session,
     /// [`JournalError::Occupied`] if the run is to begin and its id was used in the session before.
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>>;
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>>;
 
     /// Holds the lease until then, unless it was let go. False if somebody else has taken it since, or the session is
     /// cleared.
@@ -319,6 +319,16 @@ pub struct Take<'a> {
     pub now: u64,
     /// The end of the lease.
     pub until: u64,
+}
+
+/// A lease that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Taken {
+    /// Its fencing number.
+    pub fence: u64,
+    /// False if the session has no run yet, so that there is nothing to load. A store that would have to look says true.
+    pub has_runs: bool,
 }
 
 /// A run that somebody asked to end.

@@ -182,7 +182,10 @@ async fn begin(
     run: Option<String>,
     lease: &Arc<Lease>,
 ) -> Result<(), SessionError> {
-    let stored = settings.store.load(principal, session, None).await?;
+    let stored = match lease.has_runs {
+        true => settings.store.load(principal, session, None).await?,
+        false => None,
+    };
     let mut turn = Turn {
         lease: Arc::clone(lease),
         woven: Woven::default(),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use attache_agent::{
     AgentRun, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, MemoryJournal, MemorySessions,
     OpenSession, Opened, RunInfo, RunInput, SessionError, SessionId, SessionInfo, SessionStore, Sessions,
-    StoredRun, Take,
+    StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, StoreError};
@@ -91,7 +91,7 @@ struct FaultySessions {
 }
 
 impl SessionStore for FaultySessions {
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
         Box::pin(self.faulty.meet(move || self.store.take(take)))
     }
 

@@ -1,6 +1,6 @@
 //! The statements that PostgreSQL has otherwise than others. Rows that a transaction decides about are locked.
 
-use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take};
+use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
 use super::store::Store;
@@ -56,7 +56,7 @@ pub(super) async fn open_usual(
 }
 
 /// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
-pub(super) async fn take_usual(_store: &Store, _take: Take<'_>) -> Result<Option<i64>, SqlError> {
+pub(super) async fn take_usual(_store: &Store, _take: Take<'_>) -> Result<Option<Taken>, SqlError> {
     Ok(None)
 }
 

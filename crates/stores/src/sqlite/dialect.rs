@@ -1,6 +1,6 @@
 //! The statements that SQLite has otherwise than others. A transaction that writes is alone.
 
-use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take};
+use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
 use super::append::{note_documents, run_of, take_delivered, write};
@@ -54,7 +54,7 @@ pub(super) async fn open_usual(
 }
 
 /// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
-pub(super) async fn take_usual(store: &Store, take: Take<'_>) -> Result<Option<i64>, SqlError> {
+pub(super) async fn take_usual(store: &Store, take: Take<'_>) -> Result<Option<Taken>, SqlError> {
     usual::take(store, take).await
 }
 

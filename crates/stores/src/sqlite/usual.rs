@@ -1,14 +1,14 @@
 //! The calls of a usual turn, each in one round trip to the thread that writes. An unusual case changes nothing here, and is
 //! left to the statements that look before they write.
 
-use attache_agent::{OpenSession, SessionId, SessionState, Take};
+use attache_agent::{OpenSession, SessionId, SessionState, Take, Taken};
 use rusqlite::params;
 
 use super::store::Store;
 use super::writer::{Disk, Done, Turn};
 use crate::sql::error::SqlError;
 use crate::sql::prepared::{Begins, Prepared};
-use crate::sql::row::{int, place};
+use crate::sql::row::{int, number, place};
 
 /// Touches a session, or makes one where there is none. `None` if it has expired, is another's, or is not to be made.
 pub(super) async fn open(store: &Store, open: OpenSession<'_>) -> Result<Option<SessionState>, SqlError> {
@@ -37,7 +37,7 @@ pub(super) async fn open(store: &Store, open: OpenSession<'_>) -> Result<Option<
 }
 
 /// Takes the lease for a run that begins. `None` if it is not to be had, or the caller is gone.
-pub(super) async fn take(store: &Store, take: Take<'_>) -> Result<Option<i64>, SqlError> {
+pub(super) async fn take(store: &Store, take: Take<'_>) -> Result<Option<Taken>, SqlError> {
     let Take { session: session_id, principal, run, holder, now, until } = take;
     let Some(run) = run.map(str::to_owned) else { return Ok(None) };
     let (session, principal, holder): (SessionId, _, _) =
@@ -50,24 +50,23 @@ pub(super) async fn take(store: &Store, take: Take<'_>) -> Result<Option<i64>, S
         }
         let session = session.as_str();
         let gone = left.of(session);
-        let fence: Option<i64> = turn.first(
+        let taken: Option<(i64, bool)> = turn.first(
             "UPDATE attache_session SET fence = (SELECT number + 1 FROM attache_fence), appends = 0, \
              leased_until = ?4, holder = ?5, leased_by = ?3, accessed = ?6 WHERE id = ?1 AND principal = ?2 \
              AND (leased_until <= ?6 OR (?7 <> '' AND holder = ?7)) \
-             AND NOT EXISTS (SELECT 1 FROM attache_run WHERE session = ?1 AND id = ?3) RETURNING fence",
+             AND NOT EXISTS (SELECT 1 FROM attache_run WHERE session = ?1 AND id = ?3) \
+             RETURNING fence, EXISTS (SELECT 1 FROM attache_run WHERE session = ?1)",
             params![session, principal, run, until, holder, now, gone],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        if fence.is_none() {
-            return Ok(Done::No(None));
-        }
+        let Some((fence, has_runs)) = taken else { return Ok(Done::No(None)) };
         turn.execute("UPDATE attache_fence SET number = number + 1", [])?;
-        Ok(Done::Yes(fence.map(|fence| (fence, gone))))
+        Ok(Done::Yes(Some((Taken { fence: number(fence), has_runs }, gone))))
     });
-    let Some((fence, gone)) = taken.await? else { return Ok(None) };
+    let Some((taken, gone)) = taken.await? else { return Ok(None) };
     // A caller that is gone by now has noted so, for the next one.
     store.left().forget(session_id.as_str(), &gone);
-    Ok(Some(fence))
+    Ok(Some(taken))
 }
 
 /// Appends entries that are all new. False if nothing was written: somebody else has the lease, the run has begun, entries
@@ -197,11 +196,11 @@ mod tests {
         Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()))
     }
 
-    fn append_of(session: &SessionId, fence: i64, number: u64, entries: Vec<Entry>) -> Append {
+    fn append_of(session: &SessionId, fence: u64, number: u64, entries: Vec<Entry>) -> Append {
         Append {
             session: session.clone(),
             run: "run".into(),
-            fence: fence.try_into().unwrap(),
+            fence,
             number,
             now: 20,
             until: 40,
@@ -228,10 +227,12 @@ mod tests {
 
         let taking =
             |holder| Take { session: &id, principal: "ann", run: Some("run"), holder, now: 10, until: 40 };
-        let fence = take(&store, taking("one")).await.unwrap().unwrap();
+        let taken = take(&store, taking("one")).await.unwrap().unwrap();
+        assert!(!taken.has_runs);
+        let fence = taken.fence;
         assert_eq!(take(&store, taking("two")).await.unwrap(), None);
         store.left().note("one", "one");
-        let next = take(&store, taking("two")).await.unwrap().unwrap();
+        let next = take(&store, taking("two")).await.unwrap().unwrap().fence;
         assert!(next > fence);
 
         let message = Message::user("Hello.").shared();

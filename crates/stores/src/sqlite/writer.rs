@@ -1,4 +1,5 @@
-//! A thread with a connection that writes, for the calls of a usual turn: each of them is one hand-over to it and one back.
+//! A thread with a connection that writes, for the calls of a usual turn: each of them is one hand-over to it and one back,
+//! and those that come together are committed together.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,12 +9,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::sql::error::SqlError;
 
 /// The statements that are kept prepared.
 const STATEMENTS: usize = 32;
+
+/// The most pieces of work in one transaction.
+const TOGETHER: usize = 64;
 
 /// The time from which on a commit is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ pub(super) enum Disk {
     Later,
 }
 
-/// The end of a transaction.
+/// The end of a piece of work.
 pub(super) enum Done<T> {
     /// It is committed.
     Yes(T),
@@ -33,11 +37,11 @@ pub(super) enum Done<T> {
     No(T),
 }
 
-type Job = Box<dyn FnOnce(&mut Link) + Send>;
-
 /// The thread. It ends once this is dropped or closed, and what was handed to it before is done.
 pub(super) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    /// Closed once the thread has ended.
+    ended: watch::Receiver<()>,
     /// The time that a write waits for others, of this process or another one.
     busy: Duration,
 }
@@ -48,33 +52,33 @@ impl Writer {
     /// # Errors
     /// If the system has no thread for it.
     pub(super) fn new(path: PathBuf, busy: Duration) -> std::io::Result<Self> {
-        let (jobs, queue) = mpsc::channel::<Job>();
+        let (jobs, queue) = mpsc::channel::<Box<dyn Job>>();
+        let (ends, ended) = watch::channel(());
         let mut link = Link { path, busy, open: None };
         let thread = thread::Builder::new().name("attache-sqlite".to_owned());
         thread.spawn(move || {
-            for job in queue {
-                // Its caller learns that it is gone. The connection was closed on the way, which rolls back; others go on.
-                let _ = catch_unwind(AssertUnwindSafe(|| job(&mut link)));
+            while let Ok(first) = queue.recv() {
+                // Whatever came in the meantime waits for the disk once, and not each piece by itself.
+                let mut batch = vec![first];
+                batch.extend(queue.try_iter().take(TOGETHER - 1));
+                let failed = link.run(&mut batch).err().map(SqlError::from);
+                batch.into_iter().for_each(|job| job.tell(failed.as_ref()));
             }
+            drop(link);
+            drop(ends);
         })?;
-        Ok(Self { jobs: Mutex::new(Some(jobs)), busy })
+        Ok(Self { jobs: Mutex::new(Some(jobs)), ended, busy })
     }
 
     /// Lets nobody hand anything over any more, and waits until the connection is closed.
     pub(super) async fn close(&self) {
-        let (closed, told) = oneshot::channel();
-        let last: Job = Box::new(move |link| {
-            link.open = None;
-            let _ = closed.send(());
-        });
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if jobs.is_some_and(|jobs| jobs.send(last).is_ok()) {
-            let _ = told.await;
-        }
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let mut ended = self.ended.clone();
+        while ended.changed().await.is_ok() {}
     }
 
-    /// Runs `work` in a transaction, which is committed if it says so and otherwise leaves all as it was. It goes on when
-    /// nobody waits for it any more; `is_awaited` tells it.
+    /// Runs `work` in a transaction, maybe with that of others, which is committed if it says so; otherwise it leaves all as
+    /// it was. It goes on when nobody waits for it any more; `is_awaited` tells it.
     ///
     /// # Errors
     /// [`SqlError`] if the database fails, or others hold it for too long. All is as it was then.
@@ -85,23 +89,84 @@ impl Writer {
     ) -> Result<T, SqlError> {
         let (reply, told) = oneshot::channel();
         let until = Instant::now() + self.busy;
-        let job: Job = Box::new(move |link| {
-            let done = if Instant::now() > until {
-                Err(SqlError::Database(sqlx::Error::PoolTimedOut))
-            } else {
-                link.run(disk, &reply, work)
-            };
-            let _ = reply.send(done);
-        });
+        let job = Piece { disk, until, work: Some(work), done: None, reply };
         {
             let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-            let sent = jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+            let sent = jobs.as_ref().is_some_and(|jobs| jobs.send(Box::new(job)).is_ok());
             if !sent {
                 return Err(SqlError::Database(sqlx::Error::PoolClosed));
             }
         }
         told.await.unwrap_or(Err(SqlError::Database(sqlx::Error::WorkerCrashed)))
     }
+}
+
+/// A piece of work for the thread, whatever its value is.
+trait Job: Send {
+    /// When it is to be on the disk.
+    fn disk(&self) -> Disk;
+
+    /// Does it. False if nothing of it is to stay.
+    fn attempt(&mut self, transaction: &Transaction<'_>) -> bool;
+
+    /// Tells its caller the value, or that the transaction around it failed. The caller of one that panicked learns that it
+    /// is gone.
+    fn tell(self: Box<Self>, failed: Option<&SqlError>);
+}
+
+struct Piece<T, W> {
+    disk: Disk,
+    until: Instant,
+    /// There until it was attempted.
+    work: Option<W>,
+    done: Option<Result<T, SqlError>>,
+    reply: oneshot::Sender<Result<T, SqlError>>,
+}
+
+impl<T, W> Job for Piece<T, W>
+where
+    T: Send,
+    W: FnOnce(&Turn<'_>) -> Result<Done<T>, SqlError> + Send,
+{
+    fn disk(&self) -> Disk {
+        self.disk
+    }
+
+    fn attempt(&mut self, transaction: &Transaction<'_>) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        let turn = Turn { transaction, is_awaited: !self.reply.is_closed() };
+        let done = match Instant::now() > self.until {
+            true => Err(SqlError::Database(sqlx::Error::PoolTimedOut)),
+            false => work(&turn),
+        };
+        let (done, stays) = match done {
+            Ok(Done::Yes(done)) => (Ok(done), true),
+            Ok(Done::No(done)) => (Ok(done), false),
+            Err(error) => (Err(error), false),
+        };
+        self.done = Some(done);
+        stays
+    }
+
+    fn tell(self: Box<Self>, failed: Option<&SqlError>) {
+        let done = match (self.done, failed) {
+            (Some(Ok(_)) | None, Some(failed)) => Err(again(failed)),
+            (Some(done), _) => done,
+            (None, None) => return,
+        };
+        let _ = self.reply.send(done);
+    }
+}
+
+/// The failure of a transaction, for one more of those whose work was in it.
+fn again(error: &SqlError) -> SqlError {
+    SqlError::Sqlite(match error {
+        SqlError::Sqlite(rusqlite::Error::SqliteFailure(code, text)) => {
+            rusqlite::Error::SqliteFailure(*code, text.clone())
+        }
+        SqlError::Sqlite(error) => rusqlite::Error::ToSqlConversionFailure(error.to_string().into()),
+        _ => rusqlite::Error::InvalidQuery,
+    })
 }
 
 /// The connection of the thread.
@@ -112,12 +177,12 @@ struct Link {
 }
 
 impl Link {
-    fn run<T>(
-        &mut self,
-        disk: Disk,
-        reply: &oneshot::Sender<Result<T, SqlError>>,
-        work: impl FnOnce(&Turn<'_>) -> Result<Done<T>, SqlError>,
-    ) -> Result<T, SqlError> {
+    /// Does them in one transaction, each of which fails or is undone alone.
+    fn run(&mut self, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        let disk = match batch.iter().any(|job| job.disk() == Disk::Now) {
+            true => Disk::Now,
+            false => Disk::Later,
+        };
         // It leaves its place: one that cannot say how it stands is closed, which rolls back.
         let (mut connection, level) = match self.open.take() {
             Some(open) => open,
@@ -131,22 +196,23 @@ impl Link {
             connection.pragma_update(None, "synchronous", level)?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let done = work(&Turn { transaction: &transaction, is_awaited: !reply.is_closed() })?;
-        let done = match done {
-            Done::Yes(done) => {
-                transaction.commit()?;
-                done
-            }
-            Done::No(done) => {
-                transaction.rollback()?;
-                done
-            }
-        };
+        let is_alone = batch.len() == 1;
+        let mut stays = false;
+        for job in batch {
+            stays |= match is_alone {
+                true => attempt(job, &transaction),
+                false => attempt_beside_others(job, &transaction)?,
+            };
+        }
+        match stays {
+            true => transaction.commit()?,
+            false => transaction.rollback()?,
+        }
         self.open = Some((connection, disk));
-        Ok(done)
+        Ok(())
     }
 
-    fn connect(&self) -> Result<Connection, SqlError> {
+    fn connect(&self) -> rusqlite::Result<Connection> {
         // No other thread has it.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
@@ -156,6 +222,26 @@ impl Link {
         connection.pragma_update(None, "synchronous", "FULL")?;
         Ok(connection)
     }
+}
+
+/// Does a piece of work. False if nothing of it is to stay. One that panics is as one that fails.
+fn attempt(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> bool {
+    catch_unwind(AssertUnwindSafe(|| job.attempt(transaction))).unwrap_or(false)
+}
+
+/// The same where others have done theirs in the transaction, which stays.
+///
+/// # Errors
+/// If it cannot be undone by itself: SQLite rolls all back where the disk is full, for instance.
+fn attempt_beside_others(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+    let execute = |text| transaction.prepare_cached(text)?.execute([]);
+    execute("SAVEPOINT piece")?;
+    let stays = attempt(job, transaction);
+    if !stays {
+        execute("ROLLBACK TO piece")?;
+    }
+    execute("RELEASE piece")?;
+    Ok(stays)
 }
 
 /// A transaction under way.
@@ -285,6 +371,91 @@ mod tests {
         let failed = writer.run(Disk::Now, panics).await;
         assert!(matches!(failed, Err(SqlError::Database(sqlx::Error::WorkerCrashed))), "{failed:?}");
         assert_eq!(number(&writer, Disk::Now, "SELECT count(*) FROM one").await, 0);
+    }
+
+    /// Work that is under way until it is told to go on, so that all that is handed over until then comes together.
+    async fn holding_up(
+        writer: &Writer,
+    ) -> (std::pin::Pin<Box<impl Future<Output = Result<(), SqlError>>>>, mpsc::Sender<()>) {
+        let ((go, gone), (begins, begun)) = (mpsc::channel(), oneshot::channel());
+        let mut holds = Box::pin(writer.run(Disk::Later, move |_| {
+            let _ = begins.send(());
+            let _ = gone.recv();
+            Ok(Done::Yes(()))
+        }));
+        assert!(futures_util::poll!(&mut holds).is_pending());
+        begun.await.unwrap();
+        (holds, go)
+    }
+
+    #[tokio::test]
+    async fn work_that_comes_together_is_committed_together_and_fails_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder).await;
+        let path = folder.path().join("one.db");
+        let count = "SELECT count(*) FROM one";
+        let insert = |turn: &Turn<'_>| turn.execute("INSERT INTO one VALUES (1)", []);
+        let (first, go) = holding_up(&writer).await;
+        let stays = writer.run(Disk::Later, move |turn| Ok(Done::Yes(insert(turn)?)));
+        let fails = writer.run(Disk::Now, move |turn| {
+            insert(turn)?;
+            Ok(Done::Yes(turn.execute("INSERT INTO one VALUES (NULL)", [])?))
+        });
+        let panics = writer.run(Disk::Later, move |turn| -> Result<Done<()>, SqlError> {
+            insert(turn)?;
+            panic!("a fault of this piece of work");
+        });
+        let does_not = writer.run(Disk::Later, move |turn| Ok(Done::No(insert(turn)?)));
+        let looks = writer.run(Disk::Later, move |turn| {
+            insert(turn)?;
+            let outside = Connection::open(path)?.query_row(count, [], |row| row.get(0))?;
+            let synchronous = turn.first("PRAGMA synchronous", [], |row| row.get(0))?;
+            Ok(Done::Yes((outside, turn.first(count, [], |row| row.get(0))?, synchronous)))
+        });
+        let all = async { futures_util::join!(first, stays, fails, panics, does_not, looks) };
+        let mut all = Box::pin(all);
+        assert!(futures_util::poll!(&mut all).is_pending());
+        go.send(()).unwrap();
+        let (first, stays, fails, panics, does_not, looks) = all.await;
+        first.unwrap();
+        assert_eq!((stays.unwrap(), does_not.unwrap()), (1, 1));
+        assert!(matches!(fails, Err(SqlError::Sqlite(_))), "{fails:?}");
+        assert!(matches!(panics, Err(SqlError::Database(sqlx::Error::WorkerCrashed))), "{panics:?}");
+        let looks: (i64, Option<i64>, Option<i64>) = looks.unwrap();
+        assert_eq!(
+            looks,
+            (0, Some(2), Some(2)),
+            "nothing is committed yet, and the commit waits for the disk"
+        );
+        assert_eq!(number(&writer, Disk::Now, count).await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_fails_fails_for_all_whose_work_was_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder).await;
+        let (first, go) = holding_up(&writer).await;
+        let insert = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("INSERT INTO one VALUES (1)", [])?));
+        // As SQLite does where the disk is full.
+        let breaks = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("ROLLBACK", [])?));
+        let mut all = Box::pin(async {
+            futures_util::join!(
+                first,
+                writer.run(Disk::Now, insert),
+                writer.run(Disk::Now, breaks),
+                writer.run(Disk::Now, insert)
+            )
+        });
+        assert!(futures_util::poll!(&mut all).is_pending());
+        go.send(()).unwrap();
+        let (first, before, breaks, behind) = all.await;
+        first.unwrap();
+        assert!(before.is_err() && breaks.is_err() && behind.is_err());
+        assert_eq!(
+            number(&writer, Disk::Now, "SELECT count(*) FROM one").await,
+            0,
+            "and the next one goes well"
+        );
     }
 
     #[tokio::test]

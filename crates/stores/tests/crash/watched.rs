@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use attache_agent::{
     Append, Cleared, Delivery, Entry, Fence, Fork, Idle, Journal, JournalError, Key, OpenSession, Opened,
-    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take,
+    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError};
@@ -64,13 +64,13 @@ impl Journal for WatchedJournal {
 pub(crate) struct WatchedSessions(pub(crate) Arc<dyn SessionStore>);
 
 impl SessionStore for WatchedSessions {
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
         Box::pin(async move {
             moment("before a lease");
-            let fence = self.0.take(take).await?;
-            self.0.renew(take.session, fence, 0).await?;
+            let taken = self.0.take(take).await?;
+            self.0.renew(take.session, taken.fence, 0).await?;
             moment("after a lease");
-            Ok(fence)
+            Ok(taken)
         })
     }
 

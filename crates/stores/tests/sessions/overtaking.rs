@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use attache_agent::{
     Agent, Append, Cleared, Delivery, EndReason, Entry, Fork, Idle, JournalError, Key, NoArguments,
     OpenSession, Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun,
-    Take, tool_fn,
+    Take, Taken, tool_fn,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, Message, StoreError, ToolError};
@@ -55,7 +55,7 @@ impl SessionStore for Overtaken {
         self.store.count(principal)
     }
 
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
         self.store.take(take)
     }
 

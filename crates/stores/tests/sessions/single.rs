@@ -155,7 +155,7 @@ pub(crate) async fn a_lease_that_was_let_go_stays_so(place: Place) {
     store.open(open).await.unwrap();
     let take =
         |run, holder| Take { session: &id, principal: "ann", run: Some(run), holder, now: 2, until: 100 };
-    let fence = store.take(take("one", "first")).await.unwrap();
+    let fence = store.take(take("one", "first")).await.unwrap().fence;
     store.release(&id, fence, None).await.unwrap();
     // Both were under way by then.
     assert!(store.renew(&id, fence, 1000).await.unwrap());

@@ -1,6 +1,6 @@
 //! Opens sessions, and gives and takes their leases.
 
-use attache_agent::{Cleared, JournalError, OpenSession, Opened, SessionError, SessionState, Take};
+use attache_agent::{Cleared, JournalError, OpenSession, Opened, SessionError, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
 use super::clear::delete;
@@ -53,7 +53,7 @@ pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> 
 }
 
 /// Takes the lease; `left` is the holder of whom this process knows that they have left it.
-pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str) -> Result<u64, SqlError> {
+pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str) -> Result<Taken, SqlError> {
     let id = take.session.as_str();
     let found = query(FIND_LEASE).bind(id).bind(take.principal).fetch_optional(&mut *connection).await?;
     let found = found.ok_or(SessionError::NotFound)?;
@@ -89,7 +89,7 @@ pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str
     .bind(int(take.now))
     .execute(connection)
     .await?;
-    Ok(number(fence))
+    Ok(Taken { fence: number(fence), has_runs: true })
 }
 
 pub(super) async fn renew(

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use attache_agent::{
     Adopt, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, Orphan,
-    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take,
+    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, StoreError, fresh};
@@ -19,7 +19,6 @@ use super::store::{POLL, Store};
 use super::{append, clear, fork, lease, nodes, read, search};
 use crate::sql::error::{Failing, SqlError, in_time, written};
 use crate::sql::prepared::Prepared;
-use crate::sql::row::number;
 
 impl SessionStore for Store {
     fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>> {
@@ -126,13 +125,13 @@ impl SessionStore for Store {
         })
     }
 
-    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>> {
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
         let Take { session, principal, run, holder, now, until } = take;
         let (store, session, principal) = (self.clone(), session.clone(), principal.to_owned());
         let (run, holder) = (run.map(str::to_owned), holder.to_owned());
         Box::pin(async move {
-            if let Some(fence) = in_time(take_usual(self, take)).await.map_err(SqlError::session)? {
-                return Ok(number(fence));
+            if let Some(taken) = in_time(take_usual(self, take)).await.map_err(SqlError::session)? {
+                return Ok(taken);
             }
             // A lease is not for a caller that is gone.
             let waits = Arc::new(());
@@ -143,15 +142,15 @@ impl SessionStore for Store {
                 let left = store.left().of(session.as_str());
                 waiting.upgrade().ok_or(SqlError::Late)?;
                 let mut writing = store.writing().await?;
-                let fence = lease::take(&mut writing, take, &left).await?;
+                let taken = lease::take(&mut writing, take, &left).await?;
                 waiting.upgrade().ok_or(SqlError::Late)?;
                 writing.commit().await?;
                 store.left().forget(session.as_str(), &left);
-                Ok(fence)
+                Ok(taken)
             });
-            let fence = taken.await.map_err(SqlError::session);
+            let taken = taken.await.map_err(SqlError::session);
             drop(waits);
-            fence
+            taken
         })
     }
 
