@@ -9,16 +9,16 @@ use std::sync::Arc;
 use attache_core::tool::ConversationDocuments;
 use attache_core::{Message, ModelHandle};
 
-use crate::count::{CountError, InputTokens, input_tokens};
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
 use crate::log_events::LogEvents;
-use crate::manual::ToolManager;
 use crate::no_model::nobody;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
 use crate::setup::Setup;
+use crate::token_count::{CountError, InputTokens, input_tokens};
+use crate::tool_manager::ToolManager;
 use crate::tools::ToolsError;
 
 /// A model with tools. Cloning shares it; any number of runs may be under way at once.

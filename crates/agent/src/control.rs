@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use crate::approval::{DecideError, decide, deny_all, is_expired, settled, stands};
 use crate::deliver::{INBOX_LIMIT, SubmitError, fits, reply};
 use crate::journal::Place;
-use crate::keep::keep_of_result;
 use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::observe::Watched;
 use crate::output::OutputSpec;
 use crate::run::PendingCall;
+use crate::store_documents::keep_of_result;
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
 #[derive(Clone)]

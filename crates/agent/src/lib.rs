@@ -7,12 +7,10 @@
 //!
 //! Start at [`Agent`]; callers who run tools themselves use [`chat_loop`].
 
-mod account;
 mod agent;
 mod approval;
 mod chat_loop;
 mod control;
-mod count;
 mod deliver;
 mod details;
 mod driver;
@@ -23,11 +21,9 @@ mod handoff;
 mod hooks;
 mod input;
 mod journal;
-mod keep;
 mod limits;
 mod log;
 mod log_events;
-mod manual;
 mod memory;
 mod nested;
 mod no_model;
@@ -35,15 +31,19 @@ mod observe;
 mod options;
 mod outcome;
 mod output;
-mod pace;
 mod parts;
 mod preflight;
 mod price;
 mod run;
+mod run_summary;
 mod session;
 mod setup;
+mod spending;
 mod store;
-mod summary;
+mod store_documents;
+mod token_count;
+mod tool_manager;
+mod tool_time;
 mod tools;
 mod window;
 
@@ -51,7 +51,6 @@ pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
-pub use count::{CountError, InputTokens};
 pub use deliver::{SubmitError, deliver, say};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
@@ -68,7 +67,6 @@ pub use log::{
     SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
 pub use log_events::LogEvents;
-pub use manual::{Judgement, Round, ToolManager};
 pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
     TokenCounter, TokenWindow,
@@ -84,13 +82,15 @@ pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun}
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run, Waiting};
+pub use run_summary::{RunSummary, ToolSummary};
 pub use session::{
     Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened,
     Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
     StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
 pub use store::MemoryDocumentStore;
-pub use summary::{RunSummary, ToolSummary};
+pub use token_count::{CountError, InputTokens};
+pub use tool_manager::{Judgement, Round, ToolManager};
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, Refusal, RefusalReason, StepTools, StepView, ToolCatalog,
     ToolFunction, ToolReply, Tools, ToolsError, tool_fn,

@@ -2,7 +2,7 @@
 
 use attache_core::citation::Derivation;
 
-use crate::reading::{ONE, Reading};
+use crate::number_formats::{ONE, Reading};
 use crate::units::{self, Unit};
 
 /// The most figures of a paragraph that are reckoned with.

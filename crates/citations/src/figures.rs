@@ -7,7 +7,7 @@ use crate::derive::{Operand, derivation};
 use crate::index::{Index, Text, words_near};
 use crate::names::Names;
 use crate::number::{Kind, Number, numbers};
-use crate::reading::{ONE, Reading};
+use crate::number_formats::{ONE, Reading};
 use crate::sources::Options;
 use crate::tables::{Sum, sums};
 

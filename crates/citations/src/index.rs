@@ -6,8 +6,8 @@ use attache_core::citation::{Citation, How, Source, Span};
 
 use crate::dates::Date;
 use crate::number::{Kind, Number, numbers, parts};
+use crate::number_formats::{ONE, Reading};
 use crate::place::Layout;
-use crate::reading::{ONE, Reading};
 use crate::search::is_word;
 use crate::units::{self, Unit};
 

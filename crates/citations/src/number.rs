@@ -3,7 +3,7 @@
 use crate::around_digits::{is_about, unit_before, words_behind};
 use crate::dates::{self, Date};
 use crate::identifier::identifier;
-use crate::reading::{Reading, groups, read};
+use crate::number_formats::{Reading, groups, read};
 use crate::units::Unit;
 
 /// A figure of a text.
@@ -148,7 +148,7 @@ fn ends_figure(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Kind, numbers};
-    use crate::reading::{ONE, Reading};
+    use crate::number_formats::{ONE, Reading};
 
     fn values(text: &str) -> Vec<i128> {
         let all = numbers(text);

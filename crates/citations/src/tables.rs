@@ -7,7 +7,7 @@ use serde_json::Value;
 use attache_core::citation::Derivation;
 
 use crate::number::numbers;
-use crate::reading::{Reading, value};
+use crate::number_formats::{Reading, value};
 use crate::units::Unit;
 
 /// The most columns of a table, and the most sums.
@@ -197,7 +197,7 @@ fn lists(value: &Value, end: usize, sums: &mut Vec<Sum>) {
 #[cfg(test)]
 mod tests {
     use super::sums;
-    use crate::reading::ONE;
+    use crate::number_formats::ONE;
     use attache_core::citation::Derivation::{Column, Row};
 
     fn found(text: &str) -> Vec<(super::Derivation, i128)> {

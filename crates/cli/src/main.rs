@@ -7,6 +7,7 @@ mod chat;
 mod complete;
 mod config;
 mod configure;
+mod configured_tools;
 mod doctor;
 mod exit;
 mod explain;
@@ -21,7 +22,6 @@ mod models;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod output;
-mod outside;
 mod overlay;
 #[cfg(feature = "chat")]
 mod prompt;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
+use crate::driver::approval::undecided;
 use crate::driver::delivered::unseen;
-use crate::driver::gate::undecided;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
-use crate::keep::keep_of_messages;
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, Run, interrupted};
 use crate::setup::Setup;
+use crate::store_documents::keep_of_messages;
 
 /// The results of a run's calls that nobody answers any more, and the approvals that nobody needs any more. Appended with
 /// the end, they decide in one step whether the caller's result came in time: one that was delivered before stands in

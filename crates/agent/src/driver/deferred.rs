@@ -4,8 +4,8 @@ use attache_core::tool::Deferred;
 use attache_core::{ToolCallId, ToolResult};
 
 use crate::driver::Driver;
+use crate::driver::approval::undecided;
 use crate::driver::calls::finished_event;
-use crate::driver::gate::undecided;
 use crate::driver::open::time;
 use crate::driver::record::record_result;
 use crate::driver::stop::Fault;

@@ -8,10 +8,10 @@ use crate::driver::Driver;
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, Answered};
 use crate::hooks::Hooks;
-use crate::keep::keep_of_result;
 use crate::log::{Disposition, Entry, EntryKind, Hooked, Key, ToolOutcome};
 use crate::run::Run;
 use crate::setup::Setup;
+use crate::store_documents::keep_of_result;
 use crate::tools::Resolved;
 
 /// The words for a model whose call was answered in the moment in which nobody waited for it any more.

@@ -14,9 +14,9 @@ use crate::driver::{ask, calls, open};
 use crate::event::{Event, EventKind};
 use crate::journal::{Origin, Recorder};
 use crate::log::Ended;
-use crate::pace::Pace;
 use crate::run::Action;
 use crate::setup::Setup;
+use crate::tool_time::Pace;
 
 pub(crate) fn drive(
     setup: Arc<Setup>,

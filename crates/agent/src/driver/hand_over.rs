@@ -8,19 +8,19 @@ use attache_core::repair::repair;
 use attache_core::{ErrorKind, Message, ProviderError, SystemMessage, Transcript};
 
 use crate::driver::Driver;
-use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
+use crate::driver::limits::{check_priced, prices_of};
 use crate::driver::offer_state::Offers;
 use crate::driver::open::{ToolFacts, values};
 use crate::driver::stop::Fault;
 use crate::driver::team::unknown;
 use crate::event::EventKind;
-use crate::keep::keep_of_messages;
 use crate::log::{EntryKind, HandedOff};
 use crate::memory::mark::without_marks;
 use crate::memory::marks::Marks;
 use crate::run::{AGENT, without_instructions};
 use crate::setup::{HistoryFilter, Setup};
+use crate::store_documents::keep_of_messages;
 use crate::tools::Toolbox;
 
 impl Driver {

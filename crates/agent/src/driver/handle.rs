@@ -18,10 +18,10 @@ use crate::journal::Origin;
 use crate::log::Decision;
 use crate::observe::Watched;
 use crate::outcome::{EndReason, Outcome, RunError};
-use crate::pace::Pace;
 use crate::run::Run;
+use crate::run_summary::RunSummary;
 use crate::setup::Setup;
-use crate::summary::RunSummary;
+use crate::tool_time::Pace;
 
 /// A run under way: a stream of [`Event`]s that ends with exactly one [`EventKind::Finished`].
 ///

@@ -7,8 +7,8 @@ use attache_core::tool::ConversationDocuments;
 use attache_core::{Document, DocumentId, Message};
 use attache_documents::{Materials, RoutingReport};
 
-use crate::driver::shorten::shortened;
-use crate::memory::count::kept_id;
+use crate::driver::truncate::shortened;
+use crate::memory::message_tokens::kept_id;
 use crate::run::Run;
 use crate::setup::Setup;
 

@@ -1,40 +1,40 @@
 //! Drives a run: one lazily polled stream that does what the fold asks for.
 
+mod approval;
 mod ask;
-mod budget;
 mod calls;
 mod citable;
 #[cfg(feature = "citations")]
 mod cite;
 mod close;
-mod count;
 mod deferred;
 mod delivered;
 mod drive;
 mod external;
-mod gate;
 mod hand_over;
 mod handle;
-mod heard;
-mod hooking;
-mod inside;
+mod hooks;
 mod interrupt;
-mod judge;
 mod library;
+mod limits;
+mod memory;
+mod nested;
 mod offer;
 mod offer_state;
 mod open;
 mod prepare;
+mod progress;
 mod record;
 mod refusal;
-mod remember;
+mod rerun;
 mod results;
 mod rules;
-mod shorten;
 mod sources;
 mod start;
 mod stop;
 mod team;
+mod token_count;
+mod truncate;
 mod wait;
 
 use std::sync::Arc;
@@ -43,23 +43,23 @@ use attache_core::tool::{Extensions, RunValues};
 use attache_core::{ChatRequest, ChunkStream, Document, ModelHandle, Transcript};
 use tokio::sync::mpsc::Receiver;
 
-use crate::account::Budget;
 use crate::control::Control;
 use crate::event::{Event, EventKind};
 use crate::journal::{Recorder, Scope};
 use crate::log::{Entry, EntryKind, Key};
 use crate::memory::marks::Marks;
 use crate::nested::{Around, Inside};
-use crate::pace::Pace;
 use crate::price::Prices;
 use crate::run::{Action, Run};
 use crate::setup::Setup;
+use crate::spending::Budget;
+use crate::tool_time::Pace;
 use crate::tools::Toolbox;
 use citable::Citable;
-use heard::Heard;
 use interrupt::Interrupt;
 use library::Library;
 use offer_state::Offers;
+use progress::Heard;
 use stop::{Fault, Stop};
 use team::Team;
 
@@ -67,7 +67,7 @@ pub(crate) use close::closed_calls;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use open::Task;
-pub(crate) use shorten::shortened;
+pub(crate) use truncate::shortened;
 
 /// The state that a run carries from step to step, beside its log: all of it can be made again from the log.
 struct Driver {
@@ -177,7 +177,7 @@ impl Driver {
         &mut self,
         messages: Vec<Arc<attache_core::Message>>,
     ) -> Result<Option<EventKind>, Fault> {
-        let kept = crate::keep::keep_of_messages(&*self.setup.store, &messages).await;
+        let kept = crate::store_documents::keep_of_messages(&*self.setup.store, &messages).await;
         let warning = self.unless_kept(kept)?;
         let kind = EntryKind::Inbox(messages);
         // One that somebody left in this moment stands in the place of these.

@@ -6,19 +6,17 @@ use attache_core::repair::{Repaired, repair};
 use attache_core::tool::{DocumentView, Extensions, RunValues};
 use attache_core::{ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
 
-use crate::account::{Account, Amount, Budget};
 use crate::approval::DecideError;
 use crate::control::Control;
 use crate::driver::Driver;
-use crate::driver::budget::{check_priced, prices_of};
 use crate::driver::library::Library;
+use crate::driver::limits::{check_priced, prices_of};
 use crate::driver::offer_state::Offers;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;
 use crate::input::{RunInput, is_run_only};
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
-use crate::keep::keep_of_messages;
 use crate::limits::{HistoryPolicy, Limits};
 use crate::log::{Entry, EntryKind, Handoffs, Key, Started, ToolRule};
 use crate::memory::mark::without_marks;
@@ -27,9 +25,11 @@ use crate::observe::{ObservedRun, OpenedRun};
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
-use crate::pace::Pace;
 use crate::run::{AGENT, Action, ReplayError, Run, open_approvals, without_approvals};
 use crate::setup::Setup;
+use crate::spending::{Account, Amount, Budget};
+use crate::store_documents::keep_of_messages;
+use crate::tool_time::Pace;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
 /// The work to do at the place.

@@ -97,7 +97,9 @@ impl Driver {
         let number = u32::try_from(self.run.found().len()).unwrap_or(u32::MAX);
         message.id = MessageId::parse(format!("{}.found.{number}", self.run.base())).unwrap_or(message.id);
         let message = Message::User(message).shared();
-        let kept = crate::keep::keep_of_messages(&*self.setup.store, std::slice::from_ref(&message)).await;
+        let kept =
+            crate::store_documents::keep_of_messages(&*self.setup.store, std::slice::from_ref(&message))
+                .await;
         events.extend(self.unless_kept(kept)?);
         self.record(Key::found(number), EntryKind::Found(message)).await?;
         self.library.catch_up(&self.run);

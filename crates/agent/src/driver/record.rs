@@ -12,8 +12,8 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::driver::stop::Fault;
 use crate::journal::{JournalError, Place, Recorder};
-use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::store_documents::{ATTEMPTS, keep_of_result, released};
 
 /// A result that is recorded, or could not be.
 pub(super) struct Ran {

@@ -8,9 +8,9 @@ use attache_core::tool::Asking;
 use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
 
 use crate::driver::Driver;
+use crate::driver::approval::Admission;
 use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
-use crate::driver::gate::Admission;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::Stop;
 use crate::driver::wait::{Answer, Answered, Started};
@@ -19,9 +19,9 @@ use crate::hooks::Hooks;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key};
 use crate::nested::PEOPLE;
 use crate::observe::{ToolCallEnd, Watching};
-use crate::pace::LONGEST;
 use crate::run::{PendingCall, told_of_change};
 use crate::session::SessionId;
+use crate::tool_time::LONGEST;
 use crate::tools::{Invocation, Ready, Work, invoke, is_ours};
 
 /// The things that are done with the result of a call whose agent has hooks, or whose arguments somebody changed.

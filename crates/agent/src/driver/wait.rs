@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::Sleep;
 
 use crate::control::Control;
-use crate::driver::heard::Heard;
+use crate::driver::progress::Heard;
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
 use crate::event::EventKind;

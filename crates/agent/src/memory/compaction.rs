@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use attache_core::{Message, ModelHandle, Role};
 
-use crate::memory::count::{SHORT_RESULT, named};
 use crate::memory::ledger::Ledger;
 use crate::memory::look::{Look, Memory, shown};
 use crate::memory::mark::{Mark, is_mark};
 use crate::memory::marks::Marks;
+use crate::memory::message_tokens::{SHORT_RESULT, named};
 use crate::memory::past::Past;
 use crate::memory::summary::Summarise;
-use crate::memory::tokens::{EstimatedTokens, TokenCounter};
+use crate::memory::text_tokens::{EstimatedTokens, TokenCounter};
 
 /// The place of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

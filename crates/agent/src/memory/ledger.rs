@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use attache_core::{Message, MessageId, Role};
 
-use crate::memory::count::{self, slim, tokens};
 use crate::memory::mark::{Mark, PINNED, is_mark};
+use crate::memory::message_tokens::{self, slim, tokens};
 use crate::memory::past::Past;
-use crate::memory::tokens::TokenCounter;
+use crate::memory::text_tokens::TokenCounter;
 use crate::memory::turns::{PAUSED, TURN_ENDED, Turns, is_of_author};
 
 /// A conversation that was looked at, message by message: none costs anything twice, also where each look finds the
@@ -86,7 +86,7 @@ impl Ledger {
         }
         let tools = Arc::as_ptr(past.tools).addr();
         if self.tools.0 != tools {
-            self.tools = (tools, count::of_tools(past, counter));
+            self.tools = (tools, message_tokens::of_tools(past, counter));
         }
         while let Some(message) = past.history.get(self.seen) {
             self.note(message, past, counter);
@@ -96,7 +96,7 @@ impl Ledger {
     fn note(&mut self, message: &Arc<Message>, past: &Past<'_>, counter: &dyn TokenCounter) {
         let at = self.seen;
         let counted = match is_mark(message) {
-            true => count::Tokens::default(),
+            true => message_tokens::Tokens::default(),
             false => tokens(message, counter, past),
         };
         let last = |sums: &[u64]| sums.last().copied().unwrap_or(0);

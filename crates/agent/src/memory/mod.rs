@@ -1,16 +1,16 @@
 //! The part that the model is shown of a conversation that grows too long.
 
 mod compaction;
-pub(crate) mod count;
 pub(crate) mod cut;
 mod ledger;
 pub(crate) mod look;
 pub(crate) mod mark;
 pub(crate) mod marks;
+pub(crate) mod message_tokens;
 pub(crate) mod past;
 pub(crate) mod summary;
+mod text_tokens;
 mod token_window;
-mod tokens;
 pub(crate) mod turns;
 
 pub use compaction::{Compaction, SummaryPlacement};
@@ -19,8 +19,8 @@ pub use mark::{Mark, PINNED};
 pub use marks::Marks;
 pub use past::Past;
 pub use summary::Summarise;
+pub use text_tokens::{EstimatedTokens, TokenCounter};
 pub use token_window::TokenWindow;
-pub use tokens::{EstimatedTokens, TokenCounter};
 
 #[cfg(test)]
 mod tests;

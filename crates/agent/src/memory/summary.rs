@@ -9,7 +9,7 @@ use attache_core::{ChatRequest, Message, ModelHandle, ModelSettings, ToolChoice,
 use serde_json::json;
 
 use crate::memory::mark::Mark;
-use crate::memory::tokens::TokenCounter;
+use crate::memory::text_tokens::TokenCounter;
 
 /// Characters of one text that whoever writes the summary reads.
 const MAX_TEXT: usize = 8_000;

@@ -8,7 +8,7 @@ use attache_core::Message;
 use crate::memory::look::{Look, Memory, shown};
 use crate::memory::marks::Marks;
 use crate::memory::past::Past;
-use crate::memory::tokens::{EstimatedTokens, TokenCounter};
+use crate::memory::text_tokens::{EstimatedTokens, TokenCounter};
 
 /// Shows the model the newest turns that have at most so many tokens, tools and system messages included.
 ///

@@ -6,12 +6,12 @@ use std::time::Duration;
 use attache_core::ToolCallId;
 use tokio::sync::mpsc;
 
-use crate::account::Account;
 use crate::control::Control;
 use crate::event::EventKind;
 use crate::observe::Observer;
 use crate::price::Prices;
 use crate::run::{Paused, Spent, Waiting};
+use crate::spending::Account;
 
 /// The most events of runs inside tools that wait for the consumer: a tool waits until there is room.
 const EVENTS: usize = 32;

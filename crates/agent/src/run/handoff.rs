@@ -4,7 +4,7 @@ use attache_core::{ResultStatus, Role, ToolCall};
 
 use crate::log::{Disposition, HandedOff, Handoffs, Key, OfferedTool, ToolOutcome, Transfer};
 use crate::output::Output;
-use crate::run::tally::CallLimit;
+use crate::run::counters::CallLimit;
 use crate::run::team::without_instructions;
 use crate::run::{Phase, Run};
 

@@ -1,29 +1,29 @@
 //! The run: a fold over its log.
 
 mod approvals;
-mod bounds;
+mod counters;
 mod deferred;
 mod fold;
 mod handoff;
 mod hooked;
-mod inside;
+mod limits;
+mod loop_detection;
+mod memory;
+mod nested;
 mod outcome;
 mod output;
 mod pending;
-mod remember;
-mod repeat;
 mod results;
 mod round;
-mod tally;
 mod team;
 mod waiting;
 
+pub use counters::CallLimit;
+pub(crate) use counters::Spent;
 pub(crate) use fold::interrupted;
 pub(crate) use results::{
     UNKNOWN_OUTCOME, open_approvals, told_of_change, unknown_outcome, without_approvals,
 };
-pub use tally::CallLimit;
-pub(crate) use tally::Spent;
 pub use team::AGENT;
 pub(crate) use team::without_instructions;
 pub(crate) use waiting::Paused;
@@ -41,9 +41,9 @@ use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, OfferedTool, Synthet
 use crate::outcome::EndReason;
 use crate::output::Output;
 use crate::price::Cost;
+use counters::Tallies;
+use loop_detection::Repeats;
 use pending::{Held, HookVerdicts};
-use repeat::Repeats;
-use tally::Tallies;
 use team::Team;
 
 /// The next thing for a driver to do.

@@ -18,8 +18,8 @@ use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::log::Entry;
 use crate::options::RunOptions;
 use crate::outcome::Outcome;
-use crate::pace::Pace;
 use crate::run::Run;
+use crate::tool_time::Pace;
 
 /// A conversation of one principal. Cloning shares it.
 #[derive(Clone)]

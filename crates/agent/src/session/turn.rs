@@ -24,8 +24,8 @@ use crate::event::{Event, EventKind};
 use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
-use crate::pace::Pace;
 use crate::run::Run;
+use crate::tool_time::Pace;
 
 /// The time after which a run that waits looks again whether another process has let the session go.
 const LOOK: Duration = Duration::from_millis(200);

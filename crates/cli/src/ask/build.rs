@@ -12,8 +12,8 @@ use attache_tools::{
 
 use crate::args::{Chosen as ChosenModel, Opened, Permitted};
 use crate::config::Config;
+use crate::configured_tools::{Outside, approving};
 use crate::model::SetupError;
-use crate::outside::{Outside, approving};
 
 /// Instructions where the user gives none.
 pub(super) const SYSTEM: &str = "You answer questions from the user's files. List them first, read those that matter, and \

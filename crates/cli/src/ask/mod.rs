@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use crate::args::{Ask, Shown};
 use crate::config::Config;
+use crate::configured_tools::Outside;
 use crate::exit::Exit;
 #[cfg(feature = "chat")]
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
-use crate::outside::Outside;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 use crate::show::watch::Watch;

@@ -4,9 +4,9 @@ use attache_mcp::McpServer;
 
 use crate::args::Args;
 use crate::config::Config;
+use crate::configured_tools::servers;
 use crate::exit::Exit;
 use crate::output::{harmless, line, with_causes};
-use crate::outside::servers;
 
 /// Lets the user allow the command to use a server.
 pub(super) async fn login(name: &str, args: &Args) -> Result<Exit, String> {

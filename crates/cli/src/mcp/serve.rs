@@ -10,10 +10,10 @@ use attache_models::Registry;
 use crate::args::Served;
 use crate::ask::{Wanted, build, folders};
 use crate::config::Config;
+use crate::configured_tools::Outside;
 use crate::exit::Exit;
 use crate::model::{self, OFFLINE, SetupError};
 use crate::output::{fail, line, with_causes};
-use crate::outside::Outside;
 
 /// The variable that holds the token of clients over HTTP. It is no option: everybody on a machine sees those.
 const TOKEN: &str = "ATTACHE_MCP_TOKEN";

@@ -7,9 +7,9 @@ use super::example;
 use crate::args::Serve;
 use crate::ask::{Wanted, build, folders};
 use crate::config::Config;
+use crate::configured_tools::Outside;
 use crate::kept::Kept;
 use crate::model::{self, SetupError};
-use crate::outside::Outside;
 
 /// The name under which clients know the agent.
 pub(super) const NAME: &str = "attache";

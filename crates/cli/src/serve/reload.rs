@@ -13,10 +13,10 @@ use super::beside::Beside;
 use super::settings::introduction;
 use crate::args::{Args, Serve};
 use crate::config::{Config, Folder, folder, of_project, own_file};
+use crate::configured_tools::Outside;
 use crate::kept::Kept;
 use crate::keys;
 use crate::model;
-use crate::outside::Outside;
 
 /// The time between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -7,10 +7,10 @@ use attache_agent::{Judgement, ToolManager};
 use attache_core::{Arguments, Document, DocumentSource, ToolCall, ToolContext, ToolResult};
 use serde_json::{Value, json};
 
+use crate::configured_tools::Outside;
 use crate::exit::Exit;
 use crate::model::SetupError;
 use crate::output::{answer, fail, harmless, line, page, written};
-use crate::outside::Outside;
 use crate::show::number::grouped;
 
 /// Calls the tool, shows its result, and writes its documents where that is asked for.

@@ -1,10 +1,11 @@
-//! Numbers as a reader of a sheet sees them: dates, times, and what formats make of others.
+//! Numbers as a reader of a sheet sees them, by the formats of their cells.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::digits::plain;
 use super::format_code::Pattern;
+use super::serial_dates::Moment;
 
 /// Styles of cells that are kept.
 const MAX_STYLES: usize = 100_000;
@@ -22,11 +23,7 @@ pub(crate) struct Formats {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Number(Pattern),
-    Date,
-    Time,
-    DateTime,
-    /// Hours beyond a day.
-    Duration,
+    Moment(Moment),
 }
 
 impl Formats {
@@ -71,69 +68,11 @@ impl Formats {
     pub(crate) fn show_number(&self, number: f64, style: usize) -> String {
         let shown = match self.styles.get(style).map(Rc::as_ref) {
             Some(Kind::Number(pattern)) => Some(pattern.show(number)),
-            Some(Kind::Duration) => Some(duration(number)),
-            Some(kind) => self.moment(number, kind),
+            Some(Kind::Moment(moment)) => moment.show(number, self.since_1904),
             None => None,
         };
         shown.unwrap_or_else(|| plain(number))
     }
-
-    /// A date or time; `None` if the number is none.
-    fn moment(&self, number: f64, kind: &Kind) -> Option<String> {
-        if !(0.0..2_958_466.0).contains(&number) {
-            return None;
-        }
-        // Whole seconds; what is less comes from rounding.
-        let seconds = (number * 86_400.0).round();
-        let days = (seconds / 86_400.0).floor();
-        let time = clock_time(seconds - days * 86_400.0);
-        // Excel counts a 29th of February 1900 that never was.
-        let from_1900 = if number < 61.0 { 25_568.0 } else { 25_569.0 };
-        let day = if self.since_1904 { days - 24_107.0 } else { days - from_1900 };
-        let date = civil(day);
-        Some(match kind {
-            Kind::Time if days == 0.0 => time,
-            Kind::Date if seconds == days * 86_400.0 => date,
-            _ if seconds == days * 86_400.0 && *kind != Kind::Time => date,
-            _ => format!("{date} {time}"),
-        })
-    }
-}
-
-fn clock_time(seconds: f64) -> String {
-    let (hours, minutes) = ((seconds / 3600.0).floor(), (seconds / 60.0).floor() % 60.0);
-    let rest = seconds % 60.0;
-    if rest == 0.0 {
-        format!("{hours:02}:{minutes:02}")
-    } else {
-        format!("{hours:02}:{minutes:02}:{rest:02}")
-    }
-}
-
-fn duration(days: f64) -> String {
-    let sign = if days < 0.0 { "-" } else { "" };
-    let seconds = (days.abs() * 86_400.0).round();
-    let (hours, minutes) = ((seconds / 3600.0).floor(), (seconds / 60.0).floor() % 60.0);
-    format!("{sign}{hours}:{minutes:02}:{:02}", seconds % 60.0)
-}
-
-/// The date so many days after the first of January 1970.
-fn civil(day: f64) -> String {
-    // The proleptic Gregorian calendar, in years that begin in March, so that leap days come last.
-    let days = day + 719_468.0;
-    let era = (days / 146_097.0).floor();
-    let of_era = days - era * 146_097.0;
-    let year_of_era = ((of_era - (of_era / 1460.0).floor() + (of_era / 36_524.0).floor()
-        - (of_era / 146_096.0).floor())
-        / 365.0)
-        .floor();
-    let of_year =
-        of_era - (365.0 * year_of_era + (year_of_era / 4.0).floor() - (year_of_era / 100.0).floor());
-    let shifted = ((5.0 * of_year + 2.0) / 153.0).floor();
-    let day = of_year - ((153.0 * shifted + 2.0) / 5.0).floor() + 1.0;
-    let month = if shifted < 10.0 { shifted + 3.0 } else { shifted - 9.0 };
-    let year = year_of_era + era * 400.0 + if month <= 2.0 { 1.0 } else { 0.0 };
-    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// The formats that every workbook has without saying so.
@@ -146,10 +85,10 @@ fn built_in(id: u32) -> Kind {
         4 | 7 | 8 | 39 | 40 | 43 | 44 => Kind::Number(Pattern::of_code("#,##0.00")),
         9 => Kind::Number(Pattern::of_code("0%")),
         10 => Kind::Number(Pattern::of_code("0.00%")),
-        14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => Kind::Date,
-        18..=21 | 32..=35 | 45 | 47 | 55 | 56 => Kind::Time,
-        22 => Kind::DateTime,
-        46 => Kind::Duration,
+        14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => Kind::Moment(Moment::Date),
+        18..=21 | 32..=35 | 45 | 47 | 55 | 56 => Kind::Moment(Moment::Time),
+        22 => Kind::Moment(Moment::DateTime),
+        46 => Kind::Moment(Moment::Duration),
         _ => Kind::Number(Pattern::default()),
     }
 }
@@ -170,7 +109,7 @@ fn of_code(code: &str) -> Kind {
                 let inside: String = characters.by_ref().take_while(|c| *c != ']').collect();
                 let inside = inside.to_ascii_lowercase();
                 if !inside.is_empty() && inside.chars().all(|c| matches!(c, 'h' | 'm' | 's')) {
-                    return Kind::Duration;
+                    return Kind::Moment(Moment::Duration);
                 }
             }
             ';' => break,
@@ -186,9 +125,9 @@ fn of_code(code: &str) -> Kind {
         }
     }
     match (date, time) {
-        (true, true) => Kind::DateTime,
-        (true, false) => Kind::Date,
-        (false, true) => Kind::Time,
+        (true, true) => Kind::Moment(Moment::DateTime),
+        (true, false) => Kind::Moment(Moment::Date),
+        (false, true) => Kind::Moment(Moment::Time),
         (false, false) => Kind::Number(Pattern::of_code(code)),
     }
 }
@@ -198,7 +137,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::super::format_code::Pattern;
-    use super::{Formats, Kind, of_code};
+    use super::{Formats, Kind, Moment, of_code};
 
     fn show(value: &str, kind: Kind) -> String {
         Formats { styles: vec![Rc::new(kind)], ..Formats::default() }.show(value, 0)
@@ -206,19 +145,23 @@ mod tests {
 
     #[test]
     fn dates_are_iso_dates() {
-        assert_eq!(show("46129", Kind::Date), "2026-04-17");
-        assert_eq!(show("1", Kind::Date), "1900-01-01");
-        assert_eq!(show("60", Kind::Date), "1900-03-01");
-        assert_eq!(show("61", Kind::Date), "1900-03-01");
-        assert_eq!(show("46129.5", Kind::DateTime), "2026-04-17 12:00");
-        assert_eq!(show("46129.999999999", Kind::DateTime), "2026-04-18");
-        assert_eq!(show("0.75", Kind::Time), "18:00");
-        assert_eq!(show("0.7501157407", Kind::Time), "18:00:10");
-        assert_eq!(show("1.5", Kind::Duration), "36:00:00");
-        assert_eq!(show("2958465", Kind::Date), "9999-12-31");
-        assert_eq!(show("1e300", Kind::Date), "1e300");
-        assert_eq!(show("-1", Kind::Date), "-1");
-        let old = Formats { styles: vec![Rc::new(Kind::Date)], since_1904: true, ..Formats::default() };
+        assert_eq!(show("46129", Kind::Moment(Moment::Date)), "2026-04-17");
+        assert_eq!(show("1", Kind::Moment(Moment::Date)), "1900-01-01");
+        assert_eq!(show("60", Kind::Moment(Moment::Date)), "1900-03-01");
+        assert_eq!(show("61", Kind::Moment(Moment::Date)), "1900-03-01");
+        assert_eq!(show("46129.5", Kind::Moment(Moment::DateTime)), "2026-04-17 12:00");
+        assert_eq!(show("46129.999999999", Kind::Moment(Moment::DateTime)), "2026-04-18");
+        assert_eq!(show("0.75", Kind::Moment(Moment::Time)), "18:00");
+        assert_eq!(show("0.7501157407", Kind::Moment(Moment::Time)), "18:00:10");
+        assert_eq!(show("1.5", Kind::Moment(Moment::Duration)), "36:00:00");
+        assert_eq!(show("2958465", Kind::Moment(Moment::Date)), "9999-12-31");
+        assert_eq!(show("1e300", Kind::Moment(Moment::Date)), "1e300");
+        assert_eq!(show("-1", Kind::Moment(Moment::Date)), "-1");
+        let old = Formats {
+            styles: vec![Rc::new(Kind::Moment(Moment::Date))],
+            since_1904: true,
+            ..Formats::default()
+        };
         assert_eq!(old.show("44667", 0), "2026-04-17");
     }
 
@@ -227,21 +170,21 @@ mod tests {
         assert_eq!(show("0.30000000000000004", Kind::Number(Pattern::default())), "0.3");
         assert_eq!(show("20904.97", Kind::Number(Pattern::default())), "20904.97");
         assert_eq!(show("1E+25", Kind::Number(Pattern::default())), "1e25");
-        assert_eq!(show("n/a", Kind::Date), "n/a");
+        assert_eq!(show("n/a", Kind::Moment(Moment::Date)), "n/a");
     }
 
     #[test]
     fn formats_say_what_is_a_moment() {
         for (code, kind) in [
-            ("yyyy\\-mm\\-dd", Kind::Date),
-            ("[$-407]d. mmmm yyyy", Kind::Date),
-            ("mmm", Kind::Date),
-            ("[$-411]ggge\"年\"m\"月\"d\"日\"", Kind::Date),
-            ("ge.m.d", Kind::Date),
-            ("hh:mm", Kind::Time),
-            ("mm:ss.0", Kind::Time),
-            ("dd/mm/yyyy hh:mm", Kind::DateTime),
-            ("[h]:mm:ss", Kind::Duration),
+            ("yyyy\\-mm\\-dd", Kind::Moment(Moment::Date)),
+            ("[$-407]d. mmmm yyyy", Kind::Moment(Moment::Date)),
+            ("mmm", Kind::Moment(Moment::Date)),
+            ("[$-411]ggge\"年\"m\"月\"d\"日\"", Kind::Moment(Moment::Date)),
+            ("ge.m.d", Kind::Moment(Moment::Date)),
+            ("hh:mm", Kind::Moment(Moment::Time)),
+            ("mm:ss.0", Kind::Moment(Moment::Time)),
+            ("dd/mm/yyyy hh:mm", Kind::Moment(Moment::DateTime)),
+            ("[h]:mm:ss", Kind::Moment(Moment::Duration)),
         ] {
             assert_eq!(of_code(code), kind, "{code}");
         }

@@ -12,11 +12,11 @@ use std::collections::HashSet;
 use hayro_syntax::object::{Array, Dict, FromBytes, MaybeRef, Object, Stream};
 use memchr::memmem;
 
-use super::bill::Bill;
+use super::cost::Bill;
 use super::decoded::Refused;
+use super::encrypted::{self, Sealed};
 use super::expand::decode_like_library;
 use super::object_number::object_number;
-use super::sealed::{self, Sealed};
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 
@@ -63,7 +63,7 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         let (before, rest) = file.split_at(at);
         let is_container = claim == Claim::Objects || audit.may_be_container(before);
         if encrypted && claim == Claim::Hidden {
-            return Err(sealed::UNCLEAR);
+            return Err(encrypted::UNCLEAR);
         }
         if is_container && let Some(stream) = Stream::from_bytes(rest) {
             if encrypted {
@@ -77,10 +77,10 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
     }
     if !closed.is_empty() {
         audit.charge(closed.iter().map(|stream| stream.len).sum())?;
-        let opened = sealed::unseal(file, &closed)?;
+        let opened = encrypted::unseal(file, &closed)?;
         for Sealed { number, .. } in &closed {
             clock.check()?;
-            audit.objects(&sealed::stream(&opened, *number).ok_or(sealed::UNCLEAR)?, &[])?;
+            audit.objects(&encrypted::stream(&opened, *number).ok_or(encrypted::UNCLEAR)?, &[])?;
         }
     }
     audit.lists(file)?;
@@ -209,7 +209,7 @@ impl Audit<'_> {
 
     /// An object stream that the library will decrypt under a number and with a length that are known.
     fn sealed(&self, stream: &Stream<'_>, before: &[u8], rest: &[u8]) -> Result<Sealed, ConvertError> {
-        let number = object_number(before).ok_or(sealed::UNCLEAR)?;
+        let number = object_number(before).ok_or(encrypted::UNCLEAR)?;
         let other = (1..number.len())
             .filter_map(|skip| number.get(skip..).and_then(|n| n.parse().ok()))
             .any(|n| self.containers.contains(&n));
@@ -217,13 +217,13 @@ impl Audit<'_> {
         let first = matches!(head, [.., b' ' | b'\n' | b'\r' | b'\t', b'0']);
         let length = stream.dict().get_raw::<Object<'_>>("Length");
         if other || !first || length.is_none_or(|length| has_reference(&length)) {
-            return Err(sealed::UNCLEAR);
+            return Err(encrypted::UNCLEAR);
         }
         let data = stream.raw_data();
         let start = data.as_ptr().addr().saturating_sub(rest.as_ptr().addr());
         Ok(Sealed {
             at: before.len(),
-            number: number.parse().map_err(|_| sealed::UNCLEAR)?,
+            number: number.parse().map_err(|_| encrypted::UNCLEAR)?,
             len: start.saturating_add(data.len()),
         })
     }

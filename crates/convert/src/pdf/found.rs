@@ -1,7 +1,7 @@
 //! The findings on a page.
 
 use super::attachments::File;
-use super::rules::Drawing;
+use super::ruling_lines::Drawing;
 use super::runs::Runs;
 
 /// The findings on a page.

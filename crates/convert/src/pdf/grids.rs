@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::cells::{append, joined};
 use super::line::Line;
 use super::rows::{Row, rows};
-use super::rules::{Rule, Rules};
+use super::ruling_lines::{Rule, Rules};
 use super::runs::Run;
 use super::strips::{Entry, Strip, is_number, starts};
 use crate::ConvertError;

@@ -2,7 +2,7 @@
 
 use super::line::{CELL_SEPARATOR, Line, lead};
 use super::rows::rows;
-use super::rules::{Rule, Rules};
+use super::ruling_lines::{Rule, Rules};
 use super::runs::Run;
 use super::tables::{Row as TableRow, Table};
 use super::{columns, grids, tables};

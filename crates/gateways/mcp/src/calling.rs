@@ -19,12 +19,12 @@ use serde_json::Value;
 use tokio::time::{Instant, error::Elapsed, sleep_until, timeout_at};
 
 use crate::config::Config;
+use crate::connection::{Link, Session};
 use crate::eliciting::{Elicitation, declined};
 use crate::error_text::cut;
 use crate::hook::McpRequest;
 use crate::hub::{UnderWay, Wish};
 use crate::sampling::Sampling;
-use crate::session::{Link, Session};
 use crate::task::{self, Pace, Place, Seen, State};
 
 /// The most times that a server asks back before it answers.

@@ -18,6 +18,7 @@
 mod calling;
 mod client;
 mod config;
+mod connection;
 mod deferring;
 mod depth;
 mod eliciting;
@@ -36,7 +37,6 @@ mod secrets;
 #[cfg(feature = "server")]
 mod serve;
 mod server;
-mod session;
 mod stdio;
 mod task;
 mod uri;

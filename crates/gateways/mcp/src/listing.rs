@@ -16,10 +16,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::connection::Session;
 use crate::depth::{DEEPEST, is_too_deep};
 use crate::error_text::cut;
 use crate::secrets::clean;
-use crate::session::Session;
 
 /// Longer names are no names.
 const LONGEST_NAME: usize = 200;

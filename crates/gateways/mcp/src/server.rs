@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::calling::Talk;
 use crate::config::{Config, Door, Hook, McpEra, McpLimits};
+use crate::connection::Link;
 use crate::hook::McpHook;
 use crate::http::McpEndpoint;
 use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
@@ -28,7 +29,6 @@ use crate::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
 use crate::output::{McpContent, McpOutput};
 use crate::results::{Odd, Reader};
 use crate::secrets::clean;
-use crate::session::Link;
 use crate::stdio::McpCommand;
 use crate::task::{self, Place, Seen, State};
 

@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::config::{Config, Door};
+use crate::connection::Link;
 use crate::error_text::cut;
 use crate::output::McpOutput;
-use crate::session::Link;
 
 /// The wait between two looks at a task whose server names none; it grows to the other.
 const FIRST_LOOK: Duration = Duration::from_millis(500);

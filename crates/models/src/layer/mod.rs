@@ -1,9 +1,9 @@
 //! Providers around providers.
 
+mod calls_in_text;
 mod cited;
 mod concurrency;
 mod fallback;
-mod leaked;
 mod log;
 mod rate;
 mod retry;
@@ -19,9 +19,9 @@ use attache_core::{
     ProviderError, ToolSet,
 };
 
+pub use self::calls_in_text::LeakedCalls;
 pub use self::concurrency::ConcurrencyLimit;
 pub use self::fallback::{Fallback, SwitchRule};
-pub use self::leaked::LeakedCalls;
 pub use self::log::Logged;
 pub use self::rate::RateLimit;
 pub use self::retry::Retry;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::disk::{self, failed};
-use super::{name, seal};
+use super::{checksum, name};
 
 const SUFFIX: &str = ".doc";
 const NEW_SUFFIX: &str = ".new";
@@ -359,9 +359,9 @@ fn header(id: &DocumentId, bytes: u64, sha256: &str) -> Result<Vec<u8>, StoreErr
         StoreError::new(StoreErrorKind::Corrupt, "an id cannot be written").with_source(error)
     })?;
     let mut text = Vec::with_capacity(json.len() + 32);
-    let start = seal::begin(&mut text);
+    let start = checksum::begin(&mut text);
     text.extend_from_slice(json.strip_prefix('{').unwrap_or_default().as_bytes());
-    seal::finish(&mut text, start);
+    checksum::finish(&mut text, start);
     if text.len() > MAX_HEADER {
         return Err(StoreError::new(StoreErrorKind::TooLarge, "the id of a document is too long"));
     }
@@ -379,7 +379,7 @@ fn open(path: &Path, id: &DocumentId) -> Result<Option<Found>, StoreError> {
     let mut line = Vec::new();
     let most = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
     (&mut reader).take(most).read_until(b'\n', &mut line).map_err(|error| failed("read", path, error))?;
-    let Some(sealed) = line.strip_suffix(b"\n").filter(|line| seal::holds(line)) else {
+    let Some(sealed) = line.strip_suffix(b"\n").filter(|line| checksum::holds(line)) else {
         return Err(corrupt(id, "its first line is damaged"));
     };
     let header: Header = serde_json::from_slice(sealed)

@@ -16,7 +16,7 @@ use attache_core::{StoreError, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::seal;
+use super::checksum;
 
 /// The most bytes of a line.
 pub(super) const MAX_LINE: usize = 64 << 20;
@@ -63,9 +63,9 @@ struct Members<'a> {
 pub(super) fn whole(text: &[u8]) -> Result<Option<&[u8]>, String> {
     match text.split_last() {
         None => Ok(None),
-        Some((b'\n', line)) if seal::holds(line) => Ok(Some(line)),
+        Some((b'\n', line)) if checksum::holds(line) => Ok(Some(line)),
         Some((b'\n', _)) => Err("its checksum is wrong".to_owned()),
-        Some((_, line)) if seal::holds(line) => Err("its end is damaged".to_owned()),
+        Some((_, line)) if checksum::holds(line) => Err("its end is damaged".to_owned()),
         Some(_) if text.len() > MAX_LINE => Err(format!("it is longer than {MAX_LINE} bytes")),
         Some(_) => Ok(None),
     }
@@ -136,7 +136,7 @@ impl Batch {
         left: usize,
         says: impl FnOnce(&mut Vec<u8>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let start = seal::begin(&mut self.text);
+        let start = checksum::begin(&mut self.text);
         self.text.extend_from_slice(format!("\"line\":{number},\"left\":{left},").as_bytes());
         says(&mut self.text)?;
         self.text.push(b'}');
@@ -144,7 +144,7 @@ impl Batch {
         if length > MAX_LINE {
             return Err(too_long());
         }
-        seal::finish(&mut self.text, start);
+        checksum::finish(&mut self.text, start);
         self.places.push((start, length));
         Ok(())
     }

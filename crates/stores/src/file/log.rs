@@ -9,9 +9,9 @@ use std::time::UNIX_EPOCH;
 use attache_agent::{Entry, Fence, JournalError, Key};
 use attache_core::{StoreError, StoreErrorKind, fresh};
 
+use super::checksum;
 use super::disk::{self, failed};
 use super::line::{self, Batch, Line, MAX_LINE, Says, whole};
-use super::seal;
 
 /// The contents of a log file that was read: the places of the entries, not the entries themselves. It follows the file
 /// as it grows.
@@ -269,7 +269,7 @@ fn read_back(mut file: &File, path: &Path, place: Place) -> Result<Entry, Journa
         .and_then(|_| file.read_exact(&mut text))
         .map_err(|error| failed("read", path, error))?;
     let at = place.start;
-    if !seal::holds(&text) {
+    if !checksum::holds(&text) {
         return Err(unreadable(path, &format!("the checksum of the line at byte {at} is wrong")));
     }
     match line::read(&text).map(|line| line.says) {

@@ -1,5 +1,6 @@
 //! Journals and documents in files.
 
+mod checksum;
 mod disk;
 mod documents;
 mod journal;
@@ -7,7 +8,6 @@ mod line;
 mod log;
 mod name;
 mod runs;
-mod seal;
 
 pub use documents::FileDocumentStore;
 pub use journal::FileJournal;

@@ -12,7 +12,7 @@ use super::exchange::{client, plain, redeem};
 use super::tokens::{Client, McpGrant};
 use super::wire::encoded;
 use super::{McpLoginError, Shared};
-use crate::session::Link;
+use crate::connection::Link;
 
 /// A login under way: show a person its [address](Self::address), and [finish](Self::finish) with where the browser was
 /// led then.

@@ -53,7 +53,7 @@ impl Driver {
         let added = self.setup.hooks.ask(self.run.history(), &self.hook_context(), self.fails_closed()).await;
         let hooked = match added {
             Some(added) => {
-                let kept = crate::keep::keep_of_messages(&*self.setup.store, &added).await;
+                let kept = crate::store_documents::keep_of_messages(&*self.setup.store, &added).await;
                 self.unless_kept(kept)?;
                 Hooked::Ask(added)
             }

@@ -12,8 +12,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 
 use crate::approval::{Ask, Verdict, judged};
-use crate::pace::{LONGEST, Pace};
 use crate::setup::Setup;
+use crate::tool_time::{LONGEST, Pace};
 use crate::tools::{Executor, Invocation, Ready, RefusalReason, Resolved, Toolbox, ToolsError, Work, invoke};
 
 /// The tools of an agent, for a program that asks the model itself and has calls answered by hand. The history of its

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, Usage};
 
-use crate::account::Amount;
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
@@ -16,6 +15,7 @@ use crate::outcome::EndReason;
 use crate::price::{Money, Price, Prices};
 use crate::run::Spent;
 use crate::setup::Setup;
+use crate::spending::Amount;
 
 /// Characters of a token, where nobody has counted.
 const CHARS_PER_TOKEN: u64 = 4;

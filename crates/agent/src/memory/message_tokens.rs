@@ -8,7 +8,7 @@ use attache_core::{
 };
 
 use crate::memory::past::Past;
-use crate::memory::tokens::{EstimatedTokens, TokenCounter};
+use crate::memory::text_tokens::{EstimatedTokens, TokenCounter};
 
 /// Results up to that many characters are not worth clearing.
 pub(super) const SHORT_RESULT: usize = 400;

@@ -9,8 +9,8 @@ use crate::driver::Driver;
 use crate::journal::{CallTime, Scope};
 use crate::nested::Around;
 use crate::outcome::EndReason;
-use crate::pace::LONGEST;
 use crate::run::Paused;
+use crate::tool_time::LONGEST;
 
 impl Driver {
     /// The end of a run that waits for somebody, perhaps inside a tool.

@@ -5,8 +5,8 @@ use attache_core::{ResultStatus, ToolCall, ToolResult};
 use crate::log::{Disposition, ToolOutcome};
 use crate::outcome::EndReason;
 use crate::run::Run;
-use crate::run::repeat::Verdict;
-use crate::run::tally::{CallLimit, Spent};
+use crate::run::counters::{CallLimit, Spent};
+use crate::run::loop_detection::Verdict;
 
 /// The way in which a run goes on after a round.
 pub(super) struct Verdicts {

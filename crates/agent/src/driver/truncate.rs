@@ -2,7 +2,7 @@
 
 use attache_core::{ContentTree, ToolResult, ToolResultsMessage};
 
-use crate::memory::count::kept_id;
+use crate::memory::message_tokens::kept_id;
 
 /// The results as the model shall read them, if one is too long: its text loses its middle, with a marker that names the
 /// tool which reads all of it, if there is one.

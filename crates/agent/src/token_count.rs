@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::driver::shortened;
 use crate::input::RunInput;
-use crate::memory::count::of_request;
+use crate::memory::message_tokens::of_request;
 use crate::setup::Setup;
 use crate::tools::ToolsError;
 
