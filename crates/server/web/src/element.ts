@@ -247,7 +247,9 @@ export class AttacheChat extends LitElement {
     if (this.pageTools && this.taken.length === 0) {
       await this.offer().catch(() => undefined);
     }
-    await this.speak(this.language || chat.kept.get<string>('language') || document.documentElement.lang || navigator.language);
+    // The page that is nothing but the chat is in the language of its reader.
+    const page = this.mode === 'page' ? '' : document.documentElement.lang;
+    await this.speak(this.language || chat.kept.get<string>('language') || page || navigator.language);
     await chat.start();
     this.isLocked = chat.needsKey !== false;
     if (!this.isLocked) {

@@ -78,7 +78,8 @@ export class Talk implements ReactiveController {
 
   render(): TemplateResult {
     const { chat, spoken } = this.host;
-    const isEmpty = chat.messages.length === 0 && !chat.isLoading;
+    // Words that others take the place of a moment later would move what is seen.
+    const isEmpty = chat.isIntroduced && chat.messages.length === 0 && !chat.isLoading;
     const lastQuestion = chat.questions.at(-1);
     return html`<div class="log-frame">
         <div class="log" part="log" role="log" aria-live="off" aria-label=${this.host.say('title')} tabindex="0" @scroll=${this.scrolled}>
