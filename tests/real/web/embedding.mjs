@@ -97,3 +97,40 @@ scenarios.what_a_page_takes_back_is_gone = async (context) => {
   assert.deepEqual(asked.map(names), [['page_title'], ['page_title'], []]);
   assert.deepEqual(asked.map((body) => JSON.stringify(body.context ?? null).includes('order-17')), [true, true, false]);
 };
+
+scenarios.a_tool_of_the_page_returns_a_picture = async (context) => {
+  // The page draws it: three dots by two, of one colour.
+  const script = `window.attache = { q: [] };
+    attache.q.push(['registerTool', { name: 'page_title', description: 'A picture of the page' }, () => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 3, height: 2 });
+      const brush = canvas.getContext('2d');
+      brush.fillStyle = 'rgb(200, 10, 10)';
+      brush.fillRect(0, 0, 3, 2);
+      return { about: 'the page', picture: canvas.toDataURL('image/png') };
+    }]);`;
+  const page = await host(context, '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>', { script });
+  const answer = await ask(page, 'ask the page', { ends: false });
+  await page.getByText('The page told me.').waitFor();
+  await settled(page);
+  for (const isReloaded of [false, true]) {
+    if (isReloaded) {
+      await page.reload();
+      await page.getByText('The page told me.').waitFor();
+    }
+    await answer.locator('details.call summary').click();
+    assert.equal(await answer.locator('.call .file').count(), 1);
+    await answer.locator('.call .file').click();
+    const picture = page.locator('.pane img.picture');
+    await picture.waitFor();
+    await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelector('.pane img.picture').naturalWidth > 0);
+    const size = await picture.evaluate((image) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 3, height: 2 });
+      const brush = canvas.getContext('2d');
+      brush.drawImage(image, 0, 0);
+      return [image.naturalWidth, image.naturalHeight, ...brush.getImageData(1, 1, 1, 1).data];
+    });
+    assert.deepEqual(size, [3, 2, 200, 10, 10, 255]);
+    // Nobody reads base64 in its place.
+    assert.doesNotMatch(await answer.locator('.call').innerText(), /base64/);
+  }
+};

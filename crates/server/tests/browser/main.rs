@@ -312,6 +312,12 @@ async fn what_a_page_takes_back_is_gone() {
     scenario("what_a_page_takes_back_is_gone").await;
 }
 
+// A58
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_the_page_returns_a_picture() {
+    scenario("a_tool_of_the_page_returns_a_picture").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_picture_is_quick_and_stays() {
     scenario("the_first_picture_is_quick_and_stays").await;
