@@ -755,6 +755,7 @@ scenarios.pictures_are_made = async (context) => {
       await picture('approval');
       await page.getByRole('button', { name: 'Deny' }).click();
       await page.locator('attache-approval .primary').click();
+      await page.getByText('It is settled.').waitFor();
       await settled(page);
       await page.locator('input[type=file]').setInputFiles([{ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') }]);
       // What is still under way is not sent.

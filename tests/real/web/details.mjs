@@ -191,6 +191,9 @@ scenarios.thoughts_that_a_provider_keeps_have_a_label_only = async (context) => 
     assert.equal(await answer.locator('details').count(), 0);
     assert.match(await answer.innerText(), /^Thought\s+The rent is 900/);
   }
+  // It is that answer's alone.
+  const next = await ask(page, 'a short one');
+  assert.equal(await next.locator('.thinking').count(), 0);
   // Reasoning that can be read is no mere label.
   const readable = await ask(page, 'think about it');
   await readable.locator('details.thinking summary').click();
@@ -216,6 +219,30 @@ scenarios.calls_that_do_not_end_well_say_how = async (context) => {
   for (const answer of [stopped, denied]) {
     assert.equal(await answer.locator('.call .state svg').count(), 1);
   }
+};
+
+scenarios.a_question_beside_a_decision_waits = async (context) => {
+  const page = await open(context);
+  await ask(page, 'please pay');
+  let go;
+  const held = new Promise((next) => (go = next));
+  let isAsked = false;
+  await page.route(/\/v1\/approvals\//, async (route) => {
+    await held;
+    await route.continue();
+  });
+  page.on('request', (request) => (isAsked ||= request.method() === 'POST' && request.url().includes('/runs')));
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  // The server does not know of the decision yet, and would refuse the question.
+  await box(page).fill('a short one');
+  await box(page).press('Enter');
+  await page.locator('.queue li', { hasText: 'a short one' }).waitFor();
+  assert.ok(!isAsked);
+  go();
+  await page.getByText('It is settled.').waitFor();
+  await page.getByText('A short answer.').waitFor();
+  assert.equal(await page.locator('.queue').count(), 0);
+  assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['please pay', 'a short one']);
 };
 
 scenarios.an_upload_is_seen_and_may_fail = async (context) => {

@@ -20,7 +20,7 @@ export async function open(context, path = '/', { mayFail = false, width } = {})
     const isExpected = mayFail && /Failed to load resource|net::ERR|policy directive: "img-src/i.test(message.text());
     const isConfig = message.location().url.includes('/v1/chat/config');
     if (message.type() === 'error' && !isExpected && !isConfig) {
-      page.faults.push(message.text());
+      page.faults.push(`${message.text()} ${message.location().url}`);
     }
   });
   opened.push(page);

@@ -272,6 +272,11 @@ async fn calls_that_do_not_end_well_say_how() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_beside_a_decision_waits() {
+    scenario("a_question_beside_a_decision_waits").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upload_is_seen_and_may_fail() {
     scenario("an_upload_is_seen_and_may_fail").await;
 }

@@ -48,7 +48,7 @@ export class Chat extends Conversation {
     }
     const queued = { id: next(), text, documents: [...documents] };
     this.uploads.clear();
-    if (this.isRunning) {
+    if (this.isRunning || this.isDeciding) {
       this.queue = [...this.queue, queued];
       this.changed();
       return;
@@ -162,8 +162,12 @@ export class Chat extends Conversation {
     }
   }
 
+  /** True while a decision is on its way: the run goes on a moment later. */
+  private isDeciding = false;
+
   /** Decides about a call. */
   async decide(approval: Approval, decision: Decision): Promise<void> {
+    this.isDeciding = true;
     const waits = !this.isRunning;
     const { session } = this;
     const id = this.last?.id;
@@ -192,6 +196,8 @@ export class Chat extends Conversation {
       // Somebody else has decided: the session says who.
       await this.reload().catch((error: unknown) => this.fail(error));
       return;
+    } finally {
+      this.isDeciding = false;
     }
     this.tabs?.postMessage({ session });
     if (session === this.session) {
