@@ -157,7 +157,7 @@ impl Server {
     }
 
     /// Lets pages of an origin, such as `https://app.example.org`, hold the page of the chat in a frame. None may by
-    /// default, since who frames it can have its user click on what they do not see. What is no origin lets nobody.
+    /// default, since who frames it can have its user click on what they do not see. A text that is no origin lets nobody.
     pub fn allow_frame(mut self, origin: impl Into<String>) -> Self {
         self.frames.push(origin.into());
         self

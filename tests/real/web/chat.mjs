@@ -236,7 +236,7 @@ scenarios.failures_say_what_to_do = async (context) => {
   // A limit says when to come again, counts down, and lets nobody ask before.
   const limited = await ask(page, 'too often');
   const again = limited.getByRole('button', { name: /Ask again: “too often”/ });
-  await limited.getByText(/^Try again in [12] sec$/).waitFor();
+  await limited.getByText(/^Try again in [12] secs?$/).waitFor();
   assert.ok(await again.isDisabled());
   await limited.getByText(/^Try again in/).waitFor({ state: 'hidden' });
   await again.click();
@@ -256,7 +256,7 @@ scenarios.thinking_and_tools_fold = async (context) => {
   assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
   await answer.locator('.markdown').getByText('The rent is').waitFor();
   // Its time is not known where the page looked on too late.
-  await thinking.getByText(/^Thought( for [\d.]+ sec)?$/).waitFor();
+  await thinking.getByText(/^Thought( for [\d.]+ secs?)?$/).waitFor();
   assert.ok(!(await thinking.evaluate((each) => each.open)), 'folded once the answer begins');
   await settled(page);
   // One line for several calls, and one with its name for several of one tool. They are folded, unless one has failed.
@@ -886,6 +886,13 @@ scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
   await rows.getByText('about apples').click();
   await page.locator('.question', { hasText: 'about apples' }).waitFor();
   assert.equal(new URL(page.url()).hash, `#/s/${apples}`);
+  // Something else that changes in the moment in which the browser goes back does not take it forth again.
+  await page.evaluate(() => addEventListener('popstate', () => {
+    const { requestAnimationFrame } = window;
+    window.requestAnimationFrame = (act) => (queueMicrotask(act), 1);
+    dispatchEvent(new Event('online'));
+    window.requestAnimationFrame = requestAnimationFrame;
+  }, { once: true }));
   await page.goBack();
   await page.locator('.question', { hasText: 'about pears' }).waitFor();
   // One that is pinned stands above the others, also after a reload.

@@ -98,7 +98,7 @@ async fn the_page_is_framed_by_origins_that_are_named_alone() {
             let older = page.headers().get(header::X_FRAME_OPTIONS);
             assert_eq!(older.is_some_and(|value| value == "DENY"), wanted == "'none'", "{origins:?}");
         }
-        // What is no page is framed by nobody.
+        // A file that is no page is framed by nobody.
         let script = got(&router, "/agents/attache-chat.js", &[]).await;
         assert_eq!(script.headers()[header::X_FRAME_OPTIONS], "DENY");
     }

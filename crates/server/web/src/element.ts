@@ -295,8 +295,13 @@ export class AttacheChat extends LitElement {
     this.composer?.focus();
   }
 
+  /** The session that was kept last. A browser that goes back has another address before it says so. */
+  private keeping: string | undefined;
+
   private route(): void {
-    if (this.isRouted) {
+    const { session } = this.chat;
+    if (this.isRouted && session !== this.keeping) {
+      this.keeping = session;
       keepSession(this.chat, this.mode === 'page');
     }
   }
