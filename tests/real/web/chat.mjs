@@ -241,6 +241,7 @@ scenarios.failures_say_what_to_do = async (context) => {
   await limited.getByText(/^Try again in/).waitFor({ state: 'hidden' });
   await again.click();
   await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
   // An answer that was too long goes on.
   const cut = await ask(page, 'cut short');
   await cut.getByText('The answer reached its longest length.').waitFor();

@@ -245,6 +245,29 @@ scenarios.a_question_beside_a_decision_waits = async (context) => {
   assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['please pay', 'a short one']);
 };
 
+scenarios.what_waits_behind_a_failure_can_be_said = async (context) => {
+  const page = await open(context);
+  let go;
+  const held = new Promise((next) => (go = next));
+  await page.route(/\/runs(\?|$)/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  for (const text of ['fail please', 'a short one']) {
+    await box(page).fill(text);
+    await box(page).press('Enter');
+  }
+  const waiting = page.locator('.queue li', { hasText: 'a short one' });
+  await waiting.waitFor();
+  go();
+  await answers(page).getByText('The answer failed').waitFor();
+  // Nothing is said by itself after a failure, and nothing is lost.
+  await waiting.getByRole('button', { name: 'Say it now' }).click();
+  await page.getByText('A short answer.').waitFor();
+  assert.equal(await page.locator('.queue').count(), 0);
+  assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['fail please', 'a short one']);
+};
+
 scenarios.an_upload_is_seen_and_may_fail = async (context) => {
   const page = await open(context, '/', { mayFail: true });
   const note = { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') };

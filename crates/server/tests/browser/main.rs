@@ -277,6 +277,11 @@ async fn a_question_beside_a_decision_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_behind_a_failure_can_be_said() {
+    scenario("what_waits_behind_a_failure_can_be_said").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upload_is_seen_and_may_fail() {
     scenario("an_upload_is_seen_and_may_fail").await;
 }

@@ -63,8 +63,12 @@ export class Chat extends Conversation {
     return found;
   }
 
-  /** Says something that waits while the run goes on. */
+  /** Says something that waits: while the run goes on, or because it came to no good end. */
   async interject(id: number): Promise<void> {
+    if (!this.isRunning) {
+      const waiting = this.unqueue(id);
+      return waiting && this.turn(waiting);
+    }
     const queued = this.queue.find((each) => each.id === id);
     const run = this.last?.runId;
     if (!queued || !run || queued.documents.length > 0) {
