@@ -16,6 +16,7 @@ use crate::log_events::LogEvents;
 use crate::no_model::nobody;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
+use crate::price::Prices;
 use crate::setup::Setup;
 use crate::token_count::{CountError, InputTokens, input_tokens};
 use crate::tool_manager::ToolManager;
@@ -60,6 +61,11 @@ impl Agent {
     /// The model.
     pub fn model(&self) -> &ModelHandle {
         &self.0.model
+    }
+
+    /// The prices that its runs are counted by, unless they bring their own.
+    pub fn prices(&self) -> Option<&Prices> {
+        self.0.prices.as_deref()
     }
 
     /// The facts about the tools that need not be asked for: the parts of their schemas that the model's dialect cannot

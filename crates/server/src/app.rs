@@ -29,6 +29,8 @@ pub(crate) struct App {
     pub(crate) documents: Documents,
     pub(crate) auth: Auth,
     pub(crate) origins: Vec<String>,
+    /// The origins whose pages may hold the page of the chat.
+    pub(crate) frames: Vec<String>,
     /// The path of all routes, empty or with a slash before.
     pub(crate) base: String,
     pub(crate) on_disconnect: OnDisconnect,

@@ -17,6 +17,7 @@ use crate::auth::{Principal, Scope, is_local};
 use crate::fault::Fault;
 use crate::request::during;
 use crate::resuming::begin;
+use crate::web::Framed;
 
 /// The address that a request comes from, where the server itself took the connection.
 #[derive(Clone, Copy, Debug)]
@@ -60,14 +61,18 @@ pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Ne
     let route = others.as_ref().map(|route| &*route.0).or(route.as_ref().map(MatchedPath::as_str));
     let route = route.unwrap_or("none");
     app.record.metrics.answered(route, &method, response.status(), began.elapsed());
+    let is_framed = response.extensions_mut().remove::<Framed>().is_some();
     let headers = response.headers_mut();
     let fields = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::X_CONTENT_TYPE_OPTIONS, Some("nosniff")),
+        (header::REFERRER_POLICY, Some("no-referrer")),
+        // It cannot name who may; the policy of what may be framed does.
+        (header::X_FRAME_OPTIONS, (!is_framed).then_some("DENY")),
     ];
     for (name, value) in fields {
-        headers.insert(name, HeaderValue::from_static(value));
+        if let Some(value) = value {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
     }
     let strict = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(strict);

@@ -33,6 +33,7 @@ pub struct Server {
     documents: Arc<dyn DocumentStore>,
     auth: Auth,
     origins: Vec<String>,
+    frames: Vec<String>,
     base: String,
     has_web: bool,
     on_disconnect: OnDisconnect,
@@ -56,6 +57,7 @@ impl Server {
             documents,
             auth: Auth::default(),
             origins: Vec::new(),
+            frames: Vec::new(),
             base: String::new(),
             has_web: false,
             on_disconnect: OnDisconnect::default(),
@@ -154,6 +156,13 @@ impl Server {
         self
     }
 
+    /// Lets pages of an origin, such as `https://app.example.org`, hold the page of the chat in a frame. None may by
+    /// default, since who frames it can have its user click on what they do not see. A text that is no origin lets nobody.
+    pub fn allow_frame(mut self, origin: impl Into<String>) -> Self {
+        self.frames.push(origin.into());
+        self
+    }
+
     /// Says what becomes of a run whose client leaves, where the request does not say it: it is cancelled by default.
     pub fn disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
@@ -245,6 +254,7 @@ impl Server {
             documents: Documents::new(self.documents),
             auth: self.auth,
             origins: self.origins,
+            frames: self.frames,
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,

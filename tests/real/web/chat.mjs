@@ -2,61 +2,13 @@
 // and one for pictures in `PICTURES`. The server answers what the question names: see `crates/server/tests/browser/stage.rs`.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { details } from './details.mjs';
+import { embedding } from './embedding.mjs';
+import { looks } from './looks.mjs';
+import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, session, settled, word } from './page.mjs';
 
-const require = createRequire(join(process.env.PACKAGES, 'package.json'));
-const { chromium } = require('playwright-core');
-const [, , name, address] = process.argv;
-
-const scenarios = {};
-
-/** A page on the chat, whose faults fail the scenario. */
-async function open(context, path = '/', { mayFail = false } = {}) {
-  const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  page.faults = [];
-  page.on('pageerror', (error) => page.faults.push(String(error)));
-  page.on('console', (message) => {
-    const isExpected = mayFail && /Failed to load resource|net::ERR|policy directive: "img-src/i.test(message.text());
-    const isConfig = message.location().url.includes('/v1/chat/config');
-    if (message.type() === 'error' && !isExpected && !isConfig) {
-      page.faults.push(message.text());
-    }
-  });
-  opened.push(page);
-  await page.goto(address + path);
-  return page;
-}
-const opened = [];
-
-const box = (page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const log = (page) => page.getByRole('log');
-const answers = (page) => page.locator('.answer');
-
-/** Asks, and waits for the answer if it comes to an end by itself. */
-async function ask(page, text, { ends = true } = {}) {
-  const count = await answers(page).count();
-  await box(page).fill(text);
-  await box(page).press('Enter');
-  await answers(page).nth(count).waitFor();
-  if (ends) {
-    await settled(page);
-  }
-  return answers(page).nth(count);
-}
-
-/** Waits until no answer is under way. */
-const settled = (page) => page.waitForFunction(() => {
-  const last = [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.answer')].at(-1);
-  return last?.getAttribute('aria-busy') === 'false';
-});
-
-/** A word of the answer that comes word by word: slowly if it is to be under way for long, steadily if its end is waited for. */
-const word = (at) => `word${String(at).replace(/\d/g, (digit) => 'abcdefghij'[digit])}`;
-
-const session = (page) => page.locator('attache-chat').evaluate((chat) => chat.session);
-const api = async (path, init) => (await fetch(address + path, init)).json();
+const scenarios = { ...details, ...embedding, ...looks };
 
 scenarios.answers_stream_and_stay_in_sight = async (context) => {
   const page = await open(context);
@@ -284,11 +236,12 @@ scenarios.failures_say_what_to_do = async (context) => {
   // A limit says when to come again, counts down, and lets nobody ask before.
   const limited = await ask(page, 'too often');
   const again = limited.getByRole('button', { name: /Ask again: “too often”/ });
-  await limited.getByText(/^Try again in [12] sec$/).waitFor();
+  await limited.getByText(/^Try again in [12] secs?$/).waitFor();
   assert.ok(await again.isDisabled());
   await limited.getByText(/^Try again in/).waitFor({ state: 'hidden' });
   await again.click();
   await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
   // An answer that was too long goes on.
   const cut = await ask(page, 'cut short');
   await cut.getByText('The answer reached its longest length.').waitFor();
@@ -304,7 +257,7 @@ scenarios.thinking_and_tools_fold = async (context) => {
   assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
   await answer.locator('.markdown').getByText('The rent is').waitFor();
   // Its time is not known where the page looked on too late.
-  await thinking.getByText(/^Thought( for [\d.]+ sec)?$/).waitFor();
+  await thinking.getByText(/^Thought( for [\d.]+ secs?)?$/).waitFor();
   assert.ok(!(await thinking.evaluate((each) => each.open)), 'folded once the answer begins');
   await settled(page);
   // One line for several calls, and one with its name for several of one tool. They are folded, unless one has failed.
@@ -625,19 +578,6 @@ scenarios.hostile_text_does_nothing = async (context) => {
   assert.deepEqual(foreign, ['https://evil.example/leak.png?secret=1']);
 };
 
-/** A page of somebody else's on the server's own origin. */
-async function host(context, body, { policy, script = '' } = {}) {
-  await context.route(`${address}/host.js`, (route) => route.fulfill({ contentType: 'text/javascript', body: script }));
-  await context.route(`${address}/host`, (route) => route.fulfill({
-    contentType: 'text/html',
-    headers: policy ? { 'content-security-policy': policy } : {},
-    body: `<!doctype html><html lang="en"><title>A shop</title>${body}`,
-  }));
-  return open(context, '/host');
-}
-
-const STRICT = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'";
-
 scenarios.a_hostile_page_changes_nothing = async (context) => {
   const hostile = '<style>* { all: unset !important } attache-chat, div, button { display: inline !important; font: 40px serif !important; color: red !important; text-transform: uppercase }</style>';
   const widget = '<script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
@@ -717,13 +657,6 @@ scenarios.languages_change_at_once = async (context) => {
   await page.locator('.new-chat', { hasText: 'محادثة جديدة' }).waitFor();
 };
 
-/** Everything that the rules of WCAG 2.2 AA find. */
-async function faults(page) {
-  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  return found.violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`);
-}
-
 scenarios.nothing_keeps_people_out = async (context) => {
   for (const colorScheme of ['light', 'dark']) {
     const page = await open(context);
@@ -754,8 +687,8 @@ scenarios.nothing_keeps_people_out = async (context) => {
   }
 };
 
-scenarios.a_telephone_has_room = async () => {
-  const telephone = await browser.newContext({ viewport: { width: 390, height: 700 }, hasTouch: true, isMobile: true, locale: 'en-GB' });
+scenarios.a_telephone_has_room = async (context) => {
+  const telephone = await context.browser().newContext({ viewport: { width: 390, height: 700 }, hasTouch: true, isMobile: true, locale: 'en-GB' });
   const widget = '<meta name="viewport" content="width=device-width"><script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
   const page = await host(telephone, widget);
   await ask(page, 'a long one');
@@ -823,6 +756,7 @@ scenarios.pictures_are_made = async (context) => {
       await picture('approval');
       await page.getByRole('button', { name: 'Deny' }).click();
       await page.locator('attache-approval .primary').click();
+      await page.getByText('It is settled.').waitFor();
       await settled(page);
       await page.locator('input[type=file]').setInputFiles([{ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') }]);
       // What is still under way is not sent.
@@ -953,6 +887,13 @@ scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
   await rows.getByText('about apples').click();
   await page.locator('.question', { hasText: 'about apples' }).waitFor();
   assert.equal(new URL(page.url()).hash, `#/s/${apples}`);
+  // Something else that changes in the moment in which the browser goes back does not take it forth again.
+  await page.evaluate(() => addEventListener('popstate', () => {
+    const { requestAnimationFrame } = window;
+    window.requestAnimationFrame = (act) => (queueMicrotask(act), 1);
+    dispatchEvent(new Event('online'));
+    window.requestAnimationFrame = requestAnimationFrame;
+  }, { once: true }));
   await page.goBack();
   await page.locator('.question', { hasText: 'about pears' }).waitFor();
   // One that is pinned stands above the others, also after a reload.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
+use attache_core::message::UserOrigin;
 use attache_core::tool::Progress;
-use attache_core::{Document, ToolCall, ToolResult};
+use attache_core::{AssistantMessage, AssistantPart, Document, Message, ToolCall, ToolResult};
 
 use super::Shown;
 use crate::fault::Fault;
@@ -290,10 +291,7 @@ pub(crate) fn document(document: &Document, out: &mut Vec<u8>) {
 
 /// Adds the end of a run.
 pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Shown) -> Object<'o> {
-    let made = outcome.messages.iter().filter_map(|message| match &**message {
-        attache_core::Message::Assistant(message) => Some(message.documents()),
-        _ => None,
-    });
+    let hidden = hidden(outcome, shown);
     object
         .with("runId", &outcome.run_id)
         .with("reason", outcome.reason.as_str())
@@ -301,6 +299,7 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .with("text", &outcome.text)
         .maybe("agent", outcome.agent.as_ref())
         .with("steps", &outcome.steps)
+        .maybe("hiddenThinking", (!hidden.is_empty()).then_some(&hidden))
         .with("usage", &bare(&outcome.usage))
         .by("cost", |out| {
             Object::begin(out)
@@ -311,12 +310,34 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .with("citations", &outcome.citations)
         .with("figures", &outcome.figures)
         .with("unfound", &outcome.unfound)
-        .each("documents", made.flatten(), document)
+        .each("documents", replies(outcome).flat_map(AssistantMessage::documents), document)
         .each("approvals", &outcome.approvals, approval)
         .each("deferred", &outcome.deferred, |request, out| {
             deferred_members(Object::begin(out), request, shown).end();
         })
         .each("pending", &outcome.pending, |pending, out| call(pending, shown, out))
+}
+
+/// The replies of the run itself, in order: what stands before the words that began it is older.
+fn replies(outcome: &Outcome) -> impl Iterator<Item = &AssistantMessage> {
+    let is_asked = |message: &Arc<Message>| matches!(&**message, Message::User(said) if said.origin == UserOrigin::Author);
+    let from = outcome.messages.iter().rposition(is_asked).unwrap_or(0);
+    outcome.messages.iter().skip(from).filter_map(|message| match &**message {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    })
+}
+
+/// The steps of which the provider keeps some reasoning to itself: no event before the end tells so.
+fn hidden(outcome: &Outcome, shown: Shown) -> Vec<usize> {
+    let is_hidden = |part: &AssistantPart| match part {
+        AssistantPart::Reasoning(reasoning) => reasoning.text().is_empty(),
+        _ => false,
+    };
+    let steps = usize::try_from(outcome.steps).unwrap_or(usize::MAX);
+    let first = steps.saturating_sub(replies(outcome).count());
+    let hidden = replies(outcome).enumerate().filter(|(_, reply)| reply.parts.iter().any(is_hidden));
+    if shown.thinking { hidden.map(|(at, _)| first + at).collect() } else { Vec::new() }
 }
 
 fn failure_members<'o>(object: Object<'o>, error: &RunError, shown: Shown) -> Object<'o> {

@@ -4,6 +4,7 @@ pub(crate) mod ag_ui;
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod conversation;
+pub(crate) mod files;
 pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod place;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache_agent::Prices;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
@@ -30,6 +31,7 @@ pub(crate) async fn config(
         .with("greeting", &about.greeting)
         .with("examples", &about.examples)
         .with("model", &*hosted.name)
+        .maybe("currency", hosted.agent().prices().map(Prices::currency))
         .each("models", app.agents.names(), |name, out| crate::json::write(out, &*name))
         .by("limits", |out| {
             Object::begin(out)

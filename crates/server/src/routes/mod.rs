@@ -98,7 +98,7 @@ pub(crate) fn router(
     });
     let open =
         Router::new().route("/v1/health", get(health::live)).route("/v1/health/ready", get(health::ready));
-    let files = if has_web { web::routes(base) } else { Router::new() };
+    let files = if has_web { web::routes(base, &app.frames) } else { Router::new() };
     let routes = asked
         .merge(open)
         .merge(messages_of(app, off))
@@ -112,7 +112,8 @@ pub(crate) fn router(
         base => {
             let routes = Router::new().nest(base, routes);
             // The router takes the path of the page for another one with a slash behind it.
-            let routes = if has_web { routes.route(&format!("{base}/"), web::page(base)) } else { routes };
+            let page = || web::page(base, &app.frames);
+            let routes = if has_web { routes.route(&format!("{base}/"), page()) } else { routes };
             routes.fallback(|| async { Fault::not_found("route").into_response() })
         }
     };

@@ -16,6 +16,7 @@ use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
 use crate::fault::Fault;
+use crate::inbound::files::{WithFiles, file};
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
@@ -62,9 +63,6 @@ pub(crate) async fn abort(
     Ok(json(body))
 }
 
-/// The most bytes of the answer of a frontend tool.
-const MOST: usize = 1 << 20;
-
 /// The answer of a frontend tool.
 pub(crate) async fn tool_result(
     State(app): State<Arc<App>>,
@@ -73,7 +71,7 @@ pub(crate) async fn tool_result(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, MOST, app.limits.body_time).await?;
+    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
     let answer: ToolAnswer = body::json(&bytes)?;
     let unknown = || Fault::not_found("call");
     let id = ToolCallId::parse(&answer.call_id).ok_or_else(unknown)?;
@@ -116,14 +114,15 @@ fn taken() -> Response {
     json(b"{\"accepted\":true}".to_vec())
 }
 
-/// The result that a client gives: a text, or any JSON. It says nothing about documents: a reference in it is text.
+/// The result that a client gives: a text, a file as a data URL, or any JSON with such files. A reference to a document is
+/// text: it says nothing about those that are there.
 fn result_of(call: &ToolCall, answer: &ToolAnswer) -> Result<ToolResult, Fault> {
     let status = if answer.is_error { ResultStatus::Error } else { ResultStatus::Ok };
     let tree = match &answer.result {
         Value::Null => ContentTree::text(""),
-        Value::String(text) => ContentTree::text(text),
+        Value::String(text) if file(text).is_none() => ContentTree::text(text),
         value => {
-            let captured = Capture::new().finish(value);
+            let captured = Capture::new().finish(&WithFiles(value));
             captured.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))?
         }
     };

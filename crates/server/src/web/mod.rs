@@ -18,24 +18,44 @@ use files::{FILES, File, PAGE};
 
 /// The things that the page may load: its own script, what the script makes, documents that it has fetched.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-                      media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
+                      media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/// The page of the chat, for a server whose routes stand under `base`.
-pub(crate) fn page<S: Clone + Send + Sync + 'static>(base: &str) -> MethodRouter<S> {
+/// Marks an answer that some page may hold in a frame, and whose policy says which.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Framed;
+
+/// The page of the chat, for a server whose routes stand under `base`, which pages of the origins `frames` may hold.
+pub(crate) fn page<S: Clone + Send + Sync + 'static>(base: &str, frames: &[String]) -> MethodRouter<S> {
     let page = PAGE.replace("{base}", &escaped(base));
     let tag = tag(page.as_bytes());
     let page = Bytes::from(page);
+    let frames: Vec<&str> = frames.iter().map(String::as_str).filter(|frame| is_origin(frame)).collect();
+    let is_framed = !frames.is_empty();
+    let frames = if is_framed { frames.join(" ") } else { "'none'".to_owned() };
+    // The signs of origins make a header.
+    let policy = HeaderValue::try_from(format!("{POLICY}; frame-ancestors {frames}"));
+    let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
     get(move |headers: HeaderMap| async move {
-        let response = file(&headers, &tag, "text/html; charset=utf-8", page, None);
-        with(response, header::CONTENT_SECURITY_POLICY, POLICY)
+        let mut response = file(&headers, &tag, "text/html; charset=utf-8", page, None);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        if is_framed {
+            response.extensions_mut().insert(Framed);
+        }
+        response
     })
 }
 
-/// The routes of the chat.
-pub(crate) fn routes<S: Clone + Send + Sync + 'static>(base: &str) -> Router<S> {
+/// True for the origin of a page, which says nothing else within a policy. (RFC 6454, section 6.2)
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || matches!(sign, b'.' | b'-' | b':' | b'[' | b']');
+    host.is_some_and(|host| !host.is_empty() && host.bytes().all(is_sign))
+}
+
+/// The routes of the chat, whose page pages of the origins `frames` may hold.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>(base: &str, frames: &[String]) -> Router<S> {
     let tags: Arc<[HeaderValue]> = FILES.iter().map(|file| self::tag(file.bytes)).collect();
-    let router = Router::new().route("/", page(base));
+    let router = Router::new().route("/", page(base, frames));
     let router = FILES.iter().enumerate().filter(|(_, file)| !file.name.contains('/')).fold(
         router,
         |router, (at, found)| {

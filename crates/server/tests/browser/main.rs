@@ -1,5 +1,5 @@
-//! The chat in a real browser: Debian's Chromium, driven by playwright-core. Each scenario is a function of
-//! `tests/real/web/chat.mjs`, with a server of its own.
+//! The chat in a real browser: Debian's Chromium, driven by playwright-core. Each scenario is a function of a
+//! program under `tests/real/web`, with a server of its own.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -251,11 +251,115 @@ async fn pictures_of_other_places_are_made() {
     scenario("pictures_of_other_places_are_made").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_keys_of_the_guide_do_what_it_says() {
+    scenario("the_keys_of_the_guide_do_what_it_says").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_and_cost_are_those_of_the_prices() {
+    scenario("tokens_and_cost_are_those_of_the_prices").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thoughts_that_a_provider_keeps_have_a_label_only() {
+    scenario("thoughts_that_a_provider_keeps_have_a_label_only").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_do_not_end_well_say_how() {
+    scenario("calls_that_do_not_end_well_say_how").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_beside_a_decision_waits() {
+    scenario("a_question_beside_a_decision_waits").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_behind_a_failure_can_be_said() {
+    scenario("what_waits_behind_a_failure_can_be_said").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_is_seen_and_may_fail() {
+    scenario("an_upload_is_seen_and_may_fail").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_names_its_sources_with_their_pages() {
+    scenario("an_answer_names_its_sources_with_their_pages").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_model_makes_stands_once() {
+    scenario("what_the_model_makes_stands_once").await;
+}
+
+// A77
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_language_is_that_of_the_reader_or_of_the_page() {
+    scenario("the_language_is_that_of_the_reader_or_of_the_page").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_page_holds_the_chat_in_a_frame() {
+    scenario("no_page_holds_the_chat_in_a_frame").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_may_holds_the_chat_in_a_frame() {
+    scenario("a_page_that_may_holds_the_chat_in_a_frame").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_another_origin_is_not_answered() {
+    scenario("a_page_of_another_origin_is_not_answered").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_page_takes_back_is_gone() {
+    scenario("what_a_page_takes_back_is_gone").await;
+}
+
+// A58
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_the_page_returns_a_picture() {
+    scenario("a_tool_of_the_page_returns_a_picture").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_picture_is_quick_and_stays() {
+    scenario("the_first_picture_is_quick_and_stays").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sizes_and_colours_are_those_that_were_agreed() {
+    scenario("sizes_and_colours_are_those_that_were_agreed").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_stays_while_more_comes() {
+    scenario("what_is_written_stays_while_more_comes").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn narrow_places_have_room() {
+    scenario("narrow_places_have_room").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_place_has_its_chats() {
+    scenario("each_place_has_its_chats").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {
-    let program = fs::read_to_string(script("chat.mjs")).unwrap();
-    let written = program.lines().filter_map(|line| line.strip_prefix("scenarios."));
+    let programs = ["chat.mjs", "details.mjs", "embedding.mjs", "looks.mjs"]
+        .map(|name| fs::read_to_string(script(name)).unwrap());
+    let lines = programs.iter().flat_map(|program| program.lines());
+    let written = lines.filter_map(|line| line.strip_prefix("scenarios."));
     let written: Vec<_> = written.filter_map(|line| line.split(' ').next()).collect();
     let run = include_str!("main.rs").lines().filter_map(|line| line.trim().strip_prefix("scenario(\""));
     let run: Vec<_> = run.filter_map(|line| line.split('"').next()).collect();

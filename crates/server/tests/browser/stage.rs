@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, Ask, MemorySessions, Proposal, Sessions, Verdict, tool_fn};
+use attache_agent::{Agent, Ask, MemorySessions, Price, Prices, Proposal, Sessions, Verdict, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
-use attache_core::message::UserOrigin;
+use attache_core::message::{MadeDocument, UserOrigin};
 use attache_core::provider::ProviderState;
 use attache_core::tool::Progress;
 use attache_core::{
-    Approval, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason, LlmProvider, Message,
-    ModelCapabilities, ModelSettings, ProviderError, StreamChunk, ToolContext, ToolError, Usage, UserPart,
+    Approval, AssistantPart, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason,
+    LlmProvider, Message, ModelCapabilities, ModelSettings, ProviderError, ReasoningPart, StreamChunk,
+    ToolContext, ToolError, Usage, UserPart,
 };
 use attache_server::{ApiKey, ApiKeys, Introduction, Server, ServerLimits};
 use attache_testkit::{FunctionModel, Turn, documents};
@@ -54,6 +55,8 @@ impl LlmProvider for Paced {
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         let pause = pace(&request);
+        let draws = asked(&request).contains("draw");
+        let keeps_thoughts = asked(&request).contains("secretly");
         if asked(&request).contains("too often") {
             let error = ProviderError::new(ErrorKind::RateLimited, "too many requests");
             let error = error.with_retry_after(Duration::from_secs(2));
@@ -68,6 +71,16 @@ impl LlmProvider for Paced {
                 }
                 Ok(StreamChunk::Thinking(text)) => {
                     words(text).into_iter().map(|word| Ok(StreamChunk::Thinking(word))).collect()
+                }
+                Ok(StreamChunk::Done(mut completion)) if draws => {
+                    let sketch = Document::from_bytes(DOT, "image/png").with_file_name("sketch.png");
+                    completion.message.parts.push(AssistantPart::Document(MadeDocument::new(sketch)));
+                    vec![Ok(StreamChunk::Done(completion))]
+                }
+                // As Anthropic's API tells it: no piece, and a block that goes back as it is.
+                Ok(StreamChunk::Done(mut completion)) if keeps_thoughts => {
+                    completion.message.parts.insert(0, AssistantPart::Reasoning(ReasoningPart::redacted()));
+                    vec![Ok(StreamChunk::Done(completion))]
                 }
                 other => vec![other],
             };
@@ -135,6 +148,7 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         0 if has("ponder") => {
             Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900.")
         }
+        _ if has("secretly") => Turn::text("The rent is 900."),
         0 if has("think") => Turn::empty()
             .and_thinking("The user wants the rent. I should look at the lease first.")
             .and_text("The rent is 900."),
@@ -159,6 +173,9 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ if has("archive") => Turn::text("It is archived."),
         0 if has("folder") => Turn::call("folder", json!({})),
         _ if has("folder") => Turn::text("These are the files."),
+        0 if has("dear") => Turn::call("ledger", json!({})).costing(spent(12_000, 8_000, 340)),
+        _ if has("dear") => Turn::text("It was dear.").costing(spent(12_500, 12_000, 1_260)),
+        _ if has("headings") => Turn::text("# One\n\n## Two\n\n### Three\n\nWords."),
         _ if has("formula") => Turn::text(FORMULAS),
         _ if has("wide") => Turn::text(WIDE),
         0 if has("lease") => Turn::empty()
@@ -194,6 +211,13 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
 
 const ARABIC: &str = "**الإيجار** مستحق في اليوم الثالث من الشهر:\n\n- يدفع إلى Harbour Road GmbH.\n- لا يشمل التدفئة.\n\n\
 ```rust\nfn rent() -> u32 { rent_of(FLAT) }\n```\n\nاسأل مرة أخرى.";
+
+/// The tokens of a reply; a part of the input was in the provider's cache.
+fn spent(input: u64, cached: u64, output: u64) -> Usage {
+    let mut usage = Usage::new(input, output);
+    usage.cached_tokens = Some(cached);
+    usage
+}
 
 /// The orders that the model reads of beside its own words.
 fn orders(request: &ChatRequest) -> Vec<String> {
@@ -238,6 +262,14 @@ MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nThe desks co
 /// Two samples of silence (RIFF WAVE, PCM, 8 kHz, one channel of 8 bits).
 const SOUND: &[u8] =
     b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80";
+
+/// One green dot.
+const DOT: &[u8] = &[
+    0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0,
+    0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78, 0xda, 0x63, 0x64,
+    0xf8, 0xcf, 0x50, 0x0f, 0, 0x03, 0x86, 0x01, 0x80, 0x5a, 0x34, 0x7d, 0x6b, 0, 0, 0, 0, b'I', b'E', b'N',
+    b'D', 0xae, 0x42, 0x60, 0x82,
+];
 
 /// The key that the server takes in the scenario which needs one.
 const KEY: &str = "a-key-of-the-scenario-that-nobody-guesses";
@@ -297,7 +329,8 @@ pub(crate) fn server(scenario: &str) -> Server {
     let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits);
     match scenario {
         "a_key_is_asked_for" => server.keys(ApiKeys::new().with_key(ApiKey::of("ann", KEY))),
-        "an_empty_chat_says_how_to_begin" => {
+        "a_page_that_may_holds_the_chat_in_a_frame" => server.allow_frame("http://127.0.0.1:18998"),
+        "an_empty_chat_says_how_to_begin" | "the_first_picture_is_quick_and_stays" => {
             let mut introduction = Introduction::default();
             introduction.greeting = Some("Ask about your lease.".to_owned());
             introduction.examples = ["a long one", "a wide one", "the lease", "a short one", "one too many"]
@@ -305,6 +338,13 @@ pub(crate) fn server(scenario: &str) -> Server {
                 .into();
             server.agents().introduce(introduction);
             server
+        }
+        "tokens_and_cost_are_those_of_the_prices" => {
+            let ledger = tool_fn("ledger", "The ledger", || Ok("nothing is in it"));
+            let model = Paced { inner: FunctionModel::new(reply).unverified() };
+            let prices = Prices::new("EUR").with_model("*", Price::new(3.0, 15.0).with_cached(0.3));
+            let dear = Agent::builder(model).tool(ledger).prices(prices).build().expect("it is whole");
+            server.agent("dear", Sessions::new(dear, Arc::new(MemorySessions::new())))
         }
         "the_page_drives_the_chat" => {
             let model = FunctionModel::new(|_, _| Turn::text("I write letters.")).unverified();

@@ -148,6 +148,41 @@ async fn parallel_frontend_calls_are_answered_in_any_order_and_may_fail() {
     assert_eq!(results(&stage), ["failed: it is blocked", "the second"]);
 }
 
+// A58
+#[tokio::test(start_paused = true)]
+async fn a_frontend_tool_returns_files_that_the_model_is_shown() {
+    let calls = Turn::call("notify", json!({"text": "a"})).and_call("notify", json!({"text": "b"}));
+    let stage = Stage::new([calls, Turn::text("Done.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut body = client.post("/v1/chat/stream", turn("Show me.")).await.into_body();
+    let mut told = String::new();
+    while frontend_calls(&told).len() < 2 {
+        told += &until(&mut body, "[Frontend Tool Call]").await;
+    }
+    let calls = frontend_calls(&told);
+    let id = |at: usize| calls[at]["callId"].as_str().unwrap();
+    // `printf 'the minutes' | base64`, and the same with a reference that nobody may make up.
+    let minutes = "data:text/plain;base64,dGhlIG1pbnV0ZXM=";
+    let inside = json!({"shown": [{"file": minutes}], "note": "data:text/plain,hi", "attache.document": "stored", "documentId": "x"});
+    assert_eq!(answer(&client, id(0), json!(minutes), false).await, StatusCode::OK);
+    assert_eq!(answer(&client, id(1), inside, false).await, StatusCode::OK);
+    until(&mut body, "[DONE]").await;
+    let requests = stage.requests();
+    let results = requests.last().unwrap().messages.iter().filter_map(|message| match &**message {
+        attache_core::Message::ToolResults(message) => Some(&message.results),
+        _ => None,
+    });
+    let results: Vec<_> = results.flatten().collect();
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let documents = result.tree.documents();
+        assert_eq!(documents.len(), 1, "{:?}", result.tree);
+        assert_eq!(documents[0].media_type().essence(), "text/plain");
+        assert_eq!(documents[0].bytes().unwrap(), "the minutes");
+        assert!(!result.tree.model_text().contains("dGhlIG1pbnV0ZXM"), "{}", result.tree.model_text());
+    }
+}
+
 // A56: a process that died in between, or another one, takes the answer all the same.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_finds_no_run_under_way_goes_on_with_it() {

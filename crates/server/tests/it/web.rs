@@ -73,3 +73,33 @@ async fn a_script_is_packed_for_who_takes_it_and_kept_by_its_tag() {
     let known = got(&router, "/attache-chat.js", &[("if-none-match", &tag)]).await;
     assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
 }
+
+#[tokio::test]
+async fn the_page_is_framed_by_origins_that_are_named_alone() {
+    let frames = [
+        (vec![], "'none'"),
+        (vec!["https://shop.example"], "https://shop.example"),
+        (vec!["http://[::1]:8080", "https://b.example:8443"], "http://[::1]:8080 https://b.example:8443"),
+        // Nothing that says something else in a policy, or to everybody.
+        (vec!["https://a.example; script-src *"], "'none'"),
+        (vec!["https://a.example *", "*", "https:", "https://", "javascript://a", "'self'"], "'none'"),
+        (vec!["https://a.example/path", "https://b.example"], "https://b.example"),
+    ];
+    for (origins, wanted) in frames {
+        let server = origins.iter().fold(app().web(true), |server, origin| server.allow_frame(*origin));
+        let router = server.base_path("agents").router();
+        for path in ["/agents", "/agents/"] {
+            let page = got(&router, path, &[]).await;
+            let policy = page.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+            let (rest, ancestors) = policy.split_once("; frame-ancestors ").unwrap();
+            assert_eq!(ancestors, wanted, "{origins:?}");
+            assert!(rest.starts_with("default-src 'none'; script-src 'self'; "), "{policy}");
+            // The older header knows all or nobody.
+            let older = page.headers().get(header::X_FRAME_OPTIONS);
+            assert_eq!(older.is_some_and(|value| value == "DENY"), wanted == "'none'", "{origins:?}");
+        }
+        // A file that is no page is framed by nobody.
+        let script = got(&router, "/agents/attache-chat.js", &[]).await;
+        assert_eq!(script.headers()[header::X_FRAME_OPTIONS], "DENY");
+    }
+}

@@ -55,6 +55,24 @@ test('a call that nobody looks at any more is asked about again', async () => {
   assert.deepEqual(done, ['begun a', 's: a of a false']);
 });
 
+test('a call that has ended is told to its handler, and its answer to nobody', async () => {
+  const told: string[] = [];
+  const tools = {
+    get: () => ({ name: 't', description: '' }),
+    call: (id: string, _name: string, _args: unknown, signal: AbortSignal) =>
+      new Promise<{ result: unknown; isError: boolean }>((end) => signal.addEventListener('abort', () => (told.push(`${id} aborted`), end({ result: id, isError: true })))),
+  };
+  const calls = new PageCalls(tools, { changed: () => undefined, begun: () => undefined, deliver: async (id) => void told.push(`${id} delivered`) });
+  const watching = new AbortController();
+  const [ended, left] = ['ended', 'left'].map((id) => calls.answer(call(id), watching.signal, 's'));
+  calls.ended('ended');
+  await ended;
+  // Who only looks elsewhere still tells what came of a call.
+  watching.abort();
+  await left;
+  assert.deepEqual(told, ['ended aborted', 'left aborted', 'left delivered']);
+});
+
 test('facts are asked for each time, and one that fails is none', () => {
   let asked = 0;
   const context = new Map<string, unknown>([

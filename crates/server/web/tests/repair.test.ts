@@ -25,6 +25,8 @@ const cases: [string, string][] = [
   ['| a | b |', '| a | b |\n|---|---|'],
   ['| a | b |\n|--', '| a | b |\n|---|---|'],
   ['| a | b |\n|---|---|\n| 1', '| a | b |\n|---|---|\n| 1'],
+  ['|', ''],
+  ['| a | b |\n|---|---|\n| 1 | 2 |\n| ', '| a | b |\n|---|---|\n| 1 | 2 |'],
   ['an escaped \\*star', 'an escaped \\*star'],
 ];
 for (const [written, shown] of cases) {

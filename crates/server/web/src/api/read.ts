@@ -307,6 +307,13 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
     const isOver = ['done', 'failed', 'denied', 'cancelled'].includes(part.state);
     return isOver ? part : { ...part, state: 'cancelled', ended: part.ended ?? now };
   });
+  // A provider that keeps reasoning to itself told nothing of it before.
+  for (const step of list(from.hiddenThinking).map(Number)) {
+    if (!parts.some((part) => part.kind === 'thinking' && part.step === step)) {
+      const at = parts.findIndex((part) => part.step >= step);
+      parts.splice(at < 0 ? parts.length : at, 0, { kind: 'thinking', step, text: '', ended: now });
+    }
+  }
   const waits = waiting.length > 0 || asked.length > 0 || list(from.pending).length > 0;
   const made = documents(from.documents).filter(
     (found) => !parts.some((part) => part.kind === 'document' && part.document.id === found.id),

@@ -4,6 +4,8 @@
 /** The block with what is open in it closed. */
 export function repair(block: string): string {
   let text = table(block) ?? block;
+  // The sign with which a row of a table begins.
+  text = text.replace(/(^|\n)[ \t]{0,3}\|[ \t]*$/, '');
   // A line of signs under a text makes a heading of it, or begins a list: the next letters tell.
   text = text.replace(/\n[ \t]{0,3}(=+|-{1,2}|\*{1,2}|_{1,2}|#{1,6}|\d{1,9}[.)]?|`{1,2}|~{1,2})[ \t]*$/, '');
   text = links(text);

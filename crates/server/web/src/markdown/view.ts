@@ -42,6 +42,8 @@ export class MarkdownView extends HTMLElement {
   private text = '';
   /** The place at which the last block begins. */
   private settled = 0;
+  /** The places at which the blocks begin. */
+  private starts: number[] = [];
   private last: HTMLElement | undefined;
   private lastRaw: string | undefined;
   private speaking: Speaking | undefined;
@@ -57,11 +59,22 @@ export class MarkdownView extends HTMLElement {
       return;
     }
     if (!next.startsWith(this.text)) {
-      this.replaceChildren();
-      [this.settled, this.last, this.lastRaw] = [0, undefined, undefined];
+      this.forget(next);
     }
     this.text = next;
     this.grow(isGrowing);
+  }
+
+  /** Takes the blocks away from the first one on that another text changes: what stands before it stays. */
+  private forget(next: string): void {
+    let same = 0;
+    while (same < next.length && next[same] === this.text[same]) {
+      same += 1;
+    }
+    const at = Math.max(0, this.starts.findLastIndex((start) => start <= same));
+    [...this.children].slice(at).forEach((block) => block.remove());
+    [this.settled, this.last, this.lastRaw] = [this.starts[at] ?? 0, undefined, undefined];
+    this.starts.length = Math.min(at, this.starts.length);
   }
 
   private grow(isGrowing: boolean): void {
@@ -100,6 +113,7 @@ export class MarkdownView extends HTMLElement {
         return;
       }
     }
+    this.last || this.starts.push(this.settled);
     const block = this.last ?? this.appendChild(document.createElement('div'));
     block.className = 'block';
     block.dataset.growing = String(isGrowing);

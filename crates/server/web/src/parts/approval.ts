@@ -73,8 +73,14 @@ class ApprovalCard extends Part {
     return html`<button type="button" class="primary" ?disabled=${this.isBusy} @click=${this.confirm}>
         ${this.say(this.mode === 'edit' ? 'approveEdited' : 'deny')}
       </button>
-      <button type="button" @click=${() => (this.drafts.clear(), ([this.mode, this.problem] = ['ask', '']))}>${this.say('cancel')}</button>`;
+      <button type="button" @click=${this.cancel}>${this.say('cancel')}</button>`;
   }
+
+  private cancel = (): void => {
+    this.drafts.clear();
+    [this.mode, this.problem] = ['ask', ''];
+    this.querySelector<HTMLElement>('.approval')?.focus();
+  };
 
   /** The arguments as they are being edited. */
   private drafts: Drafts = new Map();
@@ -104,12 +110,12 @@ class ApprovalCard extends Part {
   }
 
   private pressed = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && this.mode !== 'ask') {
+      event.stopPropagation();
+      this.cancel();
+      return;
+    }
     if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) {
-      if (event.key === 'Escape') {
-        event.stopPropagation();
-        this.mode = 'ask';
-        this.querySelector<HTMLElement>('.approval')?.focus();
-      }
       return;
     }
     const key = event.key.toLowerCase();

@@ -285,11 +285,11 @@ class MessageView extends Part {
       return nothing;
     }
     const { tokens, cost } = answer;
-    const { speech } = this.chat;
+    const { speech, config } = this.chat;
     const counts = [
       tokens?.input ? this.say('tokensIn', { n: tokens.input }) : '',
       tokens?.output ? this.say('tokensOut', { n: tokens.output }) : '',
-      cost ? `$${cost.toLocaleString(speech.language, { minimumFractionDigits: 2, maximumFractionDigits: cost < 0.1 ? 4 : 2 })}` : '',
+      cost ? speech.money(cost, config.currency) : '',
     ].filter(Boolean);
     const isDone = answer.state !== 'waiting';
     return html`${this.sourcesLine()}

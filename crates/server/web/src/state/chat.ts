@@ -48,7 +48,7 @@ export class Chat extends Conversation {
     }
     const queued = { id: next(), text, documents: [...documents] };
     this.uploads.clear();
-    if (this.isRunning) {
+    if (this.isRunning || this.isDeciding) {
       this.queue = [...this.queue, queued];
       this.changed();
       return;
@@ -63,8 +63,12 @@ export class Chat extends Conversation {
     return found;
   }
 
-  /** Says something that waits while the run goes on. */
+  /** Says something that waits: while the run goes on, or because it came to no good end. */
   async interject(id: number): Promise<void> {
+    if (!this.isRunning) {
+      const waiting = this.unqueue(id);
+      return waiting && this.turn(waiting);
+    }
     const queued = this.queue.find((each) => each.id === id);
     const run = this.last?.runId;
     if (!queued || !run || queued.documents.length > 0) {
@@ -162,8 +166,12 @@ export class Chat extends Conversation {
     }
   }
 
+  /** True while a decision is on its way: the run goes on a moment later. */
+  private isDeciding = false;
+
   /** Decides about a call. */
   async decide(approval: Approval, decision: Decision): Promise<void> {
+    this.isDeciding = true;
     const waits = !this.isRunning;
     const { session } = this;
     const id = this.last?.id;
@@ -192,6 +200,8 @@ export class Chat extends Conversation {
       // Somebody else has decided: the session says who.
       await this.reload().catch((error: unknown) => this.fail(error));
       return;
+    } finally {
+      this.isDeciding = false;
     }
     this.tabs?.postMessage({ session });
     if (session === this.session) {

@@ -6,13 +6,15 @@ export interface Config {
   greeting: string;
   examples: string[];
   models: string[];
+  /** That of costs; empty where the server has no prices. */
+  currency: string;
   /** The most bytes of a file. */
   uploadBytes: number;
   features: Record<string, boolean>;
 }
 
 /** A server that says nothing has what all have. */
-export const UNKNOWN: Config = { title: '', greeting: '', examples: [], models: [], uploadBytes: 64 << 20, features: {} };
+export const UNKNOWN: Config = { title: '', greeting: '', examples: [], models: [], currency: '', uploadBytes: 64 << 20, features: {} };
 
 export function readConfig(value: unknown): Config {
   const from = object(value);
@@ -22,6 +24,7 @@ export function readConfig(value: unknown): Config {
     title: text(from.title),
     greeting: text(from.greeting),
     examples: list(from.examples).map(text).filter(Boolean),
+    currency: text(from.currency),
     models: list(from.models).map(text).filter(Boolean),
     uploadBytes: number(limits.uploadBytes) ?? UNKNOWN.uploadBytes,
     features: Object.fromEntries(features),

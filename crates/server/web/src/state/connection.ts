@@ -18,6 +18,8 @@ export class Connection {
   isOffline = !navigator.onLine;
   /** True if the server asks for a key, and `wrong` if it does not take the one it has. */
   needsKey: false | 'none' | 'wrong' = false;
+  /** True once the server has said what it is, or has not. */
+  isIntroduced = false;
   /** A failure that belongs to no answer. */
   problem: string | undefined;
 
@@ -82,6 +84,7 @@ export class Connection {
         this.fail(error);
       }
     }
+    this.isIntroduced = true;
     this.changed();
   }
 

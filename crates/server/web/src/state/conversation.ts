@@ -5,7 +5,7 @@ import { object, text } from '../api/read.ts';
 import { type Origins, current, versions, without } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
-import { type Answer, type Call, type Message, type Question } from './model.ts';
+import { type Answer, type Call, type Message, type Question, isEnd } from './model.ts';
 import { PageCalls } from './page-calls.ts';
 import { reopened } from './reopened.ts';
 import { SessionList } from './sessions.ts';
@@ -242,6 +242,8 @@ export abstract class Conversation extends Connection {
     for (const part of answer?.parts ?? []) {
       if (part.kind === 'call' && part.state === 'frontend') {
         void this.calls.answer(part, signal, this.session);
+      } else if (part.kind === 'call' && isEnd(part.state)) {
+        this.calls.ended(part.id);
       } else if (part.kind === 'call' && part.state === 'approval' && !this.isKnown(before, part)) {
         this.announced = this.speech.say('approvalNeeded', { name: part.name });
       }

@@ -12,6 +12,7 @@ export interface Host {
 export class PageCalls {
   private readonly answering = new Set<string>();
   private readonly asking = new Map<string, (may: boolean) => void>();
+  private readonly endings = new Map<string, AbortController>();
 
   constructor(
     private readonly tools: Pick<PageTools, 'get' | 'call'>,
@@ -32,14 +33,24 @@ export class PageCalls {
     this.asking.get(id)?.(false);
   }
 
+  /** A call has come to its end: nobody waits for its answer any more. */
+  ended(id: string): void {
+    this.endings.get(id)?.abort();
+    this.endings.delete(id);
+  }
+
   /** Answers a call, if the page offers the tool: once, however often the call is heard of. */
-  async answer(call: Call, signal: AbortSignal, session: string): Promise<void> {
+  async answer(call: Call, watching: AbortSignal, session: string): Promise<void> {
     const { id, name } = call;
     const tool = this.tools.get(name);
     if (this.answering.has(id) || !tool) {
       return;
     }
     this.answering.add(id);
+    const ending = new AbortController();
+    const { signal } = ending;
+    this.endings.set(id, ending);
+    watching.addEventListener('abort', () => ending.abort(), { once: true });
     if (tool.approval) {
       const may = await new Promise<boolean | undefined>((resolve) => {
         this.asking.set(id, resolve);
@@ -59,7 +70,7 @@ export class PageCalls {
     }
     this.host.begun(call);
     const made = await this.tools.call(id, name, call.arguments ?? {}, signal);
-    if (made) {
+    if (this.endings.delete(id) && made) {
       await this.host.deliver(id, made.result, made.isError, session);
     }
   }

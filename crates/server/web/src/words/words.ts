@@ -18,6 +18,8 @@ export class Speech {
   private words: Words = en;
   private plural = new Intl.PluralRules('en');
   language = 'en';
+  /** The language as it is written where the reader is: for figures and times. */
+  private locale = 'en';
 
   get isRightToLeft(): boolean {
     return this.language === 'ar';
@@ -26,6 +28,10 @@ export class Speech {
   /** Speaks another language from now on. One that is not known changes nothing. */
   async use(language: string, base: string): Promise<void> {
     const tag = language.toLowerCase().split('-')[0] ?? 'en';
+    const locale = navigator.languages.find((each) => each.split('-')[0] === tag) ?? tag;
+    if (tag === this.language) {
+      this.locale = locale;
+    }
     if (tag === this.language || !(tag in LANGUAGES)) {
       return;
     }
@@ -38,7 +44,7 @@ export class Speech {
       }
       this.words = { ...en, ...((await response.json()) as Partial<Words>) };
     }
-    this.language = tag;
+    [this.language, this.locale] = [tag, locale];
     this.plural = new Intl.PluralRules(tag);
   }
 
@@ -57,7 +63,15 @@ export class Speech {
   }
 
   number(value: number): string {
-    return value.toLocaleString(this.language);
+    return value.toLocaleString(this.locale);
+  }
+
+  /** An amount of money; of a small one the first figures. */
+  money(amount: number, currency: string): string {
+    const digits = amount < 0.1 ? { maximumSignificantDigits: 3 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+    const isKnown = /^[A-Z]{3}$/.test(currency);
+    const money = new Intl.NumberFormat(this.locale, isKnown ? { style: 'currency', currency, ...digits } : digits).format(amount);
+    return isKnown ? money : `${money} ${currency}`;
   }
 
   /** A size in bytes, as people write it. */
@@ -71,7 +85,7 @@ export class Speech {
     // The short word for a byte has no plural.
     const unitDisplay = at === 0 ? 'long' : 'short';
     const format = { style: 'unit', unit: units[at], unitDisplay, maximumFractionDigits: digits } as const;
-    return new Intl.NumberFormat(this.language, format).format(value);
+    return new Intl.NumberFormat(this.locale, format).format(value);
   }
 
   /** A time in milliseconds. */
@@ -93,10 +107,10 @@ export class Speech {
   /** The time of day; with its day if that is not today. */
   moment(at: number): string {
     const isToday = new Date(at).toDateString() === new Date().toDateString();
-    return new Intl.DateTimeFormat(this.language, { dateStyle: isToday ? undefined : 'medium', timeStyle: 'short' }).format(at);
+    return new Intl.DateTimeFormat(this.locale, { dateStyle: isToday ? undefined : 'medium', timeStyle: 'short' }).format(at);
   }
 
   private unit(value: number, unit: string): string {
-    return new Intl.NumberFormat(this.language, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
+    return new Intl.NumberFormat(this.locale, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
   }
 }

@@ -1,0 +1,49 @@
+// The things around the conversation: its head, the list of conversations, the button that opens the chat.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { AttacheChat } from '../element.ts';
+import type { Word } from '../words/en.ts';
+import { type Icon, icon } from './icons.ts';
+
+/** True if the user may look at other conversations. */
+const hasList = ({ chat }: AttacheChat): boolean => chat.config.features.sessions !== false && !chat.needsKey;
+
+const button = (host: AttacheChat, word: Word, picture: Icon, act: () => unknown, more = ''): TemplateResult =>
+  html`<button type="button" class="icon-button ${more}" aria-label=${host.say(word)} title=${host.say(word)} @click=${act}>${icon(picture)}</button>`;
+
+export const launcher = (host: AttacheChat): TemplateResult =>
+  html`<button type="button" class="launcher" part="launcher" aria-label=${host.say('open')} aria-expanded=${host.isOpen} @click=${() => host.open()}>${icon('chat')}</button>`;
+
+export function head(host: AttacheChat, label: string): TemplateResult {
+  const { chat } = host;
+  const title = chat.sessions.all.find((session) => session.id === chat.session)?.title;
+  return html`<header class="head" part="head">
+      ${hasList(host)
+        ? html`<button type="button" class="icon-button open-list" aria-label=${host.say('chats')} title=${host.say('chats')} aria-expanded=${host.hasList}
+            @click=${() => host.toggleList()}>${icon('chats')}</button>`
+        : nothing}
+      <h1 dir="auto">${(chat.session && title) || label}</h1>
+      <span class="spread"></span>
+      ${button(host, 'newChat', 'plus', () => host.newSession(), 'head-new')}
+      ${button(host, 'settings', 'settings', () => host.settings())}
+      ${host.isFloating ? button(host, 'close', 'close', () => host.close()) : nothing}
+    </header>
+    ${chat.isOffline || chat.isReconnecting
+      ? html`<p class="banner" role="status">${icon('offline')}${host.say(chat.isOffline ? 'offline' : 'reconnecting')}</p>`
+      : nothing}`;
+}
+
+export function sessions(host: AttacheChat): TemplateResult | typeof nothing {
+  const { chat } = host;
+  if (!hasList(host)) {
+    return nothing;
+  }
+  const close = () => (host.hasList = false);
+  return html`<div class="veil" @click=${close}></div>
+    <nav class="sessions" part="sessions" aria-label=${host.say('chats')}>
+      <div class="sessions-top">
+        <button type="button" class="new-chat" @click=${() => host.newSession()}>${icon('plus')}<span>${host.say('newChat')}</span></button>
+        ${button(host, 'close', 'close', close, 'close-list')}
+      </div>
+      <attache-sessions .chat=${chat} .all=${chat.sessions.all} .current=${chat.session} .query=${chat.sessions.query} .language=${`${host.spoken} ${chat.sessions.leaving?.id ?? ''}`}></attache-sessions>
+    </nav>`;
+}

@@ -1,0 +1,114 @@
+// The conversation between its head and the box: messages, and their end, which stays in sight unless the reader leaves it.
+import { html, nothing, type ReactiveController, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { AttacheChat } from '../element.ts';
+import type { Answer, Message, Question } from '../state/model.ts';
+import './composer.ts';
+import { icon } from './icons.ts';
+import './message.ts';
+import { queue } from './queue.ts';
+import { start } from './start.ts';
+
+/** The pixels above the end at which a reader has left it. */
+const NEAR = 48;
+
+type Versions = { all: string[]; at: number };
+
+export class Talk implements ReactiveController {
+  /** True while the reader looks at something above the end. */
+  private isAway = false;
+  /** The newest answer as it was when the reader left its end. */
+  private read: Answer['parts'] | undefined;
+  private growing: ResizeObserver | undefined;
+  private known: Record<string, Versions> = {};
+
+  constructor(private readonly host: AttacheChat) {
+    host.addController(this);
+  }
+
+  hostUpdated(): void {
+    const { log } = this;
+    if (log && !this.growing) {
+      this.growing = new ResizeObserver(() => this.follow());
+      this.growing.observe(log.firstElementChild as Element);
+      this.growing.observe(log);
+    }
+    if (!log) {
+      this.hostDisconnected();
+    }
+    this.follow();
+  }
+
+  hostDisconnected(): void {
+    this.growing?.disconnect();
+    this.growing = undefined;
+  }
+
+  /** Goes to the end, and stays there. */
+  toEnd(): void {
+    this.away(false);
+    this.follow();
+  }
+
+  private get log(): HTMLElement | null {
+    return this.host.renderRoot.querySelector('.log');
+  }
+
+  private follow(): void {
+    const { log } = this;
+    if (log && !this.isAway) {
+      log.scrollTop = log.scrollHeight;
+    }
+  }
+
+  private away(isAway: boolean): void {
+    if (isAway !== this.isAway) {
+      this.isAway = isAway;
+      this.read = this.host.chat.last?.parts;
+      this.host.requestUpdate();
+    }
+  }
+
+  private scrolled = (): void => {
+    const { log } = this;
+    if (log) {
+      this.away(log.scrollHeight - log.scrollTop - log.clientHeight > NEAR);
+    }
+  };
+
+  render(): TemplateResult {
+    const { chat, spoken } = this.host;
+    // Words that others take the place of a moment later would move what is seen.
+    const isEmpty = chat.isIntroduced && chat.messages.length === 0 && !chat.isLoading;
+    const lastQuestion = chat.questions.at(-1);
+    return html`<div class="log-frame">
+        <div class="log" part="log" role="log" aria-live="off" aria-label=${this.host.say('title')} tabindex="0" @scroll=${this.scrolled}>
+          <div class="messages">
+            ${isEmpty ? start(chat, this.host.greeting) : nothing}
+            ${chat.isLoading ? html`<p class="muted centred"><span class="spinner"></span> ${this.host.say('loading')}</p>` : nothing}
+            ${repeat(chat.messages, (message: Message) => message.id, (message, at) => html`<attache-message
+              .chat=${chat} .message=${message} .isLast=${at === chat.messages.length - 1} .language=${spoken}
+              .asking=${message === chat.last ? chat.calls.asked.join() : ''}
+              .versions=${message.role === 'user' ? this.versions(message) : undefined}
+              class=${message === lastQuestion ? 'last-question' : ''}></attache-message>`)}
+            ${chat.problem ? html`<div class="notice bad" role="alert">${icon('fail')}<p>${chat.problem}</p></div>` : nothing}
+          </div>
+        </div>
+        ${this.isAway
+          ? html`<button type="button" class="latest" aria-label=${this.host.say('latest')} title=${this.host.say('latest')} @click=${() => this.toEnd()}>
+              ${icon('down')}${chat.last?.parts === this.read ? nothing : html`<span class="dot"></span>`}</button>`
+          : nothing}
+      </div>
+      <div class="foot">
+        ${queue(chat)}
+        <attache-composer .chat=${chat} .session=${chat.session} .isRunning=${chat.isRunning} .uploads=${chat.uploads.all} .language=${`${spoken} ${chat.config.uploadBytes}`}></attache-composer>
+      </div>`;
+  }
+
+  /** The same object as before where nothing has changed, so that the message is not made anew. */
+  private versions(message: Question): Versions {
+    const now = this.host.chat.versionsOf(message);
+    const before = this.known[message.id];
+    return before && before.at === now.at && before.all.join() === now.all.join() ? before : (this.known[message.id] = now);
+  }
+}

@@ -1,0 +1,136 @@
+// Scenarios of pages around the chat: which may hold it in a frame, which may ask, what they may take back.
+import assert from 'node:assert/strict';
+import { address, answers, api, ask, host, opened, settled } from './page.mjs';
+
+const scenarios = {};
+export { scenarios as embedding };
+
+/** A page of another origin than the server's. Its faults are the scenario's to judge. */
+async function stranger(context, origin, body) {
+  await context.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: `<!doctype html><html lang="en"><title>A shop</title>${body}` }));
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  page.said = [];
+  page.on('console', (message) => page.said.push(message.text()));
+  opened.push(Object.assign(page, { faults: [] }));
+  await page.goto(`${origin}/`);
+  return page;
+}
+
+const FRAME = `<iframe src="${address}/" width="900" height="600"></iframe>`;
+
+/** True if the browser shows an error in the place of the frame. */
+const isRefused = async (page) => {
+  const frame = await (await page.locator('iframe').elementHandle()).contentFrame();
+  await frame.waitForLoadState();
+  return frame.url().startsWith('chrome-error:') && page.said.some((text) => text.includes('frame-ancestors'));
+};
+
+scenarios.no_page_holds_the_chat_in_a_frame = async (context) => {
+  const { headers } = await fetch(`${address}/`);
+  assert.match(headers.get('content-security-policy'), /; frame-ancestors 'none'$/);
+  assert.equal(headers.get('x-frame-options'), 'DENY');
+  assert.ok(await isRefused(await stranger(context, 'http://127.0.0.1:18998', FRAME)));
+  // A page of the server's own origin neither.
+  await context.route(`${address}/host`, (route) => route.fulfill({ contentType: 'text/html', body: FRAME }));
+  const own = await context.newPage();
+  own.said = [];
+  own.on('console', (message) => own.said.push(message.text()));
+  await own.goto(`${address}/host`);
+  assert.ok(await isRefused(own));
+};
+
+scenarios.a_page_that_may_holds_the_chat_in_a_frame = async (context) => {
+  const { headers } = await fetch(`${address}/`);
+  assert.match(headers.get('content-security-policy'), /; frame-ancestors http:\/\/127\.0\.0\.1:18998$/);
+  // The older header can only forbid it to all.
+  assert.equal(headers.get('x-frame-options'), null);
+  // What is no page is framed by nobody.
+  const other = (await fetch(`${address}/v1/models`)).headers;
+  assert.deepEqual([other.get('x-frame-options'), other.get('content-security-policy')], ['DENY', "default-src 'none'; frame-ancestors 'none'"]);
+  const shop = await stranger(context, 'http://127.0.0.1:18998', FRAME);
+  const chat = shop.frameLocator('iframe');
+  await chat.getByRole('textbox', { name: 'Message', exact: true }).fill('hello');
+  await chat.getByRole('textbox', { name: 'Message', exact: true }).press('Enter');
+  await chat.getByText('A short answer.').waitFor();
+  assert.deepEqual(shop.said.filter((text) => /frame|refused/i.test(text)), []);
+  assert.ok(await isRefused(await stranger(context, 'http://127.0.0.1:18997', FRAME)));
+};
+
+scenarios.a_page_of_another_origin_is_not_answered = async (context) => {
+  const widget = `<script src="${address}/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>`;
+  const shop = await stranger(context, 'http://127.0.0.1:18998', widget);
+  // The script is for all; what the server knows and does is not.
+  await shop.getByRole('textbox', { name: 'Message', exact: true }).fill('hello');
+  await shop.getByRole('textbox', { name: 'Message', exact: true }).press('Enter');
+  await shop.getByText('The server cannot be reached.').first().waitFor();
+  assert.ok(shop.said.some((text) => /blocked by CORS policy/.test(text)), shop.said.join('\n'));
+  assert.equal(await answers(shop).getByText('A short answer.').count(), 0);
+  assert.deepEqual((await api('/v1/sessions')).sessions, []);
+};
+
+scenarios.what_a_page_takes_back_is_gone = async (context) => {
+  const script = `window.attache = { q: [] };
+    window.offer = () => attache.registerTool({ name: 'page_title', description: 'The title' }, (given, { signal }) => new Promise((tell, fail) => {
+      window.tell = () => tell(document.title);
+      signal.addEventListener('abort', () => { window.isAborted = true; fail(new Error('aborted')); });
+    }));
+    attache.q.push(['setContext', 'order', 'order-17']);`;
+  const page = await host(context, '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>', { script });
+  const asked = [];
+  page.on('request', (request) => request.method() === 'POST' && request.url().includes('/runs') && request.postData() && asked.push(request.postDataJSON()));
+  await page.evaluate(() => (window.back = window.offer(), 0));
+  await ask(page, 'ask the page', { ends: false });
+  await page.waitForFunction(() => window.tell);
+  await page.evaluate(() => window.tell());
+  await page.getByText('The page told me.').waitFor();
+  await settled(page);
+  // A handler that is under way hears that nobody waits for it any more.
+  await ask(page, 'ask the page again', { ends: false });
+  await page.locator('.call', { hasText: 'In this page' }).nth(1).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.waitForFunction(() => window.isAborted);
+  await settled(page);
+  await page.evaluate(() => (window.back(), attache.setContext('order', undefined)));
+  await (await ask(page, 'my order?')).getByText('I know of .').waitFor();
+  const names = (body) => (body.frontendTools ?? []).map((tool) => tool.name);
+  assert.deepEqual(asked.map(names), [['page_title'], ['page_title'], []]);
+  assert.deepEqual(asked.map((body) => JSON.stringify(body.context ?? null).includes('order-17')), [true, true, false]);
+};
+
+scenarios.a_tool_of_the_page_returns_a_picture = async (context) => {
+  // The page draws it: three dots by two, of one colour.
+  const script = `window.attache = { q: [] };
+    attache.q.push(['registerTool', { name: 'page_title', description: 'A picture of the page' }, () => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 3, height: 2 });
+      const brush = canvas.getContext('2d');
+      brush.fillStyle = 'rgb(200, 10, 10)';
+      brush.fillRect(0, 0, 3, 2);
+      return { about: 'the page', picture: canvas.toDataURL('image/png') };
+    }]);`;
+  const page = await host(context, '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>', { script });
+  const answer = await ask(page, 'ask the page', { ends: false });
+  await page.getByText('The page told me.').waitFor();
+  await settled(page);
+  for (const isReloaded of [false, true]) {
+    if (isReloaded) {
+      await page.reload();
+      await page.getByText('The page told me.').waitFor();
+    }
+    await answer.locator('details.call summary').click();
+    assert.equal(await answer.locator('.call .file').count(), 1);
+    await answer.locator('.call .file').click();
+    const picture = page.locator('.pane img.picture');
+    await picture.waitFor();
+    await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelector('.pane img.picture').naturalWidth > 0);
+    const size = await picture.evaluate((image) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 3, height: 2 });
+      const brush = canvas.getContext('2d');
+      brush.drawImage(image, 0, 0);
+      return [image.naturalWidth, image.naturalHeight, ...brush.getImageData(1, 1, 1, 1).data];
+    });
+    assert.deepEqual(size, [3, 2, 200, 10, 10, 255]);
+    // Nobody reads base64 in its place.
+    assert.doesNotMatch(await answer.locator('.call').innerText(), /base64/);
+  }
+};
