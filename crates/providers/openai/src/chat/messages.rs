@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::capability::PlaceCapabilities;
-use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, ErrorKind, MediaKind, Message, ModelCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, ChatRequest, Document, DocumentSource, ErrorKind, MediaKind, Message, ProviderError,
+    SystemMessage, TextPart, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, DataUri, Json, Text};
 use attache_transport::{
@@ -15,8 +14,9 @@ use attache_transport::{
 };
 
 use super::ids::legal;
-use crate::profile::{AudioForm, FileForm, Profile};
+use crate::profile::{AudioForm, FileForm};
 use crate::render::{check_routed, file_name, open_result};
+use crate::server::Server;
 
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
 const NO_ADDRESS: &str = "an address cannot stand here";
@@ -39,11 +39,8 @@ impl Piece<'_> {
 /// Writes messages for one profile and model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Renderer<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) model: &'a str,
-    pub(super) capabilities: &'a ModelCapabilities,
-    pub(super) tools: &'a ToolSet,
-    pub(super) files: &'a FileReferences,
+    pub(super) server: &'a Server,
+    pub(super) request: &'a ChatRequest,
     /// Messages are lists of parts, which can carry markers of the prompt cache.
     pub(super) marks: bool,
 }
@@ -91,7 +88,7 @@ impl Renderer<'_> {
         }
         open("user", out);
         let all_text = pieces.iter().all(|(_, piece)| piece.is_text());
-        if !self.marks && all_text && (pieces.len() == 1 || self.profile.joined_texts) {
+        if !self.marks && all_text && (pieces.len() == 1 || self.server.profile.joined_texts) {
             out.raw("\"");
             for (at, (separator, piece)) in pieces.iter().enumerate() {
                 out.escaped(if at == 0 { "" } else { separator });
@@ -122,7 +119,7 @@ impl Renderer<'_> {
         pieces: &mut Vec<(&'static str, Piece<'m>)>,
     ) -> Result<(), ProviderError> {
         check_routed(message)?;
-        let place = self.capabilities.place(place_of_user(message));
+        let place = self.server.capabilities.place(place_of_user(message));
         let mut separator = "\n\n";
         for part in message.shown().iter().filter(|part| !is_blank(part)) {
             let piece = match (part, plain_text(part)) {
@@ -146,7 +143,7 @@ impl Renderer<'_> {
             return text_of(document, place, |text| text_part(text, out));
         }
         if let (Some(id), MediaKind::Pdf | MediaKind::Other, FileForm::File) =
-            (self.files.get(document), media.kind(), self.profile.files)
+            (self.request.files.get(document), media.kind(), self.server.profile.files)
             && place.refers(media)
         {
             out.fill(template!(r#"{"type":"file","file":{"file_id":$}}"#), &[Text(id)]);
@@ -157,7 +154,7 @@ impl Renderer<'_> {
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         let source = match document.source() {
             DocumentSource::External { url }
-                if self.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
+                if self.server.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
             {
                 Text(url)
             }
@@ -169,7 +166,7 @@ impl Renderer<'_> {
             }
         };
         match (media.kind(), source) {
-            (MediaKind::Image, _) if self.profile.plain_image_urls => {
+            (MediaKind::Image, _) if self.server.profile.plain_image_urls => {
                 out.fill(template!(r#"{"type":"image_url","image_url":$}"#), &[source]);
             }
             (MediaKind::Image, _) => {
@@ -180,7 +177,7 @@ impl Renderer<'_> {
             }
             (MediaKind::Audio, DataUri(_, bytes)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
                 let format = if essence == "audio/wav" { "wav" } else { "mp3" };
-                match self.profile.audio {
+                match self.server.profile.audio {
                     AudioForm::Bare => {
                         out.fill(template!(r#"{"type":"input_audio","input_audio":"$"}"#), &[Base64(bytes)]);
                     }
@@ -195,7 +192,7 @@ impl Renderer<'_> {
                 }
             }
             (MediaKind::Pdf | MediaKind::Other, _) => {
-                let part = match (self.profile.files, source) {
+                let part = match (self.server.profile.files, source) {
                     (FileForm::FileUrl, DataUri(..)) => {
                         return Err(cannot_send(document, "the API takes files as addresses only"));
                     }
@@ -225,7 +222,7 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         let calls: Vec<_> = asked.tool_calls().collect();
-        let ids = wire_ids(&calls, |id| legal(id, self.profile.call_ids));
+        let ids = wire_ids(&calls, |id| legal(id, self.server.profile.call_ids));
         let mut first = true;
         for (call, id) in calls.iter().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use super::reasons::Reasons;
+use crate::head::Offered;
 use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, ToolsOff};
 use crate::tools::{self, allowed, allowed_functions, reference};
@@ -27,15 +28,6 @@ pub(super) struct Options {
     /// The schemas that are said in the strict subset.
     pub(super) forms: Option<StrictForms>,
     pub(super) degradations: Vec<Degradation>,
-}
-
-/// Which of a request's tools are offered.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Offered {
-    All,
-    None,
-    /// The one of this name.
-    One(String),
 }
 
 /// The markers of prompts that are kept for minutes and for an hour. (openai.md C.9)

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::codec::OllamaCodec;
-use super::request::addressed;
 use crate::error;
 
 #[derive(Deserialize)]
@@ -30,7 +29,7 @@ struct Shown {
 
 impl ModelApi for OllamaCodec {
     fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        let mut parts = addressed(self, "api/tags", &ModelSettings::new(), key)?;
+        let mut parts = self.server.envelope("api/tags", &ModelSettings::new(), key)?;
         parts.method = Method::GET;
         Ok(parts)
     }
@@ -45,7 +44,7 @@ impl ModelApi for OllamaCodec {
         model: &ListedModel,
         key: Option<&Secret>,
     ) -> Option<Result<RequestParts, ProviderError>> {
-        let parts = addressed(self, "api/show", &ModelSettings::new(), key);
+        let parts = self.server.envelope("api/show", &ModelSettings::new(), key);
         Some(parts.map(|mut parts| {
             parts.body = json!({"model": model.id}).to_string().into();
             parts

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::codec::Ask;
 use crate::chat::Reasons;
+use crate::head::Offered;
 use crate::profile::{Thinking, ToolSchemas};
 
 /// The options of a request.
@@ -16,8 +17,8 @@ use crate::profile::{Thinking, ToolSchemas};
 pub(super) struct Options {
     /// The members that follow the messages, in order.
     pub(super) members: Map<String, Value>,
-    /// True if the tools are offered.
-    pub(super) offers_tools: bool,
+    /// The tools that are offered: all or none.
+    pub(super) offered: Offered,
     pub(super) degradations: Vec<Degradation>,
 }
 
@@ -34,13 +35,13 @@ pub(super) fn options(ask: Ask<'_>) -> Result<Options, ProviderError> {
     set_member(&mut members, "format", format(ask, &mut refusals)?);
     let sampling = sampling(ask, reasons.perhaps(), &mut refusals)?;
     set_member(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
-    let offers_tools = tools(ask, &mut refusals)?;
+    let offered = tools(ask, &mut refusals)?;
     if settings.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
         refusals.refuse("cache", why, "kept as long as it does")?;
     }
     merge_members(&mut members, &settings.extra_body);
-    Ok(Options { members, offers_tools, degradations: refusals.into_recorded() })
+    Ok(Options { members, offered, degradations: refusals.into_recorded() })
 }
 
 /// `think` is a boolean, or an effort for models that know one.
@@ -79,8 +80,8 @@ fn sampling(
     Ok(options)
 }
 
-/// True if the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
-fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderError> {
+/// The tools that are offered. The API knows no choice: all that can be chosen is not to offer them.
+fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Offered, ProviderError> {
     let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let cites = settings.citations.filter(|cites| *cites);
@@ -88,7 +89,7 @@ fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderErro
     let has_tools = !request.tools.is_empty();
     check_choice(&request.tool_choice, &request.tools, has_tools, codec.capabilities())?;
     if request.tool_choice == ToolChoice::None {
-        return Ok(false);
+        return Ok(Offered::None);
     }
     if forces_tool(&request.tool_choice) {
         refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
@@ -96,7 +97,7 @@ fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderErro
     if has_tools && settings.parallel_tool_calls == Some(false) {
         refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
     }
-    Ok(has_tools)
+    Ok(Offered::All)
 }
 
 fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {

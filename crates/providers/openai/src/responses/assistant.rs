@@ -82,17 +82,17 @@ impl Renderer<'_> {
     }
 
     fn rules(&self) -> &ResponsesRules {
-        &self.profile.responses
+        &self.server.profile.responses
     }
 
     /// Data that came from this profile.
     fn known<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
-        replay.filter(|replay| replay.family() == self.profile.name)
+        replay.filter(|replay| replay.family() == self.server.profile.name)
     }
 
     /// Data that came from this profile and model, to which ids and encrypted content belong.
     fn own<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
-        self.known(replay).filter(|replay| replay.model() == self.model)
+        self.known(replay).filter(|replay| replay.model() == &*self.server.model)
     }
 
     fn verbatim(&self, json: &str, out: &mut ItemWriter<'_>) {
@@ -133,15 +133,15 @@ impl Renderer<'_> {
             None => rest(&known, &["type", "role", "content", ANNOTATIONS, "id", "status"], out),
         }
         out.raw(r#","content":"#);
-        let refuses = self.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
-        if id.is_none() && !refuses && (texts.len() == 1 || self.profile.joined_texts) {
+        let refuses = self.server.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
+        if id.is_none() && !refuses && (texts.len() == 1 || self.server.profile.joined_texts) {
             joined(texts.iter().map(|text| text.text()), "", out);
         } else {
             out.raw("[");
             let mut first = true;
             for text in texts {
                 separate(&mut first, out);
-                if text.is_refusal() && self.profile.refusal_parts {
+                if text.is_refusal() && self.server.profile.refusal_parts {
                     out.fill(template!(r#"{"type":"refusal","refusal":$}"#), &[Text(text.text())]);
                 } else {
                     let known = self.known(text.replay()).and_then(|replay| members(replay.json()));
@@ -176,7 +176,11 @@ impl Renderer<'_> {
         }
         out.fill(
             template!(r#","call_id":$,"name":$,"arguments":$}"#),
-            &[Text(call_id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+            &[
+                Text(call_id),
+                Text(&self.request.tools.wire_name(&call.name)),
+                Text(call.arguments.replay_json()),
+            ],
         );
     }
 }

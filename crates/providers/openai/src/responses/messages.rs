@@ -1,10 +1,9 @@
 //! Messages and results as input items (openai.md B.2).
 
 use attache_core::capability::PlaceCapabilities;
-use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, MediaKind, ModelCapabilities, ProviderError, SystemMessage,
-    TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, ChatRequest, Document, DocumentSource, MediaKind, ProviderError, SystemMessage,
+    TextPart, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
@@ -12,17 +11,14 @@ use attache_transport::{
     plain_text, separate, template, unknown_part, with_text_of,
 };
 
-use crate::profile::Profile;
 use crate::render::{check_routed, file_name, invalid, open_result};
+use crate::server::Server;
 
 /// Writes items for one profile and model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Renderer<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) model: &'a str,
-    pub(super) capabilities: &'a ModelCapabilities,
-    pub(super) tools: &'a ToolSet,
-    pub(super) files: &'a FileReferences,
+    pub(super) server: &'a Server,
+    pub(super) request: &'a ChatRequest,
     /// True if answers are kept at the server, so that reasoning can be named by its id alone.
     pub(super) stored: bool,
 }
@@ -46,7 +42,7 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         check_routed(message)?;
-        let place = self.capabilities.place(place_of_user(message));
+        let place = self.server.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
@@ -54,7 +50,7 @@ impl Renderer<'_> {
         open("user", out);
         let texts: Option<Vec<_>> = parts.iter().map(|part| plain_text(part)).collect();
         match texts {
-            Some(texts) if texts.len() == 1 || self.profile.joined_texts => joined(texts, "\n", out),
+            Some(texts) if texts.len() == 1 || self.server.profile.joined_texts => joined(texts, "\n", out),
             _ => {
                 out.raw("[");
                 let mut first = true;
@@ -95,7 +91,7 @@ impl Renderer<'_> {
         let media = document.media_type();
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         if let DocumentSource::External { url } = document.source() {
-            let fetched = self.capabilities.files.urls == Some(true) && place.accepts_url(media);
+            let fetched = self.server.capabilities.files.urls == Some(true) && place.accepts_url(media);
             let part = match media.kind() {
                 MediaKind::Image if fetched => {
                     template!(r#"{"type":"input_image","detail":"auto","image_url":$}"#)
@@ -112,7 +108,7 @@ impl Renderer<'_> {
         if !place.accepts(media) {
             return Err(cannot_send(document, "the model does not take this media type here"));
         }
-        if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
+        if let Some(id) = self.request.files.get(document).filter(|_| place.refers(media)) {
             let part = match media.kind() {
                 MediaKind::Image => Some(template!(r#"{"type":"input_image","detail":"auto","file_id":$}"#)),
                 // The name is that of the upload, and one beside an id is an error too.
@@ -177,7 +173,7 @@ impl Renderer<'_> {
             out.raw("\"");
             return Ok(());
         }
-        let place = self.capabilities.place(place_of_result(result));
+        let place = self.server.capabilities.place(place_of_result(result));
         out.raw(r#"[{"type":"input_text","text":"#);
         open_result(result, out);
         out.raw("\"}");

@@ -28,7 +28,7 @@ pub(super) fn options(
     ask: Ask<'_>,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
-    cache_key: impl FnOnce() -> String,
+    cache_key: &str,
 ) -> Result<Options, ProviderError> {
     let (request, settings) = (ask.request, ask.settings);
     let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
@@ -49,7 +49,7 @@ pub(super) fn options(
     sampling(&mut writer, reasons)?;
     tool_choice(&mut writer)?;
     format(&mut writer)?;
-    writer.caching(|| Value::from(cache_key()))?;
+    writer.caching(|| Value::from(cache_key))?;
     merge_members(&mut writer.members, &profile.extra_body);
     merge_members(&mut writer.members, &settings.extra_body);
     writer.members.shift_remove("tools");
