@@ -99,7 +99,7 @@ impl<D: Dialect> Codec for ServerCodec<D> {
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        self.server.configure(environment)
+        Ok(self.server.configure(environment))
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
@@ -128,7 +128,8 @@ impl<D: Dialect> Codec for ServerCodec<D> {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        self.server.models()
+        // What is addressed by the name of a deployment has no list there.
+        (!self.profile().base_url.contains("/deployments/")).then_some(&self.server)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

@@ -1,6 +1,5 @@
 //! Tools as APIs of Claude take them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::schema::Subset;
@@ -8,11 +7,10 @@ use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{
     ModelCapabilities, ModelSettings, ProviderError, ResponseFormat, ToolDefinition, ToolSet,
 };
-use serde_json::Value;
 
 use crate::refused_options::Refusals;
 use crate::strict::{StrictForms, strict_loosened};
-use crate::tool_schema::{check_tools, plain_root};
+use crate::tool_schema::check_tools;
 
 /// The tools of a conversation as they were written last, unless that took a degradation, and the names of the strict
 /// ones.
@@ -54,33 +52,6 @@ impl WrittenTools {
         }
         Ok(written)
     }
-}
-
-/// A tool's schema without the keywords `refused` at its root, and what it lost. A loss needs leave, unless calls
-/// are held to it here, as `validated` says.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) without leave.
-pub fn plain_tool<'s>(
-    definition: &'s ToolDefinition,
-    refused: &[&'static str],
-    validated: bool,
-    refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
-    let given = definition.input_schema();
-    let Some(plain) = plain_root(given, refused) else {
-        return Ok((Cow::Borrowed(given), Vec::new()));
-    };
-    if !validated {
-        let what = match plain.dropped.first().copied().unwrap_or_default() {
-            "type" => "is not of an object".to_owned(),
-            what => format!("has {what} at its root"),
-        };
-        let why = format!("the schema of the tool {} {what}", definition.name());
-        refusals.refuse("tools", &why, "its branches were put side by side")?;
-    }
-    let loosened = plain.loosened(definition.name());
-    Ok((Cow::Owned(plain.schema), loosened))
 }
 
 /// The fate of the schemas, by the code that writes them: `compile`, for those that are not strict.

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use attache_core::schema::{Strict, Subset};
 use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
-use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
+use attache_transport::claude::{check_claude_tools, force_refused};
 use attache_transport::{
-    Codec as _, Refusals, StrictForms, described, refuse_allowed, strict_loosened, write_json,
+    Codec as _, Refusals, StrictForms, described, plain_tool, refuse_allowed, strict_loosened, write_json,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};

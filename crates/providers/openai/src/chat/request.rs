@@ -164,7 +164,7 @@ pub(crate) fn before_messages(
     for (name, tool) in tools.iter().filter(|(_, tool)| is_offered(tool.name())) {
         head.push_str(if count == 0 { ",\"tools\":[" } else { "," });
         count += 1;
-        let Written { description, parameters, strict } = tools::written(tool, schemas, forms);
+        let Written { description, parameters, strict } = tools::written(tool, schemas, forms)?;
         let function = Function { name, description: &description, parameters: &parameters, strict };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }

@@ -33,7 +33,7 @@ impl Codec for OllamaCodec {
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
         let own = self.server.profile.base_url.clone();
-        let auth = self.server.configure(environment)?;
+        let auth = self.server.configure(environment);
         let url = &self.server.profile.base_url;
         // The variable may hold the address of the other dialect.
         if let Some(url) = url.strip_suffix("/v1").filter(|_| *url != own).map(str::to_owned) {

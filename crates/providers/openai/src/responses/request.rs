@@ -175,7 +175,7 @@ fn model_and_tools(
     write_json(model, &mut head)?;
     for (at, (name, tool)) in tools.iter().enumerate() {
         head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
-        let tool = tools::written(tool, profile.tool_schemas, forms);
+        let tool = tools::written(tool, profile.tool_schemas, forms)?;
         let (description, parameters) = (tool.description.as_str(), &*tool.parameters);
         let strict = (tool.strict || explicit).then_some(tool.strict);
         write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
