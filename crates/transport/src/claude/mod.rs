@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cache;
+mod conversation;
 mod history;
 mod options;
 mod passages;
@@ -14,6 +15,7 @@ use crate::options::knows;
 
 pub use blocks::{CallBlock, TextBlock, ThinkingBlock, finish_reason, read_block};
 pub use cache::{CachePlaces, cache_policy};
+pub use conversation::Conversation;
 pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Thinking, answer_schema, cites, refuse_unknown, stops, thinking};
 pub use passages::passages;
