@@ -13,10 +13,10 @@ const MAX_DEPTH: usize = 8;
 
 /// Asks `compile`, which encodes too, about each of the tools: what it loosens, or why it cannot be offered. With more
 /// than `most` tools none can be offered.
-pub fn check_tools(
-    tools: &ToolSet,
+pub fn check_tools<'t>(
+    tools: &'t ToolSet,
     most: Option<usize>,
-    mut compile: impl FnMut(&ToolDefinition) -> Result<Vec<SchemaLoosening>, ProviderError>,
+    mut compile: impl FnMut(&'t ToolDefinition) -> Result<Vec<SchemaLoosening>, ProviderError>,
 ) -> SchemaReport {
     let mut check = SchemaReport::new();
     for (_, definition) in tools.iter() {

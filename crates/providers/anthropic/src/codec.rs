@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::capability::StructuredOutput;
-use attache_core::schema::Subset;
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
@@ -165,11 +163,6 @@ impl MessagesCodec {
     /// The model's id at the API.
     pub fn model(&self) -> &str {
         &self.model
-    }
-
-    /// The subset in which the API enforces schemas, if it does for this model.
-    pub(crate) fn subset(&self) -> Option<Subset> {
-        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
     /// The address of the endpoint.

@@ -7,11 +7,11 @@ mod tools;
 
 use attache_core::json::merge_members;
 use attache_core::settings::{CachePolicy, RequestHeaders};
-use attache_core::{AssistantPart, Message, ModelSettings, ProviderError, ResponseFormat, Secret};
-use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites};
+use attache_core::{AssistantPart, Message, ModelSettings, ProviderError, Secret};
+use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
-    StrictForms, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
+    extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
 };
 use http::HeaderName;
 use serde_json::{Value, json};
@@ -58,14 +58,15 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
 
     let mut options = options::read(ask, &mut refusals)?;
     check_ends(state, ask, &options)?;
-    let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
-    let answer = answer.filter(|_| options.structured);
-    let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
-    let strict = forms.as_ref();
-    let tools =
-        state.written_tools.get(&request.tools, codec.capabilities(), strict, &mut refusals, |refusals| {
-            tools::render(&request.tools, codec.subset(), strict, refusals)
-        })?;
+    let forms = strict_forms(&request.tools, settings, codec.capabilities(), options.structured);
+    let tools = state.written_tools.get(
+        &request.tools,
+        codec.capabilities(),
+        forms.as_ref(),
+        &mut refusals,
+        |definition, refusals| tools::compile(&request.tools, definition, refusals),
+        tools::write,
+    )?;
     if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
         options.members.insert("tool_choice".to_owned(), choice);
     }

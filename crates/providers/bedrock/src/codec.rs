@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::capability::StructuredOutput;
-use attache_core::schema::Subset;
 use attache_core::{ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
@@ -153,11 +151,6 @@ impl ConverseCodec {
     /// The model's id, profile or ARN.
     pub fn model(&self) -> &str {
         &self.model
-    }
-
-    /// The subset in which the API enforces schemas, if it does for this model.
-    pub(crate) fn subset(&self) -> Option<Subset> {
-        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
     pub(crate) fn family(&self) -> &Family {

@@ -40,11 +40,9 @@ fn of_environment(environment: &Environment) -> Result<Option<Credentials>, Prov
     let (id, secret) = (environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY"));
     match (id, secret) {
         (Some(id), Some(secret)) => {
-            let credentials = Credentials::new(id, secret);
-            Ok(Some(match environment.get("AWS_SESSION_TOKEN") {
-                Some(token) => credentials.with_session_token(token),
-                None => credentials,
-            }))
+            // A blank token is none.
+            let token = environment.get("AWS_SESSION_TOKEN").unwrap_or_default();
+            Ok(Some(Credentials::new(id, secret).with_session_token(token)))
         }
         (Some(_), None) => {
             Err(error::configuration("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"))

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Message, ProviderError, ResponseFormat};
-use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites};
+use attache_core::{Message, ProviderError};
+use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag, StrictForms,
     check_pairing, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
@@ -66,9 +66,7 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
 
     let mut options = options::read(ask, &mut refusals)?;
     check_ends(state, ask, &options)?;
-    let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
-    let answer = answer.filter(|_| options.structured);
-    let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
+    let forms = strict_forms(&request.tools, settings, codec.capabilities(), options.structured);
     let extra = Extra::read(&settings.extra_body)?;
     let point = cache_point(ask, &mut refusals)?;
     let tool_config = tool_config(state, ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
@@ -157,10 +155,10 @@ fn tool_config(
     forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<ToolConfig>, ProviderError> {
-    let (own, subset, rule) = (&ask.request.tools, ask.codec.subset(), ask.codec.family().tool_schema);
-    let offered = state.written_tools.get(own, ask.codec.capabilities(), forms, refusals, |refusals| {
-        tools::render(own, rule, subset, forms, refusals)
-    })?;
+    let (own, rule) = (&ask.request.tools, ask.codec.family().tool_schema);
+    let compile = |definition, refusals: &mut Refusals<'_>| tools::compile(own, definition, rule, refusals);
+    let capabilities = ask.codec.capabilities();
+    let offered = state.written_tools.get(own, capabilities, forms, refusals, compile, tools::write)?;
     let mut tools = String::from(&*offered);
     for tool in &extra.tools {
         if !tools.is_empty() {

@@ -67,10 +67,7 @@ impl Codec for GenerateCodec {
         let url = self.endpoint(!ask.request.streaming)?;
         let mut parts =
             authorized(self, ask.settings, RequestParts::post_json(url, EncodedBody::default()), ask.key)?;
-        let mut state = State::taken(ask);
-        let encoded = encode(&mut state, ask);
-        state.put_back(ask);
-        let (body, degradations) = encoded?;
+        let (body, degradations) = State::with(ask, |state| encode(state, ask))?;
         parts.body = body;
         Ok(EncodedRequest::new(parts, degradations))
     }

@@ -154,11 +154,7 @@ impl<'a> Keeper<'a> {
 
     /// The step to take; nothing where the request will fail anyhow, which encoding it tells.
     fn plan(&self) -> Option<Plan<'a>> {
-        let ask = self.ask;
-        let mut state = State::taken(ask);
-        let plan = self.plan_with(&mut state);
-        state.put_back(ask);
-        plan.ok().flatten()
+        State::with(self.ask, |state| self.plan_with(state)).ok().flatten()
     }
 
     fn plan_with(&self, state: &mut State) -> Result<Option<Plan<'a>>, ProviderError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, one_line};
 use serde_json::Value;
 
 pub(crate) use attache_transport::{configuration, invalid_history, malformed, unsupported};
@@ -188,15 +188,6 @@ fn param(message: &str) -> Option<&str> {
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// One line of at most 500 characters.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(500) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use attache_core::json::merge_members;
 use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, forbid, own_system,
-    system_blocks,
+    system_blocks, with_kept,
 };
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -60,24 +60,19 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of the conversation, brought up to the model and tools of the request.
-    pub(crate) fn taken(ask: Ask<'_>) -> Self {
-        let Ask { request, codec, .. } = ask;
-        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<Self>(codec.family()));
-        kept.unwrap_or_else(|| Self {
+    /// Makes something with the state of the conversation, which is kept for the next request.
+    pub(crate) fn with<T>(
+        ask: Ask<'_>,
+        make: impl FnOnce(&mut Self) -> Result<T, ProviderError>,
+    ) -> Result<T, ProviderError> {
+        let new = || Self {
             log: EncodedLog::new(&ENVELOPE),
-            epoch: epoch(codec, &ToolSet::default()),
+            epoch: epoch(ask.codec, &ToolSet::default()),
             tools: Arc::default(),
             written_tools: Arc::default(),
             prefix: None,
-        })
-    }
-
-    /// Keeps it for the next request.
-    pub(crate) fn put_back(self, ask: Ask<'_>) {
-        if let Some(transcript) = &ask.request.transcript {
-            transcript.put(ask.codec.family(), self);
-        }
+        };
+        with_kept(ask.request, ask.codec.family(), |_| true, new, make)
     }
 
     /// The body. `cached` names the cached content that holds what stands before the rest of the messages.

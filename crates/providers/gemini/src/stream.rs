@@ -47,22 +47,15 @@ impl EventDecoder for Events {
 
     /// A reply or an error. Without `alt=sse` a stream is a list of chunks, and errors of streams come in lists too.
     fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        /// The members of which a reply has one at least.
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Outline {
             candidates: Option<IgnoredAny>,
-            #[serde(rename = "promptFeedback")]
             prompt_feedback: Option<IgnoredAny>,
-            #[serde(rename = "usageMetadata")]
-            usage: Option<IgnoredAny>,
-            #[serde(rename = "responseId")]
-            id: Option<IgnoredAny>,
+            usage_metadata: Option<IgnoredAny>,
+            response_id: Option<IgnoredAny>,
         }
-        let is_reply = |chunk: &Outline| {
-            chunk.candidates.is_some()
-                || chunk.prompt_feedback.is_some()
-                || chunk.usage.is_some()
-                || chunk.id.is_some()
-        };
         if body.first() == Some(&b'[') {
             let chunks: Vec<&serde_json::value::RawValue> = serde_json::from_slice(body)
                 .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
@@ -75,9 +68,13 @@ impl EventDecoder for Events {
             return self.reply.finish(out);
         }
         self.take(body, out)?;
-        if !serde_json::from_slice(body).is_ok_and(|outline| is_reply(&outline)) {
-            return Err(error::of_foreign_shape(body));
-        }
+        let Outline { candidates, prompt_feedback, usage_metadata, response_id } =
+            serde_json::from_slice(body).map_err(|_| error::of_foreign_shape(body))?;
+        candidates
+            .or(prompt_feedback)
+            .or(usage_metadata)
+            .or(response_id)
+            .ok_or_else(|| error::of_foreign_shape(body))?;
         self.reply.finish(out)
     }
 

@@ -20,7 +20,7 @@ pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Thinking, answer_schema, cites, refuse_unknown, stops, thinking};
 pub use passages::passages;
 pub use reply::{Block, Blocks, OwnBlock, Piece};
-pub use tools::{WrittenTools, check_claude_tools, force_refused};
+pub use tools::{Compiled, WrittenTool, WrittenTools, check_claude_tools, force_refused, strict_forms};
 
 /// True if the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
 pub fn hides_thinking(capabilities: &ModelCapabilities) -> bool {

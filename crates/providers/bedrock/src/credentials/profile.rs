@@ -148,11 +148,8 @@ impl fmt::Debug for Keys {
 
 fn keys(settings: &HashMap<String, String>) -> Option<Credentials> {
     let get = |name: &str| settings.get(name).filter(|value| !value.is_empty()).cloned();
-    let credentials = Credentials::new(get(ID)?, get(SECRET)?);
-    Some(match get(TOKEN) {
-        Some(token) => credentials.with_session_token(token),
-        None => credentials,
-    })
+    // A blank token is none.
+    Some(Credentials::new(get(ID)?, get(SECRET)?).with_session_token(get(TOKEN).unwrap_or_default()))
 }
 
 fn read_file(path: &Path) -> Option<String> {
