@@ -2,17 +2,17 @@
 
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
-    ReasoningPart, ToolCall, Usage,
+    AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, RawUsage, ReasoningPart,
+    ToolCall, Usage,
 };
 use attache_transport::lenient::Object;
-use attache_transport::{ChunkSink, Decoder, Reading};
+use attache_transport::{ChunkSink, Decoder, Reading, malformed};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::wire::{Call, Line};
 use crate::chat::finish_reason;
-use crate::error;
+use crate::error::{self, is_set, too_many};
 
 /// The most bytes of one line, and of an answer that is one object.
 const LINE_LIMIT: usize = 64 << 20;
@@ -54,8 +54,7 @@ impl Lines {
         }
         self.begun = true;
         if first && line.starts_with(b"<") {
-            let message = "the server answered with a web page instead of a reply";
-            return Err(ProviderError::new(ErrorKind::Malformed, message));
+            return Err(malformed("the server answered with a web page instead of a reply"));
         }
         let text = std::str::from_utf8(line).map_err(|error| error::malformed(line, error))?;
         match serde_json::from_str::<Object<Line<'_>>>(text) {
@@ -127,7 +126,7 @@ impl Reply {
     }
 
     fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        if line.has_error() {
+        if is_set(line.error) {
             return Err(error::reported(json));
         }
         self.seen |= line.message.0.is_some() || line.is_last();
@@ -190,7 +189,7 @@ impl Reply {
             .with_arguments(arguments.as_deref());
         out.push(self.calls.push(&fragment));
         if self.calls.len() > MAX_CALLS {
-            return Err(ProviderError::new(ErrorKind::Malformed, "the reply has too many tool calls"));
+            return Err(too_many("tool calls"));
         }
         Ok(())
     }
@@ -237,5 +236,5 @@ fn counts(json: &[u8]) -> Option<RawUsage> {
 }
 
 fn too_long(limit: usize) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply is longer than {limit} bytes"))
+    malformed(format!("the reply is longer than {limit} bytes"))
 }

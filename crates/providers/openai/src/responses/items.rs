@@ -4,8 +4,9 @@ use attache_core::ProviderError;
 use attache_core::assembler::ToolCallAssembler;
 use serde_json::value::RawValue;
 
-use super::output::{Field, Item, too_many};
+use super::output::{Field, Item};
 use super::wire;
+use crate::error::too_many;
 
 /// The most items of an answer.
 pub(super) const MAX_ITEMS: usize = 4096;

@@ -3,13 +3,14 @@
 use attache_core::assembler::AssembledCall;
 use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{
-    Arguments, AssistantPart, ErrorKind, ProviderCallId, ProviderError, ReasoningPart, TextPart, ToolCall,
+    Arguments, AssistantPart, ProviderCallId, ProviderError, ReasoningPart, TextPart, ToolCall,
 };
 use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
+use crate::error::too_many;
 
 /// The most parts of an item.
 const MAX_PARTS: usize = 1024;
@@ -446,7 +447,3 @@ const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.
 const TEXTS: [&str; 4] = ["output_text", "text", "refusal", "reasoning_text"];
-
-pub(super) fn too_many(what: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
-}

@@ -7,8 +7,9 @@ use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
 use super::items::{Items, MAX_ITEMS, Place};
-use super::output::{Field, too_many};
+use super::output::Field;
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
+use crate::error::too_many;
 use crate::usage;
 
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 use super::items::Place;
 use super::output::Field;
 use super::response::{Reply, is_open};
-use super::wire::{Piece, Response, Whole, is_set, object, text};
-use crate::error;
+use super::wire::{Piece, Response, Whole, object, text};
+use crate::error::{self, is_set};
 use attache_transport::lenient::Object;
 
 /// Reads the events of a stream, or a whole answer.
