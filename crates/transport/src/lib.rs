@@ -109,7 +109,7 @@ pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refu
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
 pub use refused_options::{ANY, Refusals};
-pub use reply::{ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
+pub use reply::{BodyForm, ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
 pub use request::{RequestParts, join_url, percent_decoded, percent_encoded};
 pub use retry::{RetryPolicy, Trying};
 pub use shown::{

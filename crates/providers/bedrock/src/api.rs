@@ -7,7 +7,7 @@ use attache_core::tool::SchemaReport;
 use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, ModelApi, Reading,
-    note_made_documents,
+    ReplyDecoder, note_made_documents,
 };
 
 use serde_json::json;
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::capabilities::{FAMILY, PROVIDER};
 use crate::codec::ConverseCodec;
 use crate::credentials::{self, Profiles};
-use crate::stream::ReplyReader;
+use crate::stream::Events;
 use crate::{error, region, request};
 
 /// The variables that hold a region, and another base URL.
@@ -75,7 +75,7 @@ impl Codec for ConverseCodec {
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
         let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
-        Box::new(ReplyReader::new(reading))
+        Box::new(ReplyDecoder::new(Events::new(reading)))
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
