@@ -94,14 +94,14 @@ impl Reply {
     pub(crate) fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
         self.refused()?;
         self.failed()?;
-        let completion = self.completion(false, Some(out));
+        let completion = self.completion(false, out);
         out.done(completion);
         Ok(())
     }
 
     /// The part of a reply that was cut or failed.
     pub(crate) fn partial(&mut self) -> Completion {
-        self.completion(true, None)
+        self.completion(true, &mut ChunkSink::new())
     }
 
     /// The candidate of that index, and the tools that it is read with.
@@ -168,7 +168,7 @@ impl Reply {
 
     /// The message of the candidates, merged by rows E05 to E11: with a call in any of them all are merged,
     /// otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
-    fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
+    fn completion(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let mut candidates = std::mem::take(&mut self.candidates);
         if !candidates.iter().any(|candidate| candidate.calls > 0) {
             let chosen = candidates.iter().position(Candidate::says_something);
@@ -181,7 +181,7 @@ impl Reply {
         let reason = raw_finish_reason.as_deref().map_or(FinishReason::Stop, finish_reason);
         let mut message = Message::new(&self.reading, raw_finish_reason.as_deref(), cut);
         for candidate in candidates {
-            message.add(candidate, out.as_deref_mut());
+            message.add(candidate, out);
         }
         let message = message.into_message();
         let reason = reason.for_message(message.has_tool_calls());

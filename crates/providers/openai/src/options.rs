@@ -5,12 +5,12 @@ use attache_core::settings::CachePolicy;
 use attache_core::structured::OutputSchema;
 use attache_core::tool::wire_name;
 use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ProviderError};
-use attache_transport::{Ask, Refusals, set_member};
+use attache_transport::{Ask, Refusals, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::codec::ServerCodec;
 use crate::profile::Profile;
-use crate::tools;
+use crate::tools::{self, allowed, allowed_functions, reference};
 
 /// The things that options are held against, and the members that they have become.
 pub(crate) struct Writer<'a> {
@@ -61,6 +61,32 @@ impl<'a> Writer<'a> {
             (_, true) if known => self.set(option, parallel),
             (_, true) => self.refusals.leave_out(option, "it cannot be chosen")?,
         }
+        Ok(())
+    }
+
+    /// Says which tools may be called: `choice`, or `among` those that are allowed, each as `function` writes its name.
+    /// A call that is demanded and cannot be forced is refused, where `unforced` says why.
+    pub(crate) fn choose(
+        &mut self,
+        choice: Option<Value>,
+        unforced: Option<&str>,
+        function: fn(&str) -> Value,
+        among: fn(&str, Vec<Value>) -> Value,
+    ) -> Result<(), ProviderError> {
+        let request = self.request;
+        let mode = allowed(request, self.capabilities, unforced.is_none(), &mut self.refusals)?;
+        let among = mode.map(|mode| {
+            let hosted = self.hosted.iter().map(|tool| reference(tool));
+            among(mode, allowed_functions(request).map(function).chain(hosted).collect())
+        });
+        let choice = match unforced.filter(|_| forces_tool(&request.tool_choice)) {
+            Some(why) => {
+                self.refusals.refuse("tool_choice", why, "the model decides")?;
+                among
+            }
+            None => among.or(choice),
+        };
+        set_member(&mut self.members, "tool_choice", choice);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::reasons::Reasons;
 use crate::head::Offered;
 use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, ToolsOff};
-use crate::tools::{self, allowed, allowed_functions, reference};
+use crate::tools;
 
 /// The options of a request.
 #[derive(Debug)]
@@ -160,25 +160,21 @@ fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered,
         _ => None,
     };
     // openai.md D 2
-    let thinks = reasons.exclude(ReasoningExcludes::ForcedTools);
-    let can_force = capabilities.forced_tools && !thinks;
-    let among = allowed(request, capabilities, can_force, &mut writer.refusals)?.map(|mode| {
-        let own =
-            allowed_functions(request).map(|name| json!({"type": "function", "function": {"name": name}}));
-        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
-        json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
-    });
-    if forces_tool(&request.tool_choice) && !can_force {
-        let why = match thinks {
-            true => "no tool can be forced while the model reasons",
-            false => "no tool can be forced",
-        };
-        writer.refusals.refuse("tool_choice", why, "the model decides")?;
-        offered = Offered::All;
-        set_member(&mut writer.members, "tool_choice", among);
+    let unforced = if reasons.exclude(ReasoningExcludes::ForcedTools) {
+        Some("no tool can be forced while the model reasons")
     } else {
-        set_member(&mut writer.members, "tool_choice", among.or(choice));
+        (!capabilities.forced_tools).then_some("no tool can be forced")
+    };
+    if unforced.is_some() && forces_tool(&request.tool_choice) {
+        offered = Offered::All;
     }
+    let function = |name: &str| json!({"type": "function", "function": {"name": name}});
+    writer.choose(
+        choice,
+        unforced,
+        function,
+        |mode, tools| json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}),
+    )?;
     let can = capabilities.parallel_tools;
     let by_default = (profile.parallel_on_request && can).then_some(true);
     let asked = writer.settings.parallel_tool_calls.or(by_default);

@@ -3,15 +3,13 @@
 use attache_core::capability::StructuredOutput;
 use attache_core::json::merge_members;
 use attache_core::{Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice};
-use attache_transport::{
-    ANY, Codec as _, StrictForms, can_reason, check_choice, forces_tool, knows, set_member,
-};
+use attache_transport::{ANY, Codec as _, StrictForms, can_reason, check_choice, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use crate::options::{Writer, any_object};
 use crate::profile::Profile;
-use crate::tools::{self, allowed, allowed_functions, reference};
+use crate::tools;
 
 /// The members of a request body that follow the items, in order.
 #[derive(Debug)]
@@ -138,19 +136,15 @@ fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
         ToolChoice::Tool(name) => Some(json!({"type": "function", "name": request.tools.wire_name(name)})),
         _ => None,
     };
-    let can_force = writer.capabilities.forced_tools;
-    let among = allowed(request, writer.capabilities, can_force, &mut writer.refusals)?.map(|mode| {
-        let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
-        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
-        json!({"type": "allowed_tools", "mode": mode, "tools": tools})
-    });
-    if forces_tool(&request.tool_choice) && !can_force {
-        // openai.md D 2
-        writer.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
-        set_member(&mut writer.members, "tool_choice", among);
-    } else {
-        set_member(&mut writer.members, "tool_choice", among.or(choice));
-    }
+    // openai.md D 2
+    let unforced = (!writer.capabilities.forced_tools).then_some("no tool can be forced");
+    let function = |name: &str| json!({"type": "function", "name": name});
+    writer.choose(
+        choice,
+        unforced,
+        function,
+        |mode, tools| json!({"type": "allowed_tools", "mode": mode, "tools": tools}),
+    )?;
     writer.parallel(writer.settings.parallel_tool_calls)
 }
 
