@@ -40,11 +40,10 @@ impl Codec for MessagesCodec {
         self.platform.configure(environment)
     }
 
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
-        let _ = auth;
         self.platform.check()
     }
 
@@ -70,16 +69,10 @@ impl Codec for MessagesCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Anthropic).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Anthropic).then_some(self)
     }
 }

@@ -162,10 +162,9 @@ fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result
     if state.log.last_role() != Some(ASSISTANT) {
         return Ok(());
     }
+    let is_own = |part: &AssistantPart| matches!(part, AssistantPart::Opaque(part) if is_block(part));
     let paused = request.messages.iter().rev().find_map(|message| match &**message {
-        Message::Assistant(message) => Some(
-            message.parts.iter().any(|part| matches!(part, AssistantPart::Opaque(part) if is_block(part))),
-        ),
+        Message::Assistant(message) => Some(message.parts.iter().any(is_own)),
         _ => None,
     });
     let prefill = takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured;

@@ -179,27 +179,24 @@ impl ConverseCodec {
 
     /// An address of the API that manages models, which has a host of its own.
     pub(crate) fn control_url(&self, path: &str) -> Result<String, ProviderError> {
-        let base = match &self.base_url {
-            Some(url) => url.clone(),
-            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?.replacen(
-                "bedrock-runtime.",
-                "bedrock.",
-                1,
-            ),
-        };
-        join_url(&base, path)
+        let base = self.base()?;
+        match self.base_url {
+            Some(_) => join_url(&base, path),
+            None => join_url(&base.replacen("bedrock-runtime.", "bedrock.", 1), path),
+        }
+    }
+
+    fn base(&self) -> Result<String, ProviderError> {
+        let own = || region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION));
+        self.base_url.clone().map_or_else(own, Ok)
     }
 
     pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
-        let base = match &self.base_url {
-            Some(url) => url.clone(),
-            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
-        };
         let mut model = percent_encoded(model.as_bytes());
         if self.plain_slashes {
             model = model.replace("%2F", "/");
         }
-        join_url(&base, &format!("model/{model}/{method}"))
+        join_url(&self.base()?, &format!("model/{model}/{method}"))
     }
 }
 

@@ -90,17 +90,11 @@ impl Codec for GenerateCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Gemini).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Gemini).then_some(self)
     }
 
     fn recovers(&self, error: &ProviderError) -> bool {

@@ -99,26 +99,18 @@ impl GenerateCodec {
     /// # Cancellation
     /// What was not deleted by then ends by itself, at the latest an hour after its last use.
     pub async fn delete_caches(&self, network: &Network) -> Result<usize, ProviderError> {
-        delete_all(self, network).await
-    }
-}
-
-/// Deletes all that is kept.
-async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
-    let request = ChatRequest::default();
-    let settings = ModelSettings::new();
-    let keeper = Keeper {
-        ask: attache_transport::Ask::new(&request, &settings, network.auth().key()).of(codec),
-        network,
-    };
-    let (mut deleted, mut failure) = (0, None);
-    for name in codec.caches.take_all() {
-        match keeper.delete(&name).await {
-            Ok(()) => deleted += 1,
-            Err(error) => failure = failure.or(Some(error)),
+        let (request, settings) = (ChatRequest::default(), ModelSettings::new());
+        let ask = attache_transport::Ask::new(&request, &settings, network.auth().key()).of(self);
+        let keeper = Keeper { ask, network };
+        let (mut deleted, mut failure) = (0, None);
+        for name in self.caches.take_all() {
+            match keeper.delete(&name).await {
+                Ok(()) => deleted += 1,
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
+        failure.map_or(Ok(deleted), Err)
     }
-    failure.map_or(Ok(deleted), Err)
 }
 
 /// The step before a request.

@@ -84,11 +84,8 @@ impl Renderer<'_> {
 
     fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
         check_routed(message)?;
-        let place = place_of_user(message);
-        message
-            .shown()
-            .iter()
-            .try_for_each(|content| self.content(content, place, message.routed.is_none(), item))
+        let (place, unrouted) = (place_of_user(message), message.routed.is_none());
+        message.shown().iter().try_for_each(|content| self.content(content, place, unrouted, item))
     }
 
     fn content(

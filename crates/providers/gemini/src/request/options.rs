@@ -58,49 +58,40 @@ fn stops<'c>(
 }
 
 fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
-    let capabilities = ask.codec.capabilities();
-    let takes_budget = knows(capabilities, "budget");
-    let option = "reasoning";
+    let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
+    let knows = |way: &str| knows(capabilities, way);
     let refused = match &ask.settings.reasoning {
         None => return Ok(None),
         // A model that cannot reason has it off already.
         Some(Reasoning::Off) if !can_reason(capabilities) => return Ok(None),
-        Some(Reasoning::Off) if knows(capabilities, "off") => {
-            return Ok(Some(json!({"thinkingBudget": 0})));
-        }
+        Some(Reasoning::Off) if knows("off") => return Ok(Some(json!({"thinkingBudget": 0}))),
+        // The least that there is may still think.
         Some(Reasoning::Off) => {
-            // The least that there is may still think.
-            return match capabilities.efforts.iter().min() {
+            let least = capabilities.efforts.iter().min().map(|least| least.as_str());
+            match least {
                 Some(least) => {
-                    let instead = format!("the effort {} was taken", least.as_str());
+                    let instead = format!("the effort {least} was taken");
                     refusals.refuse(option, "the model always reasons", &instead)?;
-                    Ok(Some(json!({"thinkingLevel": least.as_str()})))
                 }
-                None => {
-                    refusals.refuse(option, "it cannot be switched off here", "it may reason")?;
-                    Ok(None)
-                }
-            };
+                None => refusals.refuse(option, "it cannot be switched off here", "it may reason")?,
+            }
+            return Ok(least.map(|least| json!({"thinkingLevel": least})));
         }
-        Some(Reasoning::Effort(wanted)) if knows(capabilities, "effort") => {
+        Some(Reasoning::Effort(wanted)) if knows("effort") => {
             let effort = refusals.effort(*wanted, &capabilities.efforts, "it was left out")?;
             return Ok(effort.map(with_effort));
         }
-        Some(Reasoning::Effort(wanted)) if takes_budget => {
+        Some(Reasoning::Effort(wanted)) if knows("budget") => {
             refusals.refuse(option, "the model knows no efforts", "a thinking budget was set")?;
             return Ok(Some(with_budget(budget_for(*wanted))));
         }
-        Some(Reasoning::Budget(budget)) if takes_budget => {
+        Some(Reasoning::Budget(budget)) if knows("budget") => {
             return Ok(Some(with_budget(fitting_budget(*budget, ask, refusals)?)));
         }
-        Some(Reasoning::Budget(budget)) if knows(capabilities, "effort") => {
-            let effort = effort_for(*budget);
-            refusals.refuse(
-                option,
-                "the model takes an effort, not a budget",
-                "the nearest effort was taken",
-            )?;
-            let effort = refusals.effort(effort, &capabilities.efforts, "it was left out")?;
+        Some(Reasoning::Budget(budget)) if knows("effort") => {
+            let why = "the model takes an effort, not a budget";
+            refusals.refuse(option, why, "the nearest effort was taken")?;
+            let effort = refusals.effort(effort_for(*budget), &capabilities.efforts, "it was left out")?;
             return Ok(effort.map(with_effort));
         }
         Some(Reasoning::Effort(_) | Reasoning::Budget(_)) => "the model does not reason",
