@@ -7,6 +7,7 @@ use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
 use crate::capabilities;
+use crate::error::Result;
 use crate::platform::Platform;
 
 /// The flag of requests to the Files API, and of those that name a file.
@@ -166,7 +167,7 @@ impl MessagesCodec {
     }
 
     /// The address of the endpoint.
-    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, whole: bool) -> Result<String> {
         if self.model.is_empty() {
             return Err(ProviderError::new(ErrorKind::Configuration, "the model has no name"));
         }
@@ -174,7 +175,7 @@ impl MessagesCodec {
     }
 
     /// The address that counts tokens.
-    pub(crate) fn count_url(&self) -> Result<String, ProviderError> {
+    pub(crate) fn count_url(&self) -> Result<String> {
         self.url_of(match self.platform {
             Platform::Anthropic => "messages/count_tokens",
             Platform::Vertex { .. } => "count-tokens:rawPredict",
@@ -182,7 +183,7 @@ impl MessagesCodec {
     }
 
     /// The address of a path below the version of the API.
-    pub(crate) fn url_of(&self, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url_of(&self, path: &str) -> Result<String> {
         self.platform.url(self.base_url.as_deref(), path)
     }
 }

@@ -7,7 +7,7 @@ mod tools;
 
 use attache_core::json::merge_members;
 use attache_core::settings::{CachePolicy, RequestHeaders};
-use attache_core::{AssistantPart, Message, ModelSettings, ProviderError, Secret};
+use attache_core::{AssistantPart, Message, ModelSettings, Secret};
 use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
@@ -21,12 +21,13 @@ use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::{Ask, FILES_BETA, MessagesCodec};
+use crate::error::Result;
 use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 impl MessagesCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest> {
         let ask = ask.of(self);
         let parts = parts(ask)?;
         with_kept(ask.request, FAMILY, |_| true, || State::new(&ENVELOPE), |state| encode(state, ask, parts))
@@ -50,7 +51,7 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
     }
 }
 
-fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let Ask { request, settings, codec, .. } = ask;
     let mut refusals = Refusals::new(codec.model(), settings.unsupported);
     let cites = cites(settings, codec.capabilities(), &mut refusals)?;
@@ -121,7 +122,7 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
 }
 
 /// Plans and renders what is new of the conversation.
-fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<(), ProviderError> {
+fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<()> {
     let Ask { request, codec, .. } = ask;
     state.take_up(codec.model(), "", &request.tools);
     let messages = &request.messages;
@@ -147,7 +148,7 @@ fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<(), Provider
 }
 
 /// Holds the ends of the conversation against the rules of the API.
-fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
+fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result<()> {
     let Ask { request, codec, .. } = ask;
     let invalid = |message: String| Err(invalid_history(message));
     match state.log.first_role() {
@@ -175,10 +176,7 @@ fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result
 }
 
 /// The request that counts the tokens of another (anthropic.md 10).
-pub(crate) fn count(
-    codec: &MessagesCodec,
-    ask: attache_transport::Ask<'_>,
-) -> Result<CountRequest, ProviderError> {
+pub(crate) fn count(codec: &MessagesCodec, ask: attache_transport::Ask<'_>) -> Result<CountRequest> {
     const KNOWN: [&str; 9] = [
         "model",
         "messages",
@@ -227,7 +225,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 }
 
 /// The request without its body.
-fn parts(ask: Ask<'_>) -> Result<RequestParts, ProviderError> {
+fn parts(ask: Ask<'_>) -> Result<RequestParts> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(FILES_BETA);
     addressed(ask.codec, parts, ask.settings, ask.key, beta)
@@ -240,7 +238,7 @@ pub(crate) fn addressed(
     settings: &ModelSettings,
     key: Option<&Secret>,
     beta: Option<&str>,
-) -> Result<RequestParts, ProviderError> {
+) -> Result<RequestParts> {
     let extra = &settings.extra_headers;
     let mut parts = parts;
     if codec.platform == Platform::Anthropic {

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{ModelCapabilities, ProviderError};
+use attache_core::ModelCapabilities;
 use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
 use crate::capabilities::{self, FAMILY, Family};
-use crate::{error, region};
+use crate::{
+    error::{self, Result},
+    region,
+};
 
 /// The region in which requests are shown that are never sent.
 const SHOWN_REGION: &str = "us-east-1";
@@ -165,12 +168,12 @@ impl ConverseCodec {
         self.capabilities = capabilities;
     }
 
-    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
+    pub(crate) fn fits(&self) -> Result<()> {
         self.problem.as_deref().map_or(Ok(()), |problem| Err(error::configuration(problem)))
     }
 
     /// The address of the endpoint, for replies that come whole or in events.
-    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, whole: bool) -> Result<String> {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
@@ -178,7 +181,7 @@ impl ConverseCodec {
     }
 
     /// An address of the API that manages models, which has a host of its own.
-    pub(crate) fn control_url(&self, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn control_url(&self, path: &str) -> Result<String> {
         let base = self.base()?;
         match self.base_url {
             Some(_) => join_url(&base, path),
@@ -186,12 +189,12 @@ impl ConverseCodec {
         }
     }
 
-    fn base(&self) -> Result<String, ProviderError> {
+    fn base(&self) -> Result<String> {
         let own = || region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION));
         self.base_url.clone().map_or_else(own, Ok)
     }
 
-    pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String> {
         let mut model = percent_encoded(model.as_bytes());
         if self.plain_slashes {
             model = model.replace("%2F", "/");

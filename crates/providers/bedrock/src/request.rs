@@ -10,9 +10,9 @@ mod tools;
 
 use std::sync::Arc;
 
+use attache_core::Message;
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Message, ProviderError};
 use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag, StrictForms,
@@ -26,11 +26,11 @@ use self::messages::{APART, PLACEHOLDER, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::{Ask, ConverseCodec};
-use crate::error;
+use crate::error::{self, Result};
 
 impl ConverseCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest> {
         let ask = ask.of(self);
         let parts = parts(ask)?;
         with_kept(ask.request, FAMILY, |_| true, || State::new(&ENVELOPE), |state| encode(state, ask, parts))
@@ -57,7 +57,7 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
     }
 }
 
-fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let Ask { request, settings, codec, .. } = ask;
     let mut refusals = Refusals::new(codec.model(), settings.unsupported);
     check_pairing(&request.messages)?;
@@ -114,7 +114,7 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
 }
 
 /// Plans and renders what is new of the conversation.
-fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<(), ProviderError> {
+fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<()> {
     let Ask { request, codec, .. } = ask;
     state.take_up(codec.model(), &codec.capabilities().model, &request.tools);
     let messages = &request.messages;
@@ -131,7 +131,7 @@ fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<(), Provider
 }
 
 /// Holds the ends of the conversation against the rules of the API.
-fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
+fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result<()> {
     let codec = ask.codec;
     let invalid = |message: String| Err(invalid_history(message));
     match state.log.last_role() {
@@ -154,7 +154,7 @@ fn tool_config(
     extra: &Extra,
     forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<ToolConfig>, ProviderError> {
+) -> Result<Option<ToolConfig>> {
     let (own, rule) = (&ask.request.tools, ask.codec.family().tool_schema);
     let compile = |definition, refusals: &mut Refusals<'_>| tools::compile(own, definition, rule, refusals);
     let capabilities = ask.codec.capabilities();
@@ -215,7 +215,7 @@ struct Extra {
 }
 
 impl Extra {
-    fn read(body: &Map<String, Value>) -> Result<Self, ProviderError> {
+    fn read(body: &Map<String, Value>) -> Result<Self> {
         let mut extra = Self {
             members: body.clone(),
             additional: Map::new(),
@@ -237,7 +237,7 @@ impl Extra {
 }
 
 /// A cache point, as a block behind others; `None` where none are wanted.
-fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>, ProviderError> {
+fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>> {
     let capabilities = ask.codec.capabilities();
     Ok(match cache_policy(ask.request, ask.settings, capabilities, "points", refusals)? {
         CachePolicy::Long if capabilities.long_cache => {
@@ -255,7 +255,7 @@ fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'sta
 }
 
 /// The request without its body.
-fn parts(ask: Ask<'_>) -> Result<RequestParts, ProviderError> {
+fn parts(ask: Ask<'_>) -> Result<RequestParts> {
     let (whole, extra) = (!ask.request.streaming, &ask.settings.extra_headers);
     let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
     let mut parts =

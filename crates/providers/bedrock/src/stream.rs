@@ -1,12 +1,12 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::claude::Piece;
 use attache_transport::{BodyForm, ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::eventstream::{Frame, FrameDecoder};
 use crate::response::{Delta, Reply, Whole, malformed};
 
@@ -53,7 +53,7 @@ impl Events {
         Self { frames: FrameDecoder::default(), reply: Reply::new(reading), stopped: false }
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut ChunkSink) -> Result<()> {
         if out.is_done() {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl Events {
         }
     }
 
-    fn framed(&mut self, kind: &str, payload: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn framed(&mut self, kind: &str, payload: &[u8], out: &mut ChunkSink) -> Result<()> {
         let reply = &mut self.reply;
         match kind {
             "contentBlockDelta" => {
@@ -106,7 +106,7 @@ impl Events {
         }
     }
 
-    fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn done(&mut self, out: &mut ChunkSink) -> Result<()> {
         if let Some(error) = self.reply.failure() {
             return Err(error);
         }
@@ -122,7 +122,7 @@ impl EventDecoder for Events {
         if first <= 1 { BodyForm::Frames } else { BodyForm::Whole }
     }
 
-    fn frames(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn frames(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<()> {
         let mut frames = std::mem::take(&mut self.frames);
         let outcome = frames.push(bytes, &mut |frame| self.frame(frame, out));
         self.frames = frames;
@@ -130,11 +130,11 @@ impl EventDecoder for Events {
     }
 
     /// The API sends no server-sent events.
-    fn event(&mut self, _: SseEvent<'_>, _: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn event(&mut self, _: SseEvent<'_>, _: &mut ChunkSink) -> Result<()> {
         Ok(())
     }
 
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
         let whole: Whole<'_> = match serde_json::from_slice(body) {
             Ok(whole) => whole,
             Err(cause) => return Err(error::of_foreign_shape(body).with_source(cause)),
@@ -149,7 +149,7 @@ impl EventDecoder for Events {
     }
 
     /// A message that ended is complete without its metadata. One that did not was cut.
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut ChunkSink) -> Result<()> {
         self.frames.finish()?;
         if self.stopped { self.done(out) } else { Ok(()) }
     }
@@ -185,7 +185,7 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, ProviderError> {
+fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
     serde_json::from_slice(payload)
         .map_err(|cause| malformed("an event is not as the API says").with_source(cause))
 }

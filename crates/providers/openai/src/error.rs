@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 
 pub(crate) use attache_transport::configuration;
 
+/// The outcome of what may fail as a provider, or we in its place, would tell it.
+pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
+
 use attache_transport::lenient::{Count, Object};
 
 /// Reads a response with an error status (openai.md 0.3).

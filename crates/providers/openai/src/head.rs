@@ -3,11 +3,12 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use attache_core::{ModelCapabilities, ProviderError, ToolSet};
+use attache_core::{ModelCapabilities, ToolSet};
 use attache_transport::{EncodedBody, EncodedLog, Envelope, Marker, forbid, is_same, same_names, tail};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use crate::error::Result;
 use crate::profile::Profile;
 use crate::render::invalid;
 use crate::server::Server;
@@ -85,9 +86,9 @@ impl Kept {
         &mut self,
         tools: &Arc<ToolSet>,
         wanted: Wanted<'_>,
-        before: impl FnOnce(&Form) -> Result<String, ProviderError>,
-        add: impl FnOnce(&str, &mut String) -> Result<(), ProviderError>,
-    ) -> Result<&str, ProviderError> {
+        before: impl FnOnce(&Form) -> Result<String>,
+        add: impl FnOnce(&str, &mut String) -> Result<()>,
+    ) -> Result<&str> {
         let same_tools = Arc::ptr_eq(&self.tools, tools);
         self.tools = Arc::clone(tools);
         let head = match self.head.take().filter(|head| same_tools && head.is_alike(&wanted)) {
@@ -113,7 +114,7 @@ impl Kept {
         mut members: Map<String, Value>,
         reserved: &[&str],
         markers: &[Marker],
-    ) -> Result<EncodedBody, ProviderError> {
+    ) -> Result<EncodedBody> {
         members.remove("model");
         forbid(&members, reserved)?;
         let has_items = self.log.first_role().is_some();

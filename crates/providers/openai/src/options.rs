@@ -4,11 +4,12 @@ use attache_core::capability::Caching;
 use attache_core::settings::CachePolicy;
 use attache_core::structured::OutputSchema;
 use attache_core::tool::wire_name;
-use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ProviderError};
+use attache_core::{ChatRequest, ModelCapabilities, ModelSettings};
 use attache_transport::{Ask, Refusals, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::codec::ServerCodec;
+use crate::error::Result;
 use crate::profile::Profile;
 use crate::tools::{self, allowed, allowed_functions, reference};
 
@@ -50,7 +51,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Says whether several calls may come in one reply.
-    pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<(), ProviderError> {
+    pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<()> {
         let option = "parallel_tool_calls";
         let Some(parallel) = asked.filter(|_| self.has_tools) else { return Ok(()) };
         let known = self.capabilities.parallel_choice;
@@ -72,7 +73,7 @@ impl<'a> Writer<'a> {
         unforced: Option<&str>,
         function: fn(&str) -> Value,
         among: fn(&str, Vec<Value>) -> Value,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let request = self.request;
         let mode = allowed(request, self.capabilities, unforced.is_none(), &mut self.refusals)?;
         let among = mode.map(|mode| {
@@ -96,7 +97,7 @@ impl<'a> Writer<'a> {
         name: &str,
         schema: &OutputSchema,
         strict: bool,
-    ) -> Result<Map<String, Value>, ProviderError> {
+    ) -> Result<Map<String, Value>> {
         let fitted = tools::answer(schema, strict, self.profile.tool_schemas, &mut self.refusals)?;
         self.strict_answer = fitted.is_some();
         let mut members = Map::new();
@@ -107,7 +108,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
-    pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<(), ProviderError> {
+    pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<()> {
         let policy = match self.settings.cache {
             None | Some(CachePolicy::Off) => return Ok(()),
             Some(policy) => policy,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::capability::Matrix;
 use attache_core::tool::SchemaReport;
-use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
+use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, Secret, ToolSet};
 use attache_transport::{
     Auth, EncodedBody, Environment, Reading, RequestParts, StrictForms, count_leading, join_url, missing_key,
 };
@@ -14,7 +14,10 @@ use serde_json::Value;
 
 use crate::address::{from_environment, missing};
 use crate::profile::{Profile, SystemPlace};
-use crate::{error, tools};
+use crate::{
+    error::{self, Result},
+    tools,
+};
 
 /// One model of one server.
 #[derive(Clone, Debug)]
@@ -60,7 +63,7 @@ impl Server {
     }
 
     /// The error of a row whose cells are none of the profile.
-    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
+    pub(crate) fn fits(&self) -> Result<()> {
         match &self.problem {
             None => Ok(()),
             Some(problem) => {
@@ -132,7 +135,7 @@ impl Server {
     }
 
     /// The error before anything is sent.
-    pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    pub(crate) fn check(&self, auth: &Auth) -> Result<()> {
         if self.model.trim().is_empty() {
             return Err(error::configuration("no model is named"));
         }
@@ -148,7 +151,7 @@ impl Server {
         path: &str,
         settings: &ModelSettings,
         key: Option<&Secret>,
-    ) -> Result<RequestParts, ProviderError> {
+    ) -> Result<RequestParts> {
         let profile = &*self.profile;
         if profile.base_url.trim().is_empty() {
             return Err(error::configuration(match missing(profile) {

@@ -7,15 +7,14 @@ use attache_core::schema::{Strict, Subset};
 use attache_core::settings::Unsupported;
 use attache_core::structured::OutputSchema;
 use attache_core::tool::{SchemaLoosening, SchemaReport};
-use attache_core::{
-    ChatRequest, ModelCapabilities, ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet,
-};
+use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::{
     Refusals, StrictForms, check_tools, described, extra_tools, plain_tool, refuse_allowed, strict_answer,
     strict_loosened,
 };
 use serde_json::{Map, Value, json};
 
+use crate::error::Result;
 use crate::profile::{Profile, ToolSchemas};
 
 /// The keywords that OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole
@@ -48,7 +47,7 @@ pub(crate) fn written<'d>(
     definition: &'d ToolDefinition,
     rule: ToolSchemas,
     forms: Option<&'d StrictForms>,
-) -> Result<Written<'d>, ProviderError> {
+) -> Result<Written<'d>> {
     let strict = forms.and_then(|forms| forms.of_tool(definition));
     let parameters = match strict {
         Some(strict) => Cow::Borrowed(strict.schema()),
@@ -65,7 +64,7 @@ pub(crate) fn answer<'s>(
     strict: bool,
     rule: ToolSchemas,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<&'s Value>, ProviderError> {
+) -> Result<Option<&'s Value>> {
     if !strict {
         return Ok(None);
     }
@@ -79,7 +78,7 @@ fn compile<'d>(
     rule: ToolSchemas,
     validated: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'d, Value>, Vec<SchemaLoosening>), ProviderError> {
+) -> Result<(Cow<'d, Value>, Vec<SchemaLoosening>)> {
     if rule == ToolSchemas::AsGiven {
         return Ok((Cow::Borrowed(definition.input_schema()), Vec::new()));
     }
@@ -94,10 +93,7 @@ fn compile<'d>(
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] for what is no list.
-pub(crate) fn hosted<'a>(
-    profile: &'a Profile,
-    settings: &'a ModelSettings,
-) -> Result<Vec<&'a Value>, ProviderError> {
+pub(crate) fn hosted<'a>(profile: &'a Profile, settings: &'a ModelSettings) -> Result<Vec<&'a Value>> {
     Ok(extra_tools(&profile.extra_body)?.iter().chain(extra_tools(&settings.extra_body)?).collect())
 }
 
@@ -120,7 +116,7 @@ pub(crate) fn allowed(
     capabilities: &ModelCapabilities,
     can_force: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<&'static str>, ProviderError> {
+) -> Result<Option<&'static str>> {
     if !capabilities.allowed_tools {
         return refuse_allowed(request, refusals).map(|()| None);
     }
@@ -158,7 +154,7 @@ pub(crate) fn may_loosen(
     rule: ToolSchemas,
     forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     let subset = subset(capabilities, rule);
     for (_, definition) in tools.iter() {
         strict_loosened(tools, definition, forms, subset, refusals)?;

@@ -7,8 +7,7 @@ use attache_core::capability::ReasoningReplay;
 use attache_core::hash::StableHash;
 use attache_core::message::{OpaquePart, ReplayData, UserOrigin};
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, ProviderError, ReasoningPart, ToolCallId, ToolResultsMessage,
-    ToolSet,
+    AssistantMessage, AssistantPart, Message, ReasoningPart, ToolCallId, ToolResultsMessage, ToolSet,
 };
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
 use attache_transport::{Codec as _, check_pairing, count_seen};
@@ -17,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::{Ask, MessagesCodec};
+use crate::error::Result;
 use crate::response::CONTAINER;
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
@@ -51,7 +51,7 @@ impl Plan {
         messages: &[Arc<Message>],
         tools: &ToolSet,
         codec: &MessagesCodec,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if count_seen(messages, &self.planned) < self.planned.len() {
             *self = Self::default();
         }

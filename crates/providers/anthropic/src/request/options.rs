@@ -1,12 +1,13 @@
 //! The options of a request as members of its body (anthropic.md 2, 8).
 
-use attache_core::{ModelCapabilities, ModelSettings, ProviderError};
+use attache_core::{ModelCapabilities, ModelSettings};
 use attache_transport::claude::{answer_schema, refuse_unknown, sampling, stops, thinking};
 use attache_transport::{ANY, Codec as _, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
 use super::history::began_with_thinking;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// The tokens that may be written where the caller sets no limit, thinking budget apart. The API demands a number; this
 /// one is out of the way of long files, and leaves a 200k window to the conversation.
@@ -26,7 +27,7 @@ pub(super) struct Options {
 }
 
 /// Reads the options.
-pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
+pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options> {
     let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let always = ("it cannot be switched off here", "it may reason");
     let thinking = thinking(settings, capabilities, always, || began_with_thinking(ask), refusals)?;

@@ -2,17 +2,17 @@
 
 use attache_core::schema::Strict;
 use attache_core::tool::SchemaReport;
-use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
+use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::claude::{Compiled, WrittenTool, check_claude_tools, force_refused};
 use attache_transport::{Codec as _, Refusals, forces_tool, plain_tool, refuse_allowed, write_json};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Ask, MessagesCodec};
-use crate::error;
+use crate::error::{self, Result};
 
 /// Writes a tool as a JSON object.
-pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<(), ProviderError> {
+pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<()> {
     #[derive(Serialize)]
     struct Tool<'a> {
         name: &'a str,
@@ -40,7 +40,7 @@ pub(super) fn compile<'t>(
     tools: &ToolSet,
     definition: &'t ToolDefinition,
     refusals: &mut Refusals<'_>,
-) -> Result<Compiled<'t>, ProviderError> {
+) -> Result<Compiled<'t>> {
     plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn choice(
     ask: Ask<'_>,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
+) -> Result<Option<Value>> {
     let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let mut member = Map::new();

@@ -1,6 +1,6 @@
 //! The options of a request as members of its body (bedrock.md 2, 5).
 
-use attache_core::{ProviderError, Reasoning};
+use attache_core::Reasoning;
 use attache_transport::claude::{answer_schema, refuse_unknown, sampling, stops, thinking};
 use attache_transport::{Codec as _, Refusals, knows, set_member};
 use serde_json::{Map, Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::history::began_with_thinking;
 use crate::capabilities::ReasoningFields;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// Options as body members, and what other parts of the request must know of them.
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ pub(super) struct Options {
 }
 
 /// Reads the options.
-pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
+pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options> {
     let settings = ask.settings;
     let mut options = Options::default();
     let thinks = reasoning(ask, &mut options, refusals)?;
@@ -56,11 +57,7 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
 }
 
 /// Says how the model reasons; returns whether it does by what is said.
-fn reasoning(
-    ask: Ask<'_>,
-    options: &mut Options,
-    refusals: &mut Refusals<'_>,
-) -> Result<bool, ProviderError> {
+fn reasoning(ask: Ask<'_>, options: &mut Options, refusals: &mut Refusals<'_>) -> Result<bool> {
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
     let Some(wanted) = &ask.settings.reasoning else { return Ok(false) };
     let fields = &ask.codec.family().reasoning;

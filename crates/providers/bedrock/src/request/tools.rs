@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use attache_core::schema::Strict;
 use attache_core::tool::{SchemaLoosening, SchemaReport};
-use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
+use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::claude::{Compiled, WrittenTool, check_claude_tools, force_refused};
 use attache_transport::{Codec as _, Refusals, described, plain_tool, refuse_allowed, write_json};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
 use crate::codec::{Ask, ConverseCodec};
-use crate::error;
+use crate::error::{self, Result};
 
 /// A tool as the API wants it.
 #[derive(Serialize)]
@@ -39,13 +39,13 @@ struct Schema<'a> {
 }
 
 /// Writes a tool as a JSON object.
-pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<(), ProviderError> {
+pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<()> {
     let description = described(tool.definition, tool.strict.is_none_or(Strict::keeps_form));
     add(text, tool.name, &description, tool.schema, tool.strict.is_some())
 }
 
 /// Stands for tools of the history where a request offers none: the API demands tools as long as it holds calls.
-pub(super) fn render_called(called: &[String]) -> Result<String, ProviderError> {
+pub(super) fn render_called(called: &[String]) -> Result<String> {
     let mut text = String::new();
     for name in called {
         text.push_str(if text.is_empty() { "" } else { "," });
@@ -54,13 +54,7 @@ pub(super) fn render_called(called: &[String]) -> Result<String, ProviderError> 
     Ok(text)
 }
 
-fn add(
-    text: &mut String,
-    name: &str,
-    description: &str,
-    schema: &Value,
-    strict: bool,
-) -> Result<(), ProviderError> {
+fn add(text: &mut String, name: &str, description: &str, schema: &Value, strict: bool) -> Result<()> {
     let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema }, strict } };
     write_json(&tool, text)
 }
@@ -75,7 +69,7 @@ pub(super) fn compile<'t>(
     definition: &'t ToolDefinition,
     rule: ToolSchema,
     refusals: &mut Refusals<'_>,
-) -> Result<Compiled<'t>, ProviderError> {
+) -> Result<Compiled<'t>> {
     let name = definition.name();
     let refused = if rule == ToolSchema::Any { &[][..] } else { &NOT_AT_THE_ROOT[..] };
     let (mut schema, mut loosened) = plain_tool(definition, refused, tools.is_validated(), refusals)?;
@@ -135,7 +129,7 @@ pub(super) fn choice(
     has_calls: bool,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Choice, ProviderError> {
+) -> Result<Choice> {
     let Ask { request, settings, codec, .. } = ask;
     let (capabilities, family) = (codec.capabilities(), codec.family());
     refuse_allowed(request, refusals)?;
@@ -212,7 +206,7 @@ fn force(
     name: Option<&String>,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
+) -> Result<Option<Value>> {
     let Ask { request, codec, .. } = ask;
     if force_refused(codec.capabilities(), manual_thinking, refusals)? {
         return Ok(None);

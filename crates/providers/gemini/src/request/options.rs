@@ -1,21 +1,19 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
 use attache_core::capability::StructuredOutput;
-use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat};
+use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat};
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::schema::fit;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// The most stop sequences that the API takes.
 const MAX_STOPS: usize = 5;
 
 /// The member `generationConfig`, possibly empty.
-pub(super) fn generation(
-    ask: Ask<'_>,
-    refusals: &mut Refusals<'_>,
-) -> Result<Map<String, Value>, ProviderError> {
+pub(super) fn generation(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Map<String, Value>> {
     let settings = ask.settings;
     let mut members = Map::new();
     set_member(&mut members, "maxOutputTokens", settings.max_tokens);
@@ -44,10 +42,7 @@ pub(super) fn generation(
     Ok(members)
 }
 
-fn stops<'c>(
-    settings: &'c ModelSettings,
-    refusals: &mut Refusals<'_>,
-) -> Result<Option<Vec<&'c str>>, ProviderError> {
+fn stops<'c>(settings: &'c ModelSettings, refusals: &mut Refusals<'_>) -> Result<Option<Vec<&'c str>>> {
     let mut stops = refusals.stops(settings, "empty", str::is_empty)?;
     if stops.len() > MAX_STOPS {
         let why = format!("there may be {MAX_STOPS} stop sequences");
@@ -57,7 +52,7 @@ fn stops<'c>(
     Ok((!stops.is_empty()).then_some(stops))
 }
 
-fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>> {
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
     let knows = |way: &str| knows(capabilities, way);
     let refused = match &ask.settings.reasoning {
@@ -131,7 +126,7 @@ fn effort_for(budget: u32) -> Effort {
 }
 
 /// The budget within the bounds of the model (gemini.md 4).
-fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<u32, ProviderError> {
+fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<u32> {
     let model = ask.codec.model();
     let (least, most) = match () {
         () if model.contains("flash-lite") => (512, 24_576),
@@ -146,11 +141,7 @@ fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Res
     Ok(budget.clamp(least, most))
 }
 
-fn format(
-    ask: Ask<'_>,
-    members: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
+fn format(ask: Ask<'_>, members: &mut Map<String, Value>, refusals: &mut Refusals<'_>) -> Result<()> {
     let option = "response_format";
     let left_out = "the answer has no set form";
     let form = match &ask.settings.response_format {

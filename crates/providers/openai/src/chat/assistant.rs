@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::message::ReplayData;
-use attache_core::{AssistantMessage, AssistantPart, ProviderError, TextPart, ToolCall};
+use attache_core::{AssistantMessage, AssistantPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part, wire_ids};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::ids::legal;
 use super::messages::{Renderer, text_part};
 use super::reasoning::Origin;
 use super::response::EXTRA_CONTENT;
+use crate::error::Result;
 use crate::profile::{EmptyContent, Replayed};
 
 impl Renderer<'_> {
@@ -23,11 +24,7 @@ impl Renderer<'_> {
     }
 
     /// Writes a reply of the model; `false` if nothing of it can go back.
-    pub(super) fn assistant(
-        &self,
-        message: &AssistantMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn assistant(&self, message: &AssistantMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         let calls: Vec<_> = message.tool_calls().collect();
         let replay = Replaying::new(self, message, !calls.is_empty())?;
         let says = message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_)));
@@ -140,11 +137,7 @@ struct Replaying<'a> {
 }
 
 impl<'a> Replaying<'a> {
-    fn new(
-        renderer: &'a Renderer<'a>,
-        message: &'a AssistantMessage,
-        has_calls: bool,
-    ) -> Result<Self, ProviderError> {
+    fn new(renderer: &'a Renderer<'a>, message: &'a AssistantMessage, has_calls: bool) -> Result<Self> {
         let wanted = match renderer.server.profile.reasoning_replay {
             Replayed::Never => false,
             Replayed::WithCalls => has_calls,
@@ -209,7 +202,7 @@ impl<'a> Replaying<'a> {
     }
 
     /// Writes the members beside the content.
-    fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<()> {
         // openai.md D 1
         if has_calls && self.content.is_empty() && self.renderer.server.profile.empty_reasoning {
             out.raw(r#","reasoning_content":"""#);

@@ -14,6 +14,7 @@ use attache_transport::{
 };
 
 use super::ids::legal;
+use crate::error::Result;
 use crate::profile::{AudioForm, FileForm};
 use crate::render::{check_routed, file_name, open_result};
 use crate::server::Server;
@@ -67,11 +68,7 @@ impl Renderer<'_> {
 
     /// Writes messages of the user's side as one; `false` if they say nothing. Instructions among them are spoken by
     /// the user.
-    pub(super) fn user_turn(
-        &self,
-        members: &[&Message],
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn user_turn(&self, members: &[&Message], out: &mut ItemWriter<'_>) -> Result<bool> {
         let mut pieces: Vec<(&str, Piece<'_>)> = Vec::new();
         for member in members {
             match member {
@@ -117,7 +114,7 @@ impl Renderer<'_> {
         &'m self,
         message: &'m UserMessage,
         pieces: &mut Vec<(&'static str, Piece<'m>)>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         check_routed(message)?;
         let place = self.server.capabilities.place(place_of_user(message));
         let mut separator = "\n\n";
@@ -137,7 +134,7 @@ impl Renderer<'_> {
         document: &Document,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let media = document.media_type();
         if media.kind() == MediaKind::Text {
             return text_of(document, place, |text| text_part(text, out));
@@ -220,7 +217,7 @@ impl Renderer<'_> {
         message: &ToolResultsMessage,
         asked: &AssistantMessage,
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let calls: Vec<_> = asked.tool_calls().collect();
         let ids = wire_ids(&calls, |id| legal(id, self.server.profile.call_ids));
         let mut first = true;
@@ -249,7 +246,7 @@ pub(crate) fn text_of(
     document: &Document,
     place: &PlaceCapabilities,
     write: impl FnOnce(&str),
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     match place.accepts(document.media_type()) {
         true => with_text_of(document, write),
         false => Err(cannot_send(document, NOT_HERE)),
@@ -259,7 +256,7 @@ pub(crate) fn text_of(
 /// The content of a tool message, which is text: no other part is known there (openai.md A.2).
 ///
 /// Content behind the text stands on lines of its own.
-pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<()> {
     check_result_routed(result)?;
     open_result(result, out);
     for content in result.attached() {

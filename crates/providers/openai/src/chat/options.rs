@@ -3,12 +3,13 @@
 use attache_core::capability::{Caching, ReasoningExcludes, StructuredOutput};
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Degradation, Message, ProviderError, ResponseFormat, ToolChoice};
+use attache_core::{Degradation, Message, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use super::reasons::Reasons;
+use crate::error::Result;
 use crate::head::Offered;
 use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, ToolsOff};
@@ -36,11 +37,7 @@ const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 /// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
-pub(super) fn options(
-    ask: Ask<'_>,
-    hosted: &[&Value],
-    forms: Option<StrictForms>,
-) -> Result<Options, ProviderError> {
+pub(super) fn options(ask: Ask<'_>, hosted: &[&Value], forms: Option<StrictForms>) -> Result<Options> {
     let (request, settings) = (ask.request, ask.settings);
     let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
@@ -96,7 +93,7 @@ fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
 }
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
-fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), ProviderError> {
+fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<()> {
     let (settings, profile, capabilities) = (writer.settings, writer.profile, writer.capabilities);
     let why = if !capabilities.sampling && !capabilities.sampling_without_reasoning {
         Some("the model has a fixed one")
@@ -128,12 +125,7 @@ fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), Provide
     Ok(())
 }
 
-fn bounded(
-    writer: &mut Writer<'_>,
-    name: &str,
-    value: f64,
-    bounds: Option<(f64, f64)>,
-) -> Result<f64, ProviderError> {
+fn bounded(writer: &mut Writer<'_>, name: &str, value: f64, bounds: Option<(f64, f64)>) -> Result<f64> {
     let Some((least, most)) = bounds.filter(|(least, most)| !(least..=most).contains(&&value)) else {
         return Ok(value);
     };
@@ -143,7 +135,7 @@ fn bounded(
     Ok(nearest)
 }
 
-fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered, ProviderError> {
+fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered> {
     let (profile, capabilities, request) = (writer.profile, writer.capabilities, writer.request);
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, capabilities)?;
     let mut offered = Offered::All;
@@ -185,7 +177,7 @@ fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered,
 }
 
 /// Sets the form of the answer; yields what the model must be told of it.
-fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>, ProviderError> {
+fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>> {
     let (option, profile) = ("response_format", writer.profile);
     let format = match &writer.settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(None),
@@ -239,7 +231,7 @@ fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Opti
 }
 
 /// Yields the marker of prompts that are kept, for models that want one.
-fn caching(writer: &mut Writer<'_>) -> Result<Option<&'static str>, ProviderError> {
+fn caching(writer: &mut Writer<'_>) -> Result<Option<&'static str>> {
     if writer.capabilities.caching != Caching::Explicit {
         // The key is known only when what stands before the messages is.
         return writer.caching(|| Value::Null).map(|()| None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::capability::Caching;
-use attache_core::{Message, ProviderError, ToolSet};
+use attache_core::{Message, ToolSet};
 use attache_transport::{
     EncodedLog, EncodedRequest, Marker, RequestParts, RoleTag, StrictForms, asked, check_pairing,
     system_texts, with_kept, write_json,
@@ -15,6 +15,7 @@ use super::ask::Ask;
 use super::messages::Renderer;
 use super::options::{Options, options};
 use super::turns::{Place, Turns};
+use crate::error::Result;
 use crate::head::{Form, Kept, Offered, Wanted};
 use crate::options::CACHE_KEY;
 use crate::profile::{SystemRole, ToolSchemas};
@@ -28,7 +29,7 @@ const ROLE: RoleTag = RoleTag::new(0);
 ///
 /// # Errors
 /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
-pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("chat/completions", ask.settings, ask.key)?;
     check_pairing(&ask.request.messages)?;
@@ -37,7 +38,7 @@ pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
     with_kept(ask.request, &wire_key, fits, new, |kept| body(kept, ask, parts))
 }
 
-fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let (request, server) = (ask.request, &ask.codec.server);
     let leading = server.count_leading(&request.messages);
     // Messages are lists of parts for the sake of markers.
@@ -67,7 +68,7 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
     Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
 }
 
-fn render(log: &mut EncodedLog, renderer: Renderer<'_>, leading: usize) -> Result<(), ProviderError> {
+fn render(log: &mut EncodedLog, renderer: Renderer<'_>, leading: usize) -> Result<()> {
     let messages = &renderer.request.messages;
     let turns = Turns::new(renderer, messages, leading);
     let variant = |at, _: &Message| turns.variant(at) ^ turns.files_variant(at);
@@ -101,7 +102,7 @@ pub(crate) fn add_system(
     role: SystemRole,
     part_end: Option<&str>,
     head: &mut String,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     if system.is_empty() {
         return Ok(());
     }
@@ -138,7 +139,7 @@ pub(crate) fn before_messages(
     schemas: ToolSchemas,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
-) -> Result<String, ProviderError> {
+) -> Result<String> {
     #[derive(Serialize)]
     struct Tool<'a> {
         r#type: &'static str,

@@ -19,7 +19,7 @@ use super::endings::finish_reason;
 use super::reasoning::MemberReasoning;
 use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::citations;
-use crate::error::too_many;
+use crate::error::{Result, too_many};
 use crate::profile::{Profile, ThinkTags};
 
 /// The most generations of one reply.
@@ -77,7 +77,7 @@ impl Reply {
 
     /// The error of a reply that failed before it said anything, where only its finish reason says so (openai.md
     /// C.1, C.2).
-    pub(super) fn failed_silently(&self) -> Result<(), ProviderError> {
+    pub(super) fn failed_silently(&self) -> Result<()> {
         let silent = |choice: &Generation| !choice.says_something() && choice.calls.is_empty();
         let mut words = self.choices.iter().rev().filter_map(|choice| choice.finish.as_deref());
         match words.next() {
@@ -90,12 +90,7 @@ impl Reply {
     }
 
     /// Takes a chunk of a stream or, if `whole`, an answer in one piece.
-    pub(super) fn take(
-        &mut self,
-        chunk: &Chunk<'_>,
-        whole: bool,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn take(&mut self, chunk: &Chunk<'_>, whole: bool, out: &mut ChunkSink) -> Result<()> {
         self.named(chunk.id.get(), chunk.model.get());
         for (position, choice) in chunk.choices.0.iter().enumerate() {
             if let Some(choice) = &choice.0 {
@@ -126,7 +121,7 @@ impl Reply {
         choice: &Choice<'_>,
         whole: bool,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let generation = self.generation(choice.index.0.unwrap_or(position as u64))?;
         let mut unseen = ChunkSink::new();
         let out = if generation.shown { out } else { &mut unseen };
@@ -143,7 +138,7 @@ impl Reply {
     }
 
     /// Takes a chunk of a stream that is a piece of a text.
-    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut ChunkSink) -> Result<()> {
         fn filled<'p>(text: &'p Option<Cow<'_, str>>) -> Option<&'p str> {
             text.as_deref().filter(|text| !text.is_empty())
         }
@@ -169,7 +164,7 @@ impl Reply {
     }
 
     /// The generation of an index.
-    fn generation(&mut self, index: u64) -> Result<&mut Generation, ProviderError> {
+    fn generation(&mut self, index: u64) -> Result<&mut Generation> {
         let known = self.choices.iter().position(|known| known.index == index);
         let at = known.unwrap_or(self.choices.len());
         if known.is_none() && at < MAX_CHOICES {
@@ -235,7 +230,7 @@ impl Generation {
     }
 
     /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
-    fn take(&mut self, delta: &Delta<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn take(&mut self, delta: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
         self.think(&delta.reasoning_details.0, plain, other, out);
         self.body.take(&delta.content, !self.reasoning.is_empty(), out);
@@ -270,7 +265,7 @@ impl Generation {
 
     /// Takes the whole message, as far as it has come, that stands beside or behind its pieces: it completes them and
     /// repeats nothing (openai.md C.3).
-    fn complete(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn complete(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         if self.is_untouched() {
             return self.take(message, out);
         }
@@ -289,7 +284,7 @@ impl Generation {
         self.complete_calls(message, out)
     }
 
-    fn complete_calls(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn complete_calls(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let given = message.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
         let (mut calls, mut extras): (Vec<_>, Vec<_>) =
             given.filter_map(|call| Some((call.whole()?, call.extra_content))).unzip();
@@ -318,7 +313,7 @@ impl Generation {
             && self.beside.is_empty()
     }
 
-    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {
         let fragment = ToolCallFragment::new().with_index(call.index.0).with_id(call.id.get());
         let called = call.function.0.as_ref().or(call.custom.0.as_deref());
         self.fragment(fragment, called, call.extra_content, out)
@@ -330,7 +325,7 @@ impl Generation {
         function: Option<&Function<'_>>,
         extra: Option<&RawValue>,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let name = function.and_then(|function| function.name.get());
         let arguments = function.map(Function::given);
         let text = arguments.and_then(|arguments| arguments.text());

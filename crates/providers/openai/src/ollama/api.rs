@@ -12,7 +12,7 @@ use attache_transport::{
 
 use super::codec::OllamaCodec;
 use super::stream::{Lines, Reply};
-use crate::error;
+use crate::error::{self, Result};
 
 impl Codec for OllamaCodec {
     fn model_id(&self) -> String {
@@ -31,7 +31,7 @@ impl Codec for OllamaCodec {
         self.server.set_base_url(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         let own = self.server.profile.base_url.clone();
         let auth = self.server.configure(environment);
         let url = &self.server.profile.base_url;
@@ -42,11 +42,11 @@ impl Codec for OllamaCodec {
         Ok(auth)
     }
 
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, auth: &Auth) -> Result<()> {
         self.server.check(auth)
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 

@@ -3,12 +3,13 @@
 use attache_core::capability::StructuredOutput;
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Degradation, ProviderError, ResponseFormat, ToolChoice};
+use attache_core::{Degradation, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 
 use super::codec::Ask;
 use crate::chat::Reasons;
+use crate::error::Result;
 use crate::head::Offered;
 use crate::profile::{Thinking, ToolSchemas};
 
@@ -24,7 +25,7 @@ pub(super) struct Options {
 
 /// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (invariant 12).
-pub(super) fn options(ask: Ask<'_>) -> Result<Options, ProviderError> {
+pub(super) fn options(ask: Ask<'_>) -> Result<Options> {
     let (request, settings, capabilities) = (ask.request, ask.settings, ask.codec.capabilities());
     let mut refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
@@ -53,11 +54,7 @@ fn thinking() -> Thinking {
     thinking
 }
 
-fn sampling(
-    ask: Ask<'_>,
-    reasons: bool,
-    refusals: &mut Refusals<'_>,
-) -> Result<Map<String, Value>, ProviderError> {
+fn sampling(ask: Ask<'_>, reasons: bool, refusals: &mut Refusals<'_>) -> Result<Map<String, Value>> {
     let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let mut options = Map::new();
     let numbers = [
@@ -81,7 +78,7 @@ fn sampling(
 }
 
 /// The tools that are offered. The API knows no choice: all that can be chosen is not to offer them.
-fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Offered, ProviderError> {
+fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Offered> {
     let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let cites = settings.citations.filter(|cites| *cites);
@@ -100,7 +97,7 @@ fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Offered, ProviderE
     Ok(Offered::All)
 }
 
-fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>> {
     let takes = ask.codec.capabilities().structured_output;
     Ok(match &ask.settings.response_format {
         None | Some(ResponseFormat::Text) => None,

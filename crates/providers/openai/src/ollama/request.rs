@@ -1,6 +1,6 @@
 //! From a [`ChatRequest`] to an HTTP request.
 
-use attache_core::{Message, ProviderError};
+use attache_core::Message;
 use attache_transport::{
     EncodedLog, EncodedRequest, RequestParts, RoleTag, asked, behind, check_pairing, own_system, with_kept,
 };
@@ -9,6 +9,7 @@ use super::codec::{Ask, OllamaCodec};
 use super::messages::Renderer;
 use super::options::{Options, options};
 use crate::chat::{add_system, before_messages};
+use crate::error::Result;
 use crate::head::{Form, Kept, Wanted};
 use crate::profile::{SystemRole, ToolSchemas};
 use crate::render::invalid;
@@ -18,7 +19,7 @@ const ROLE: RoleTag = RoleTag::new(0);
 
 impl OllamaCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(super) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    pub(super) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest> {
         let (ask, server, tools) = (ask.of(self), &self.server, &ask.request.tools);
         let parts = server.envelope("api/chat", ask.settings, ask.key)?;
         check_pairing(&ask.request.messages)?;
@@ -27,7 +28,7 @@ impl OllamaCodec {
     }
 }
 
-fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let (server, request) = (&ask.codec.server, ask.request);
     render(&mut kept.log, Renderer { capabilities: &server.capabilities, tools: &request.tools }, ask)?;
     let Options { members, offered, degradations } = options(ask)?;
@@ -43,7 +44,7 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
     Ok(EncodedRequest::new(parts, degradations))
 }
 
-fn render(log: &mut EncodedLog, renderer: Renderer<'_>, ask: Ask<'_>) -> Result<(), ProviderError> {
+fn render(log: &mut EncodedLog, renderer: Renderer<'_>, ask: Ask<'_>) -> Result<()> {
     let messages = &ask.request.messages;
     // Results name the calls before them.
     let variant = |at: usize, message: &Message| match message {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::wire::{Call, Line};
 use crate::chat::finish_reason;
-use crate::error::{self, is_set, too_many};
+use crate::error::{self, Result, is_set, too_many};
 
 /// The most bytes of one line, and of an answer that is one object.
 const LINE_LIMIT: usize = 64 << 20;
@@ -37,7 +37,7 @@ impl Lines {
         Self { reply, ..Self::default() }
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+    fn hold(&mut self, bytes: &[u8]) -> Result<()> {
         if self.held.len().saturating_add(bytes.len()) > LINE_LIMIT {
             return Err(too_long(LINE_LIMIT));
         }
@@ -46,7 +46,7 @@ impl Lines {
     }
 
     /// Takes a line; `last` says that nothing follows.
-    fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<()> {
         let first = !self.begun;
         let line = line.strip_prefix(b"\xEF\xBB\xBF").filter(|_| first).unwrap_or(line).trim_ascii();
         if line.is_empty() || out.is_done() {
@@ -70,7 +70,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<()> {
         self.received = self.received.saturating_add(bytes.len());
         if self.received > STREAM_LIMIT {
             return Err(too_long(STREAM_LIMIT));
@@ -92,7 +92,7 @@ impl Decoder for Lines {
         self.hold(rest)
     }
 
-    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<()> {
         let rest = std::mem::take(&mut self.held);
         self.line(&rest, true, out)?;
         if self.begun && !self.reply.seen && !out.is_done() {
@@ -125,7 +125,7 @@ impl Reply {
         Self { reading, ..Self::default() }
     }
 
-    fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<()> {
         if is_set(line.error) {
             return Err(error::reported(json));
         }
@@ -179,7 +179,7 @@ impl Reply {
             .for_each(|delta| out.push(delta));
     }
 
-    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {
         let Some(function) = &call.function.0 else { return Ok(()) };
         let arguments = call.arguments();
         let fragment = ToolCallFragment::new()

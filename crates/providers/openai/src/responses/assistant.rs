@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use attache_core::message::{OpaquePart, ReplayData};
-use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReasoningPart, TextPart, ToolCall};
+use attache_core::{AssistantMessage, AssistantPart, ReasoningPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::messages::Renderer;
+use crate::error::Result;
 use crate::profile::{ItemIds, ReasoningItems, ResponsesRules};
 
 /// The member that a text has for itself among those of its message.
@@ -57,7 +58,7 @@ impl Renderer<'_> {
         message: &AssistantMessage,
         ids: &[String],
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let items = Finder::new(self).find(message)?;
         let mut used = Vec::new();
         let mut first = true;
@@ -190,7 +191,7 @@ impl<'a> Finder<'a> {
         Self { renderer, items: Vec::new(), pending: Vec::new(), reason: Reason::None, calls: 0 }
     }
 
-    fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>, ProviderError> {
+    fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>> {
         for part in &message.parts {
             match part {
                 AssistantPart::Text(text) => self.text(text),

@@ -1,12 +1,11 @@
 //! The items of an answer while it is read: which of them an event is about.
 
-use attache_core::ProviderError;
 use attache_core::assembler::ToolCallAssembler;
 use serde_json::value::RawValue;
 
 use super::output::{Field, Item};
 use super::wire;
-use crate::error::too_many;
+use crate::error::{Result, too_many};
 
 /// The most items of an answer.
 pub(super) const MAX_ITEMS: usize = 4096;
@@ -72,7 +71,7 @@ impl Items {
     }
 
     /// The item of a piece.
-    pub(super) fn at(&mut self, place: Place<'_>, field: Field) -> Result<usize, ProviderError> {
+    pub(super) fn at(&mut self, place: Place<'_>, field: Field) -> Result<usize> {
         // Nearly always the last one.
         if let Some(item) = self.list.get(self.last)
             && place.index.is_some()
@@ -188,7 +187,7 @@ impl Items {
         whole.starts_with(self.calls.arguments_of(at as u64).unwrap_or_default())
     }
 
-    pub(super) fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize, ProviderError> {
+    pub(super) fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize> {
         if self.list.len() >= MAX_ITEMS {
             return Err(too_many("items"));
         }

@@ -2,8 +2,8 @@
 
 use attache_core::capability::PlaceCapabilities;
 use attache_core::{
-    AssistantMessage, ChatRequest, Document, DocumentSource, MediaKind, ProviderError, SystemMessage,
-    TextPart, ToolResult, ToolResultsMessage, UserMessage, UserPart,
+    AssistantMessage, ChatRequest, Document, DocumentSource, MediaKind, SystemMessage, TextPart, ToolResult,
+    ToolResultsMessage, UserMessage, UserPart,
 };
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
@@ -11,6 +11,7 @@ use attache_transport::{
     plain_text, separate, template, unknown_part, with_text_of,
 };
 
+use crate::error::Result;
 use crate::render::{check_routed, file_name, invalid, open_result};
 use crate::server::Server;
 
@@ -36,11 +37,7 @@ impl Renderer<'_> {
     }
 
     /// Writes a message of the user's side; `false` if it says nothing.
-    pub(super) fn user(
-        &self,
-        message: &UserMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn user(&self, message: &UserMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         check_routed(message)?;
         let place = self.server.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
@@ -73,7 +70,7 @@ impl Renderer<'_> {
         content: &UserPart,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         match (content, plain_text(content)) {
             (UserPart::Document(document), _) => self.document(document, place, out)?,
             (_, Some(text)) => text_part(&text, out),
@@ -87,7 +84,7 @@ impl Renderer<'_> {
         document: &Document,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let media = document.media_type();
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         if let DocumentSource::External { url } = document.source() {
@@ -145,7 +142,7 @@ impl Renderer<'_> {
         asked: &AssistantMessage,
         ids: &[String],
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let mut first = true;
         for (call, id) in asked.tool_calls().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
@@ -160,7 +157,7 @@ impl Renderer<'_> {
     }
 
     /// The result of a call: a string, or a list of parts where documents are attached.
-    fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<()> {
         check_result_routed(result)?;
         let attached: Vec<_> = result.attached().iter().filter(|content| !is_blank(content)).collect();
         let texts: Option<Vec<_>> = attached.iter().map(|content| plain_text(content)).collect();

@@ -2,11 +2,12 @@
 
 use attache_core::capability::StructuredOutput;
 use attache_core::json::merge_members;
-use attache_core::{Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice};
+use attache_core::{Degradation, ModelSettings, Reasoning, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, StrictForms, can_reason, check_choice, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
+use crate::error::Result;
 use crate::options::{Writer, any_object};
 use crate::profile::Profile;
 use crate::tools;
@@ -27,7 +28,7 @@ pub(super) fn options(
     hosted: &[&Value],
     forms: Option<&StrictForms>,
     cache_key: &str,
-) -> Result<Options, ProviderError> {
+) -> Result<Options> {
     let (request, settings) = (ask.request, ask.settings);
     let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
     let mut writer = Writer::new(ask, hosted, false);
@@ -61,7 +62,7 @@ pub(super) fn is_stored(profile: &Profile, settings: &ModelSettings) -> bool {
     profile.responses.stores && said == Some(&Value::Bool(true))
 }
 
-fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn limits(writer: &mut Writer<'_>) -> Result<()> {
     let Some(tokens) = writer.settings.max_tokens else { return Ok(()) };
     let least = writer.profile.responses.least_tokens;
     if tokens < least {
@@ -73,7 +74,7 @@ fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
 }
 
 /// Sets effort and summary. Yields whether the model reasons then.
-fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
+fn reasoning(writer: &mut Writer<'_>) -> Result<bool> {
     let (option, capabilities) = ("reasoning", writer.capabilities);
     let knows_off = knows(capabilities, "off");
     let mut effort = None;
@@ -107,7 +108,7 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21). The
 /// others only Chat Completions has.
-fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError> {
+fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<()> {
     let settings = writer.settings;
     let refuses = reasons && !writer.capabilities.sampling;
     let why = refuses.then_some("it has none while the model reasons");
@@ -127,7 +128,7 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     Ok(())
 }
 
-fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn tool_choice(writer: &mut Writer<'_>) -> Result<()> {
     let request = writer.request;
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, writer.capabilities)?;
     let choice = match &request.tool_choice {
@@ -148,7 +149,7 @@ fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
     writer.parallel(writer.settings.parallel_tool_calls)
 }
 
-fn format(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn format(writer: &mut Writer<'_>) -> Result<()> {
     let option = "response_format";
     let takes = match writer.capabilities.structured_output {
         _ if !writer.profile.responses.text_format => StructuredOutput::None,

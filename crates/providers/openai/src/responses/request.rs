@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use attache_core::{Message, ProviderError, ResponseFormat, ToolSet};
+use attache_core::{Message, ResponseFormat, ToolSet};
 use attache_transport::{
     EncodedRequest, RequestParts, RoleTag, StrictForms, asked, behind, check_pairing, system_texts,
     with_kept, write_json,
@@ -14,6 +14,7 @@ use super::ask::Ask;
 use super::ids::WireIds;
 use super::messages::Renderer;
 use super::options::{is_stored, options};
+use crate::error::Result;
 use crate::head::{Form, Kept, Offered, Wanted};
 use crate::profile::{Profile, SystemPlace, SystemRole};
 use crate::render::invalid;
@@ -53,7 +54,7 @@ fn renamed(ids: Option<&[String]>) -> u64 {
 ///
 /// # Errors
 /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
-pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("responses", ask.settings, ask.key)?;
     check_pairing(&ask.request.messages)?;
@@ -65,7 +66,7 @@ pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
 }
 
 impl State {
-    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
         let (request, server) = (ask.request, &ask.codec.server);
         let leading = server.count_leading(&request.messages);
         self.render(ask, leading)?;
@@ -92,7 +93,7 @@ impl State {
         Ok(EncodedRequest::new(parts, options.degradations).with_strict(forms))
     }
 
-    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<(), ProviderError> {
+    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<()> {
         let (request, profile) = (ask.request, ask.codec.profile());
         let (place, rule) = (profile.system_place, profile.call_ids);
         self.ids.sync(&request.messages, rule);
@@ -135,7 +136,7 @@ impl State {
 }
 
 /// Writes the instructions and opens the items; as the first of these where they have a role.
-fn add_system(system: &str, role: Option<SystemRole>, head: &mut String) -> Result<(), ProviderError> {
+fn add_system(system: &str, role: Option<SystemRole>, head: &mut String) -> Result<()> {
     if let Some(role) = role.filter(|_| !system.is_empty()) {
         head.push_str(",\"input\":[{\"type\":\"message\",\"role\":\"");
         head.push_str(role.as_str());
@@ -158,7 +159,7 @@ fn model_and_tools(
     tools: &ToolSet,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
-) -> Result<String, ProviderError> {
+) -> Result<String> {
     #[derive(Serialize)]
     struct Tool<'a> {
         r#type: &'static str,
