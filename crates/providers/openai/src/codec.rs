@@ -128,7 +128,7 @@ impl<D: Dialect> Codec for ServerCodec<D> {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        // What is addressed by the name of a deployment has no list there.
+        // A deployment that is addressed by its name has no list there.
         (!self.profile().base_url.contains("/deployments/")).then_some(&self.server)
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn written<'d>(
     let strict = forms.and_then(|forms| forms.of_tool(definition));
     let parameters = match strict {
         Some(strict) => Cow::Borrowed(strict.schema()),
-        // Whether it may lose something was decided before.
+        // That it may lose something was decided before.
         None => compile(definition, rule, true, &mut Refusals::new("", None))?.0,
     };
     let description = described(definition, strict.is_none_or(Strict::keeps_form));

@@ -123,8 +123,8 @@ impl Reply {
         out: &mut ChunkSink,
     ) -> Result<()> {
         let generation = self.generation(choice.index.0.unwrap_or(position as u64))?;
-        let mut unseen = ChunkSink::new();
-        let out = if generation.shown { out } else { &mut unseen };
+        let mut unseen = None;
+        let out = generation.out(out, &mut unseen);
         if let Some(delta) = choice.delta.0.as_ref().filter(|_| !whole || choice.message.0.is_none()) {
             generation.take(delta, out)?;
         }
@@ -144,8 +144,8 @@ impl Reply {
         }
         self.named(filled(&piece.id), filled(&piece.model));
         let generation = self.generation(piece.index.unwrap_or(0))?;
-        let mut unseen = ChunkSink::new();
-        let out = if generation.shown { out } else { &mut unseen };
+        let mut unseen = None;
+        let out = generation.out(out, &mut unseen);
         let (content, plain) = (filled(&piece.content), filled(&piece.reasoning_content));
         generation.think(&[], plain, filled(&piece.reasoning), out);
         if let Some(content) = content {
@@ -188,9 +188,9 @@ impl Reply {
     /// merged, otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
     fn completion(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let mut choices = std::mem::take(&mut self.choices);
-        let mut unseen = ChunkSink::new();
+        let mut unseen = None;
         for choice in &mut choices {
-            let out = if choice.shown { &mut *out } else { &mut unseen };
+            let out = choice.out(&mut *out, &mut unseen);
             choice.body.finish(!choice.reasoning.is_empty(), out);
         }
         if !choices.iter().any(|choice| !choice.calls.is_empty()) {
@@ -227,6 +227,11 @@ impl Reply {
 impl Generation {
     fn new(index: u64, shown: bool, tags: ThinkTags) -> Self {
         Self { index, shown, body: Body::new(tags), ..Self::default() }
+    }
+
+    /// The sink for what it says: one that nobody reads, made where it is wanted, while it is hidden.
+    fn out<'o>(&self, out: &'o mut ChunkSink, unseen: &'o mut Option<ChunkSink>) -> &'o mut ChunkSink {
+        if self.shown { out } else { unseen.get_or_insert_default() }
     }
 
     /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
