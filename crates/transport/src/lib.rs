@@ -14,7 +14,7 @@
 //! | documents as they are sent | [`Shown`], [`shown`], [`check_routed`] |
 //! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
-//! | schemas as APIs take them | [`plain_root`], [`check_tools`] |
+//! | schemas as APIs take them | [`plain_root`], [`plain_tool`], [`check_tools`] |
 //! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | replies whose members may be anything, or must stay as they are | [`lenient`], [`Members`], [`JsonStr`] |
@@ -90,7 +90,7 @@ pub use drive::{Exchange, stream};
 pub use encoded::EncodedRequest;
 pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
-    kind_of_status, malformed, unsupported,
+    kind_of_status, malformed, one_line, unsupported,
 };
 pub use fetch::{GuardedFetcher, named_file, redirected, said_media_type};
 pub use files::{
@@ -109,7 +109,7 @@ pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refu
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
 pub use refused_options::{ANY, Refusals};
-pub use reply::{ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
+pub use reply::{BodyForm, ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
 pub use request::{RequestParts, join_url, percent_decoded, percent_encoded};
 pub use retry::{RetryPolicy, Trying};
 pub use shown::{
@@ -119,4 +119,4 @@ pub use shown::{
 pub use sse::{SseDecoder, SseEvent};
 pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};
-pub use tool_schema::{PlainRoot, check_tools, described, plain_root};
+pub use tool_schema::{PlainRoot, check_tools, described, plain_root, plain_tool};

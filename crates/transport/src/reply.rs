@@ -169,6 +169,33 @@ pub trait EventDecoder: Send {
 
     /// The part that has come of a reply that broke off or failed.
     fn partial(&mut self) -> Completion;
+
+    /// The form of a body, by its first byte that is no white space: JSON or server-sent events, where an API has no
+    /// form of its own.
+    fn form(first: u8) -> BodyForm {
+        if matches!(first, b'{' | b'[') { BodyForm::Whole } else { BodyForm::Events }
+    }
+
+    /// Takes the next bytes of a body in frames, cut anywhere, where an API has such.
+    ///
+    /// # Errors
+    /// As for [`event`](Self::event).
+    fn frames(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let _ = (bytes, out);
+        Ok(())
+    }
+}
+
+/// The form of the body of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BodyForm {
+    /// Server-sent events.
+    Events,
+    /// One JSON object.
+    Whole,
+    /// Frames of the API's own.
+    Frames,
 }
 
 /// Tells SSE from JSON by the first byte of the body that is no white space (content types lie), and feeds an
@@ -218,6 +245,7 @@ enum Framing {
     Unknown,
     Events(SseDecoder),
     Whole(Vec<u8>),
+    Frames,
 }
 
 /// The most bytes of a reply that is one JSON object.
@@ -254,17 +282,21 @@ impl<E: EventDecoder> Decoder for ReplyDecoder<E> {
             bytes = bytes.get(blanks..).unwrap_or_default();
             self.framing = match bytes.first() {
                 None => return Ok(()),
-                Some(b'{' | b'[') => Framing::Whole(Vec::new()),
                 Some(b'<') => {
                     let message = "the server answered with a web page instead of a reply";
                     return Err(ProviderError::new(ErrorKind::Malformed, message));
                 }
-                Some(_) => Framing::Events(SseDecoder::new()),
+                Some(first) => match E::form(*first) {
+                    BodyForm::Events => Framing::Events(SseDecoder::new()),
+                    BodyForm::Whole => Framing::Whole(Vec::new()),
+                    BodyForm::Frames => Framing::Frames,
+                },
             };
         }
         match &mut self.framing {
             Framing::Unknown => Ok(()),
             Framing::Events(sse) => sse.push(bytes, &mut |event| hand(&mut self.events, event, out)),
+            Framing::Frames => self.events.frames(bytes, out),
             Framing::Whole(body) => {
                 if body.len().saturating_add(bytes.len()) > WHOLE_LIMIT {
                     let message = format!("the reply is longer than {WHOLE_LIMIT} bytes");
@@ -282,6 +314,13 @@ impl<E: EventDecoder> Decoder for ReplyDecoder<E> {
             Framing::Events(sse) => {
                 sse.finish(&mut |event| hand(&mut self.events, event, out))?;
                 if out.is_done() { Ok(()) } else { self.events.end(out) }
+            }
+            Framing::Frames => {
+                if out.is_done() {
+                    Ok(())
+                } else {
+                    self.events.end(out)
+                }
             }
             Framing::Whole(body) => {
                 let body = std::mem::take(body);

@@ -1,18 +1,22 @@
 //! Schemas of tools where an API takes less than JSON Schema at their roots, and what codecs say of tools beforehand.
 
+use std::borrow::Cow;
+
 use attache_core::tool::{SchemaLoosening, SchemaRefusal, SchemaReport};
 use attache_core::{ProviderError, ToolDefinition, ToolSet};
 use serde_json::{Map, Value, json};
+
+use crate::refused_options::Refusals;
 
 /// Branches inside branches that are put side by side.
 const MAX_DEPTH: usize = 8;
 
 /// Asks `compile`, which encodes too, about each of the tools: what it loosens, or why it cannot be offered. With more
 /// than `most` tools none can be offered.
-pub fn check_tools(
-    tools: &ToolSet,
+pub fn check_tools<'t>(
+    tools: &'t ToolSet,
     most: Option<usize>,
-    mut compile: impl FnMut(&ToolDefinition) -> Result<Vec<SchemaLoosening>, ProviderError>,
+    mut compile: impl FnMut(&'t ToolDefinition) -> Result<Vec<SchemaLoosening>, ProviderError>,
 ) -> SchemaReport {
     let mut check = SchemaReport::new();
     for (_, definition) in tools.iter() {
@@ -103,6 +107,33 @@ pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot>
     }
     root.insert("type".to_owned(), json!("object"));
     Some(PlainRoot { schema: Value::Object(root), dropped })
+}
+
+/// A tool's schema without the keywords `refused` at its root, and what it lost. A loss needs leave, unless calls
+/// are held to it here, as `validated` says.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) without leave.
+pub fn plain_tool<'s>(
+    definition: &'s ToolDefinition,
+    refused: &[&'static str],
+    validated: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
+    let given = definition.input_schema();
+    let Some(plain) = plain_root(given, refused) else {
+        return Ok((Cow::Borrowed(given), Vec::new()));
+    };
+    if !validated {
+        let what = match plain.dropped.first().copied().unwrap_or_default() {
+            "type" => "is not of an object".to_owned(),
+            what => format!("has {what} at its root"),
+        };
+        let why = format!("the schema of the tool {} {what}", definition.name());
+        refusals.refuse("tools", &why, "its branches were put side by side")?;
+    }
+    let loosened = plain.loosened(definition.name());
+    Ok((Cow::Owned(plain.schema), loosened))
 }
 
 const COMBINATORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];

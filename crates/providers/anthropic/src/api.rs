@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::capability::Matrix;
 use attache_core::tool::SchemaReport;
-use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
+use attache_core::{Degradation, ModelCapabilities, ModelSettings, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi,
     Reading, ReplyDecoder, note_made_documents,
@@ -14,7 +14,10 @@ use crate::capabilities::FAMILY;
 use crate::codec::MessagesCodec;
 use crate::platform::Platform;
 use crate::stream::Events;
-use crate::{error, request};
+use crate::{
+    error::{self, Result},
+    request,
+};
 
 impl Codec for MessagesCodec {
     fn model_id(&self) -> String {
@@ -33,26 +36,25 @@ impl Codec for MessagesCodec {
         self.base_url = Some(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         if let Some(url) = environment.get(self.platform.url_variable()) {
             self.base_url = Some(url);
         }
         self.platform.configure(environment)
     }
 
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, _: &Auth) -> Result<()> {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
-        let _ = auth;
         self.platform.check()
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
-    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest>> {
         Some(request::count(self, ask))
     }
 
@@ -70,16 +72,10 @@ impl Codec for MessagesCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Anthropic).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Anthropic).then_some(self)
     }
 }

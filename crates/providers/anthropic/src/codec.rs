@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::capability::StructuredOutput;
-use attache_core::schema::Subset;
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
 use crate::capabilities;
+use crate::error::Result;
 use crate::platform::Platform;
 
 /// The flag of requests to the Files API, and of those that name a file.
@@ -167,13 +166,8 @@ impl MessagesCodec {
         &self.model
     }
 
-    /// The subset in which the API enforces schemas, if it does for this model.
-    pub(crate) fn subset(&self) -> Option<Subset> {
-        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
-    }
-
     /// The address of the endpoint.
-    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, whole: bool) -> Result<String> {
         if self.model.is_empty() {
             return Err(ProviderError::new(ErrorKind::Configuration, "the model has no name"));
         }
@@ -181,7 +175,7 @@ impl MessagesCodec {
     }
 
     /// The address that counts tokens.
-    pub(crate) fn count_url(&self) -> Result<String, ProviderError> {
+    pub(crate) fn count_url(&self) -> Result<String> {
         self.url_of(match self.platform {
             Platform::Anthropic => "messages/count_tokens",
             Platform::Vertex { .. } => "count-tokens:rawPredict",
@@ -189,7 +183,7 @@ impl MessagesCodec {
     }
 
     /// The address of a path below the version of the API.
-    pub(crate) fn url_of(&self, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url_of(&self, path: &str) -> Result<String> {
         self.platform.url(self.base_url.as_deref(), path)
     }
 }

@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 pub(crate) use attache_transport::configuration;
 
+/// The outcome of what may fail as a provider, or we in its place, would tell it.
+pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
+
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let status = response.status.as_u16();

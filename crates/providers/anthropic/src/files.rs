@@ -10,7 +10,7 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::codec::{FILES_BETA, MessagesCodec};
-use crate::error;
+use crate::error::{self, Result};
 use crate::request::addressed;
 
 /// The shortest and the longest time that a file is kept for.
@@ -26,7 +26,7 @@ struct Metadata {
 }
 
 impl FileApi for MessagesCodec {
-    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
+    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts> {
         let parts = RequestParts::post_json(self.url_of("files")?, EncodedBody::default());
         let parts = addressed(self, parts, ask.settings, ask.key, Some(FILES_BETA))?;
         let lifetime = file.lifetime.map(|time| time.as_secs().clamp(LIFETIMES.0, LIFETIMES.1).to_string());
@@ -35,7 +35,7 @@ impl FileApi for MessagesCodec {
         Ok(file.in_form(parts, &fields))
     }
 
-    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep, ProviderError> {
+    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep> {
         let Ok(Metadata { id, created_at, expires_at }) = serde_json::from_slice(&answer.body) else {
             return Err(error::of_foreign_shape(&answer.body));
         };
@@ -44,7 +44,7 @@ impl FileApi for MessagesCodec {
         Ok(FileStep::Kept(RemoteFile::new(id.as_str(), id.as_str(), lifetime)?))
     }
 
-    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
+    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts> {
         let mut parts = RequestParts::get(self.url_of(&format!("files/{id}"))?);
         parts.method = Method::DELETE;
         addressed(self, parts, ask.settings, ask.key, Some(FILES_BETA))

@@ -1,14 +1,14 @@
 //! The models of the API (anthropic.md 14).
 
 use attache_core::capability::StructuredOutput;
-use attache_core::{Effort, ModelSettings, ProviderError, Secret};
+use attache_core::{Effort, ModelSettings, Secret};
 use attache_transport::{EncodedBody, ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::codec::MessagesCodec;
-use crate::error;
+use crate::error::{self, Result};
 use crate::request::addressed;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Model {
 }
 
 impl ModelApi for MessagesCodec {
-    fn list(&self, after: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    fn list(&self, after: Option<&str>, key: Option<&Secret>) -> Result<RequestParts> {
         let after = after.map_or_else(String::new, |id| format!("&after_id={id}"));
         let parts = RequestParts::post_json(
             self.url_of(&format!("models?limit=1000{after}"))?,
@@ -41,7 +41,7 @@ impl ModelApi for MessagesCodec {
         Ok(parts)
     }
 
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+    fn listed(&self, body: &[u8]) -> Result<ModelPage> {
         let Ok(Page { data, has_more, last_id }) = serde_json::from_slice(body) else {
             return Err(error::of_foreign_shape(body));
         };

@@ -6,7 +6,7 @@ use http::HeaderName;
 use http::header::AUTHORIZATION;
 
 use crate::capabilities::FAMILY;
-use crate::error::configuration;
+use crate::error::{Result, configuration};
 
 /// The variables that hold a key, and a token that takes its place.
 const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
@@ -37,7 +37,7 @@ impl Platform {
     }
 
     /// The address of a path below the version of the API.
-    pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String> {
         let own = match self {
             Self::Anthropic => "https://api.anthropic.com".to_owned(),
             Self::Vertex { location, .. } => vertex_host(location),
@@ -55,12 +55,7 @@ impl Platform {
     }
 
     /// The address that answers messages. On Vertex AI it names the model.
-    pub(crate) fn messages(
-        &self,
-        base: Option<&str>,
-        model: &str,
-        whole: bool,
-    ) -> Result<String, ProviderError> {
+    pub(crate) fn messages(&self, base: Option<&str>, model: &str, whole: bool) -> Result<String> {
         match self {
             Self::Anthropic => self.url(base, "messages"),
             Self::Vertex { .. } => {
@@ -93,7 +88,7 @@ impl Platform {
     }
 
     /// Takes what is not set from the environment, and credentials.
-    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         let Self::Vertex { project, location } = self else {
             if let Some(key) = environment.get(KEY_VARIABLE) {
                 return Ok(Auth::from(key));
@@ -113,7 +108,7 @@ impl Platform {
     }
 
     /// Fails where requests cannot be addressed at all.
-    pub(crate) fn check(&self) -> Result<(), ProviderError> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Vertex { project, .. } if project.is_empty() => Err(missing_project()),
             _ => Ok(()),

@@ -5,15 +5,13 @@ mod messages;
 mod options;
 mod tools;
 
-use std::sync::Arc;
-
 use attache_core::json::merge_members;
 use attache_core::settings::{CachePolicy, RequestHeaders};
-use attache_core::{AssistantPart, Message, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet};
-use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy, cites};
+use attache_core::{AssistantPart, Message, ModelSettings, Secret};
+use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
-    Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
-    RequestParts, RoleTag, StrictForms, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
+    Codec as _, CountRequest, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
+    extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
 };
 use http::HeaderName;
 use serde_json::{Value, json};
@@ -23,27 +21,21 @@ use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::{Ask, FILES_BETA, MessagesCodec};
+use crate::error::Result;
 use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 impl MessagesCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest> {
         let ask = ask.of(self);
         let parts = parts(ask)?;
-        with_kept(ask.request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
+        with_kept(ask.request, FAMILY, |_| true, || State::new(&ENVELOPE), |state| encode(state, ask, parts))
     }
 }
 
 /// The state of a conversation that is kept between its requests.
-#[derive(Debug)]
-struct State {
-    log: EncodedLog,
-    plan: Plan,
-    model: Arc<str>,
-    tools: Arc<ToolSet>,
-    written_tools: WrittenTools,
-}
+type State = Conversation<Plan>;
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
 
@@ -59,162 +51,132 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
     }
 }
 
-impl State {
-    fn new() -> Self {
-        Self {
-            log: EncodedLog::new(&ENVELOPE),
-            plan: Plan::default(),
-            model: Arc::from(""),
-            tools: Arc::default(),
-            written_tools: WrittenTools::default(),
-        }
+fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
+    let Ask { request, settings, codec, .. } = ask;
+    let mut refusals = Refusals::new(codec.model(), settings.unsupported);
+    let cites = cites(settings, codec.capabilities(), &mut refusals)?;
+    messages(state, ask, cites)?;
+
+    let mut options = options::read(ask, &mut refusals)?;
+    check_ends(state, ask, &options)?;
+    let forms = strict_forms(&request.tools, settings, codec.capabilities(), options.structured);
+    let tools = state.written_tools.get(
+        &request.tools,
+        codec.capabilities(),
+        forms.as_ref(),
+        &mut refusals,
+        |definition, refusals| tools::compile(&request.tools, definition, refusals),
+        tools::write,
+    )?;
+    if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
+        options.members.insert("tool_choice".to_owned(), choice);
+    }
+    if let Some(id) = container(&request.messages) {
+        // The caller's object about it is added to the id.
+        let said = settings.extra_body.get(CONTAINER);
+        let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
+        options.members.insert(CONTAINER.to_owned(), value);
+    }
+    forbid(&settings.extra_body, &["messages", "system"])?;
+    let more_tools = extra_tools(&settings.extra_body)?;
+    merge_members(&mut options.members, &settings.extra_body);
+    options.members.shift_remove("tools");
+    if codec.platform != Platform::Anthropic {
+        // The address names the model, and the version stands in the body.
+        options.members.shift_remove("model");
+        options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version));
     }
 
-    fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
-        let Ask { request, settings, codec, .. } = ask;
-        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
-        let cites = cites(settings, codec.capabilities(), &mut refusals)?;
-        self.messages(ask, cites)?;
+    let marker = match cache_policy(request, settings, codec.capabilities(), "markers", &mut refusals)? {
+        CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
+        CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
+        _ => None,
+    };
+    let system =
+        system_blocks(settings, &request.messages, state.plan.leading(), r#"{"type":"text","text":"#);
+    let has_tools = !tools.is_empty() || !more_tools.is_empty();
+    // A `cache_control` of the whole request is one of them.
+    let spent = usize::from(options.members.contains_key("cache_control"));
+    let places = match marker {
+        Some(_) => CachePlaces::place(&request.messages, &state.log, has_tools, !system.is_empty(), spent),
+        None => CachePlaces::default(),
+    };
+    let mark = |wanted: bool| if wanted { marker.unwrap_or_default() } else { "" };
 
-        let mut options = options::read(ask, &mut refusals)?;
-        self.check_ends(ask, &options)?;
-        let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
-        let answer = answer.filter(|_| options.structured);
-        let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
-        let strict = forms.as_ref();
-        let tools = self.written_tools.get(
-            &request.tools,
-            codec.capabilities(),
-            strict,
-            &mut refusals,
-            |refusals| tools::render(&request.tools, codec.subset(), strict, refusals),
-        )?;
-        if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
-            options.members.insert("tool_choice".to_owned(), choice);
-        }
-        if let Some(id) = container(&request.messages) {
-            // The caller's object about it is added to the id.
-            let said = settings.extra_body.get(CONTAINER);
-            let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
-            options.members.insert(CONTAINER.to_owned(), value);
-        }
-        forbid(&settings.extra_body, &["messages", "system"])?;
-        let more_tools = extra_tools(&settings.extra_body)?;
-        merge_members(&mut options.members, &settings.extra_body);
-        options.members.shift_remove("tools");
-        if codec.platform != Platform::Anthropic {
-            // The address names the model, and the version stands in the body.
-            options.members.shift_remove("model");
-            options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version));
-        }
-
-        let marker = match cache_policy(request, settings, codec.capabilities(), "markers", &mut refusals)? {
-            CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
-            CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
-            _ => None,
-        };
-        let system =
-            system_blocks(settings, &request.messages, self.plan.leading(), r#"{"type":"text","text":"#);
-        let has_tools = !tools.is_empty() || !more_tools.is_empty();
-        // A `cache_control` of the whole request is one of them.
-        let spent = usize::from(options.members.contains_key("cache_control"));
-        let places = match marker {
-            Some(_) => CachePlaces::place(&request.messages, &self.log, has_tools, !system.is_empty(), spent),
-            None => CachePlaces::default(),
-        };
-        let mark = |wanted: bool| if wanted { marker.unwrap_or_default() } else { "" };
-
-        let mut head = head(&options.members)?;
-        if has_tools {
-            head.push_str(r#""tools":["#);
-            list(&mut head, &tools, more_tools, mark(places.tools));
-            head.push_str("],");
-        }
-        if !system.is_empty() {
-            head.push_str(r#""system":["#);
-            list(&mut head, &system, &[], mark(places.system));
-            head.push_str("],");
-        }
-        head.push_str(r#""messages":["#);
-        let markers: Vec<Marker> =
-            places.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
-        parts.body = self.log.body(head, &b"]}"[..], &markers);
-        Ok(EncodedRequest::new(parts, refusals.into_recorded()).with_strict(forms))
+    let mut head = head(&options.members)?;
+    if has_tools {
+        head.push_str(r#""tools":["#);
+        list(&mut head, &tools, more_tools, mark(places.tools));
+        head.push_str("],");
     }
-
-    /// Plans and renders what is new of the conversation.
-    fn messages(&mut self, ask: Ask<'_>, cites: bool) -> Result<(), ProviderError> {
-        let Ask { request, codec, .. } = ask;
-        let same_model = *self.model == *codec.model();
-        if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
-            // Rendered messages stay; their conditions are looked at again.
-            self.plan = Plan::default();
-            self.model = Arc::from(codec.model());
-            if !same_model || self.tools != request.tools {
-                self.written_tools = WrittenTools::default();
-            }
-            self.tools = Arc::clone(&request.tools);
-        }
-        let messages = &request.messages;
-        self.plan.extend(messages, &request.tools, codec)?;
-        let plan = &self.plan;
-        let ending = messages.last().filter(|message| matches!(&***message, Message::Assistant(_)));
-        let renderer = Renderer {
-            codec,
-            tools: &request.tools,
-            files: &request.files,
-            cites,
-            plan,
-            ending: ending.map(|message| &**message),
-            leading: messages.iter().take(plan.leading()).map(|message| &**message).collect(),
-        };
-        let last = messages.len().saturating_sub(1);
-        let variant = |index: usize, message: &Message| {
-            // The end of a conversation is written without white space behind it.
-            let ending = u64::from(ending.is_some() && index == last) << 63;
-            plan.variant(index) ^ ending ^ u64::from(cites) << 62 ^ request.files.variant(message)
-        };
-        self.log.sync(messages, variant, |_, message, item| renderer.message(message, item))
+    if !system.is_empty() {
+        head.push_str(r#""system":["#);
+        list(&mut head, &system, &[], mark(places.system));
+        head.push_str("],");
     }
+    head.push_str(r#""messages":["#);
+    let markers: Vec<Marker> =
+        places.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
+    parts.body = state.log.body(head, &b"]}"[..], &markers);
+    Ok(EncodedRequest::new(parts, refusals.into_recorded()).with_strict(forms))
+}
 
-    /// Holds the ends of the conversation against the rules of the API.
-    fn check_ends(&self, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
-        let Ask { request, codec, .. } = ask;
-        let invalid = |message: String| Err(invalid_history(message));
-        match self.log.first_role() {
-            None => return invalid("there is no message to answer".to_owned()),
-            Some(ASSISTANT) => {
-                return invalid(
-                    "the conversation begins with the assistant, it must begin with the user".to_owned(),
-                );
-            }
-            Some(_) => {}
+/// Plans and renders what is new of the conversation.
+fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<()> {
+    let Ask { request, codec, .. } = ask;
+    state.take_up(codec.model(), "", &request.tools);
+    let messages = &request.messages;
+    state.plan.extend(messages, &request.tools, codec)?;
+    let plan = &state.plan;
+    let ending = messages.last().filter(|message| matches!(&***message, Message::Assistant(_)));
+    let renderer = Renderer {
+        codec,
+        tools: &request.tools,
+        files: &request.files,
+        cites,
+        plan,
+        ending: ending.map(|message| &**message),
+        leading: messages.iter().take(plan.leading()).map(|message| &**message).collect(),
+    };
+    let last = messages.len().saturating_sub(1);
+    let variant = |index: usize, message: &Message| {
+        // The end of a conversation is written without white space behind it.
+        let ending = u64::from(ending.is_some() && index == last) << 63;
+        plan.variant(index) ^ ending ^ u64::from(cites) << 62 ^ request.files.variant(message)
+    };
+    state.log.sync(messages, variant, |_, message, item| renderer.message(message, item))
+}
+
+/// Holds the ends of the conversation against the rules of the API.
+fn check_ends(state: &State, ask: Ask<'_>, options: &options::Options) -> Result<()> {
+    let Ask { request, codec, .. } = ask;
+    let invalid = |message: String| Err(invalid_history(message));
+    match state.log.first_role() {
+        None => return invalid("there is no message to answer".to_owned()),
+        Some(ASSISTANT) => {
+            return invalid(
+                "the conversation begins with the assistant, it must begin with the user".to_owned(),
+            );
         }
-        if self.log.last_role() != Some(ASSISTANT) {
-            return Ok(());
-        }
-        let paused = request.messages.iter().rev().find_map(|message| match &**message {
-            Message::Assistant(message) => Some(
-                message
-                    .parts
-                    .iter()
-                    .any(|part| matches!(part, AssistantPart::Opaque(part) if is_block(part))),
-            ),
-            _ => None,
-        });
-        let prefill = takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured;
-        if paused == Some(true) || prefill {
-            return Ok(());
-        }
-        invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
+        Some(_) => {}
     }
+    if state.log.last_role() != Some(ASSISTANT) {
+        return Ok(());
+    }
+    let is_own = |part: &AssistantPart| matches!(part, AssistantPart::Opaque(part) if is_block(part));
+    let paused = request.messages.iter().rev().find_map(|message| match &**message {
+        Message::Assistant(message) => Some(message.parts.iter().any(is_own)),
+        _ => None,
+    });
+    let prefill = takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured;
+    if paused == Some(true) || prefill {
+        return Ok(());
+    }
+    invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
 }
 
 /// The request that counts the tokens of another (anthropic.md 10).
-pub(crate) fn count(
-    codec: &MessagesCodec,
-    ask: attache_transport::Ask<'_>,
-) -> Result<CountRequest, ProviderError> {
+pub(crate) fn count(codec: &MessagesCodec, ask: attache_transport::Ask<'_>) -> Result<CountRequest> {
     const KNOWN: [&str; 9] = [
         "model",
         "messages",
@@ -263,7 +225,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 }
 
 /// The request without its body.
-fn parts(ask: Ask<'_>) -> Result<RequestParts, ProviderError> {
+fn parts(ask: Ask<'_>) -> Result<RequestParts> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(FILES_BETA);
     addressed(ask.codec, parts, ask.settings, ask.key, beta)
@@ -276,7 +238,7 @@ pub(crate) fn addressed(
     settings: &ModelSettings,
     key: Option<&Secret>,
     beta: Option<&str>,
-) -> Result<RequestParts, ProviderError> {
+) -> Result<RequestParts> {
     let extra = &settings.extra_headers;
     let mut parts = parts;
     if codec.platform == Platform::Anthropic {

@@ -6,7 +6,7 @@ mod usage;
 mod wire;
 
 use attache_core::message::{Metadata, OpaquePart};
-use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, TextPart};
+use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, TextPart};
 use attache_transport::claude::{self, Blocks};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use self::block::Own;
 pub(crate) use self::wire::{Delta, Envelope};
+use crate::error::Result;
 
 /// The kind of the part that names the container in which the provider ran code. It is no content block.
 pub(crate) const CONTAINER: &str = "container";
@@ -51,11 +52,7 @@ impl Reply {
     }
 
     /// Takes a `message_start`, a whole reply with its blocks, or the `delta` of a `message_delta`.
-    pub(crate) fn envelope(
-        &mut self,
-        envelope: Envelope<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(crate) fn envelope(&mut self, envelope: Envelope<'_>, out: &mut ChunkSink) -> Result<()> {
         #[derive(Deserialize)]
         struct Details {
             explanation: Option<String>,
@@ -80,12 +77,7 @@ impl Reply {
     }
 
     /// Takes a `content_block_start`.
-    pub(crate) fn open(
-        &mut self,
-        index: Option<u64>,
-        raw: &RawValue,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(crate) fn open(&mut self, index: Option<u64>, raw: &RawValue, out: &mut ChunkSink) -> Result<()> {
         self.blocks.open(index, block::read(raw, self.blocks.next_slot())?, out)
     }
 

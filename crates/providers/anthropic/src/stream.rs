@@ -1,13 +1,13 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::claude::Piece;
 use attache_transport::{ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::response::{Delta, Envelope, Reply, malformed};
 
 /// Reads events and JSON bodies (anthropic.md 5, 9).
@@ -67,7 +67,7 @@ struct Event<'a> {
 }
 
 impl EventDecoder for Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<()> {
         // Its data does not always say that it is one.
         if event.name == b"error" {
             return Err(error::in_stream(event.data));
@@ -121,7 +121,7 @@ impl EventDecoder for Events {
         }
     }
 
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
         #[derive(Deserialize)]
         struct Outline {
             #[serde(rename = "type")]
@@ -143,7 +143,7 @@ impl EventDecoder for Events {
     }
 
     /// There is nothing to complete: a stream without `message_stop` was cut.
-    fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, _: &mut ChunkSink) -> Result<()> {
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl EventDecoder for Events {
 
 /// An event that does not have the known form: an error if it is of a known type, otherwise of a later version of
 /// the API and skipped. So is a known event with an unknown kind of piece.
-fn foreign(data: &[u8], cause: serde_json::Error) -> Result<(), ProviderError> {
+fn foreign(data: &[u8], cause: serde_json::Error) -> Result<()> {
     #[derive(Deserialize)]
     struct Outline {
         #[serde(rename = "type")]

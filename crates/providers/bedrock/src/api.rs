@@ -7,7 +7,7 @@ use attache_core::tool::SchemaReport;
 use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, ModelApi, Reading,
-    note_made_documents,
+    ReplyDecoder, note_made_documents,
 };
 
 use serde_json::json;
@@ -15,8 +15,11 @@ use serde_json::json;
 use crate::capabilities::{FAMILY, PROVIDER};
 use crate::codec::ConverseCodec;
 use crate::credentials::{self, Profiles};
-use crate::stream::ReplyReader;
-use crate::{error, region, request};
+use crate::stream::Events;
+use crate::{
+    error::{self, Result},
+    region, request,
+};
 
 /// The variables that hold a region, and another base URL.
 const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
@@ -39,7 +42,7 @@ impl Codec for ConverseCodec {
         self.base_url = Some(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         let profiles = Profiles::load(environment);
         let profile = |name: &str| profiles.get(name).map(str::to_owned);
         self.region = self.region.take().or_else(|| environment.first(REGIONS)).or_else(|| profile("region"));
@@ -49,7 +52,7 @@ impl Codec for ConverseCodec {
         credentials::find(environment, &profiles, region)
     }
 
-    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, _: &Auth) -> Result<()> {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
@@ -59,12 +62,12 @@ impl Codec for ConverseCodec {
         self.fits()
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         self.fits()?;
         self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
-    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest>> {
         // Of others the API counts none.
         self.family.counts_tokens.then(|| self.counting(ask))
     }
@@ -75,7 +78,7 @@ impl Codec for ConverseCodec {
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
         let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
-        Box::new(ReplyReader::new(reading))
+        Box::new(ReplyDecoder::new(Events::new(reading)))
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
@@ -94,7 +97,7 @@ fn no_region() -> ProviderError {
 impl ConverseCodec {
     /// The request that counts the tokens of another (bedrock.md 9). It wants the model without the regions that its
     /// profile stands for.
-    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest, ProviderError> {
+    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest> {
         const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
         let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
         let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);

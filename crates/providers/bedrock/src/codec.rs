@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::capability::StructuredOutput;
-use attache_core::schema::Subset;
-use attache_core::{ModelCapabilities, ProviderError};
+use attache_core::ModelCapabilities;
 use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
 use crate::capabilities::{self, FAMILY, Family};
-use crate::{error, region};
+use crate::{
+    error::{self, Result},
+    region,
+};
 
 /// The region in which requests are shown that are never sent.
 const SHOWN_REGION: &str = "us-east-1";
@@ -155,11 +156,6 @@ impl ConverseCodec {
         &self.model
     }
 
-    /// The subset in which the API enforces schemas, if it does for this model.
-    pub(crate) fn subset(&self) -> Option<Subset> {
-        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
-    }
-
     pub(crate) fn family(&self) -> &Family {
         &self.family
     }
@@ -172,12 +168,12 @@ impl ConverseCodec {
         self.capabilities = capabilities;
     }
 
-    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
+    pub(crate) fn fits(&self) -> Result<()> {
         self.problem.as_deref().map_or(Ok(()), |problem| Err(error::configuration(problem)))
     }
 
     /// The address of the endpoint, for replies that come whole or in events.
-    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, whole: bool) -> Result<String> {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
@@ -185,28 +181,25 @@ impl ConverseCodec {
     }
 
     /// An address of the API that manages models, which has a host of its own.
-    pub(crate) fn control_url(&self, path: &str) -> Result<String, ProviderError> {
-        let base = match &self.base_url {
-            Some(url) => url.clone(),
-            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?.replacen(
-                "bedrock-runtime.",
-                "bedrock.",
-                1,
-            ),
-        };
-        join_url(&base, path)
+    pub(crate) fn control_url(&self, path: &str) -> Result<String> {
+        let base = self.base()?;
+        match self.base_url {
+            Some(_) => join_url(&base, path),
+            None => join_url(&base.replacen("bedrock-runtime.", "bedrock.", 1), path),
+        }
     }
 
-    pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
-        let base = match &self.base_url {
-            Some(url) => url.clone(),
-            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
-        };
+    fn base(&self) -> Result<String> {
+        let own = || region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION));
+        self.base_url.clone().map_or_else(own, Ok)
+    }
+
+    pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String> {
         let mut model = percent_encoded(model.as_bytes());
         if self.plain_slashes {
             model = model.replace("%2F", "/");
         }
-        join_url(&base, &format!("model/{model}/{method}"))
+        join_url(&self.base()?, &format!("model/{model}/{method}"))
     }
 }
 

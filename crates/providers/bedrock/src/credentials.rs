@@ -5,13 +5,12 @@ mod chain;
 mod profile;
 pub(crate) mod source;
 
-use attache_core::ProviderError;
 use attache_transport::{Auth, Environment};
 
 pub(crate) use self::profile::Profiles;
 pub use self::source::{CredentialSource, Credentials};
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::sigv4::SigV4;
 
 /// The variable that holds an API key of Bedrock. It wins over all other credentials.
@@ -19,11 +18,7 @@ const BEARER: &str = "AWS_BEARER_TOKEN_BEDROCK";
 
 /// The credentials of requests in `region`, by the first of: an API key of Bedrock, the keys of the environment, the
 /// profile's, and, with the feature `aws-config`, the rest of the usual chain.
-pub(crate) fn find(
-    environment: &Environment,
-    profiles: &Profiles,
-    region: &str,
-) -> Result<Auth, ProviderError> {
+pub(crate) fn find(environment: &Environment, profiles: &Profiles, region: &str) -> Result<Auth> {
     if let Some(key) = environment.get(BEARER) {
         return Ok(Auth::from(key));
     }
@@ -36,15 +31,13 @@ pub(crate) fn find(
     rest(environment, profiles, region)
 }
 
-fn of_environment(environment: &Environment) -> Result<Option<Credentials>, ProviderError> {
+fn of_environment(environment: &Environment) -> Result<Option<Credentials>> {
     let (id, secret) = (environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY"));
     match (id, secret) {
         (Some(id), Some(secret)) => {
-            let credentials = Credentials::new(id, secret);
-            Ok(Some(match environment.get("AWS_SESSION_TOKEN") {
-                Some(token) => credentials.with_session_token(token),
-                None => credentials,
-            }))
+            // A blank token is none.
+            let token = environment.get("AWS_SESSION_TOKEN").unwrap_or_default();
+            Ok(Some(Credentials::new(id, secret).with_session_token(token)))
         }
         (Some(_), None) => {
             Err(error::configuration("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"))
@@ -55,13 +48,13 @@ fn of_environment(environment: &Environment) -> Result<Option<Credentials>, Prov
 
 /// The sources that need the network: single sign-on, roles, tokens of containers and machines.
 #[cfg(feature = "aws-config")]
-fn rest(environment: &Environment, profiles: &Profiles, region: &str) -> Result<Auth, ProviderError> {
+fn rest(environment: &Environment, profiles: &Profiles, region: &str) -> Result<Auth> {
     let _ = environment;
     Ok(SigV4::new(region, chain::Chain::new(profiles.chosen(), region)).into())
 }
 
 #[cfg(not(feature = "aws-config"))]
-fn rest(environment: &Environment, profiles: &Profiles, _: &str) -> Result<Auth, ProviderError> {
+fn rest(environment: &Environment, profiles: &Profiles, _: &str) -> Result<Auth> {
     const ELSEWHERE: [&str; 3] = [
         "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",

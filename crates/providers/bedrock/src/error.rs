@@ -1,10 +1,13 @@
 //! Errors of the API: before a stream, inside it, and as JSON under status 200 (bedrock.md 8).
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, kind_of_status};
+use attache_transport::{ErrorBody, ErrorResponse, kind_of_status, one_line};
 use serde::Deserialize;
 
 pub(crate) use attache_transport::configuration;
+
+/// The outcome of what may fail as a provider, or we in its place, would tell it.
+pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
 
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
@@ -181,19 +184,12 @@ const UNSUPPORTED: [&str; 4] =
 /// The message, with what helps where the API does not say it: newer models have no throughput on demand under their
 /// bare id.
 fn with_hint(message: &str) -> String {
-    let mut line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(MESSAGE_LIMIT) {
-        line.truncate(end);
-        line.push('…');
-    }
+    let mut line = one_line(message);
     if line.contains("on-demand throughput") {
         line.push_str(" (put the prefix of a region before the model id, such as us., eu. or global.)");
     }
     line
 }
-
-/// The most characters of a provider's message that are shown.
-const MESSAGE_LIMIT: usize = 500;
 
 fn describe(error: ProviderError, message: &str, code: Option<String>) -> ProviderError {
     let lower = message.to_ascii_lowercase();

@@ -6,6 +6,8 @@
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::malformed;
 
+use crate::error::Result;
+
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
 
@@ -35,8 +37,8 @@ impl FrameDecoder {
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
-        take: &mut dyn FnMut(&Frame<'_>) -> Result<(), ProviderError>,
-    ) -> Result<(), ProviderError> {
+        take: &mut dyn FnMut(&Frame<'_>) -> Result<()>,
+    ) -> Result<()> {
         if !self.partial.is_empty() {
             // First the prelude, which says how much more there is.
             for _ in 0..2 {
@@ -68,7 +70,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     /// [`ErrorKind::StreamCut`] in the middle of a frame.
-    pub(crate) fn finish(&self) -> Result<(), ProviderError> {
+    pub(crate) fn finish(&self) -> Result<()> {
         if self.partial.is_empty() {
             return Ok(());
         }
@@ -77,7 +79,7 @@ impl FrameDecoder {
 }
 
 /// The length of the frame that `bytes` begin with, once its prelude is there.
-fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProviderError> {
+fn frame_length(bytes: &[u8]) -> Result<Option<usize>> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let (lengths, checksum) = prelude.split_at(PRELUDE - CHECKSUM);
     if crc32fast::hash(lengths) != integer(checksum) {
@@ -96,7 +98,7 @@ fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProviderError> {
 }
 
 /// Reads a whole frame.
-fn read(frame: &[u8]) -> Result<Frame<'_>, ProviderError> {
+fn read(frame: &[u8]) -> Result<Frame<'_>> {
     let short = || malformed("a frame is shorter than it says");
     let (content, checksum) =
         frame.split_last_chunk::<CHECKSUM>().map(|(c, s)| (c, &s[..])).ok_or_else(short)?;

@@ -2,13 +2,13 @@
 //!
 //! Source: Amazon Bedrock API, `ListFoundationModels`.
 
-use attache_core::{ProviderError, Secret};
+use attache_core::Secret;
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::header::AUTHORIZATION;
 use serde::Deserialize;
 
 use crate::codec::ConverseCodec;
-use crate::error;
+use crate::error::{self, Result};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +27,7 @@ struct Model {
 }
 
 impl ModelApi for ConverseCodec {
-    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts> {
         let parts = RequestParts::get(self.control_url("foundation-models")?);
         Ok(match key.filter(|key| !key.is_empty()) {
             Some(key) => parts.with_secret_header(AUTHORIZATION, "Bearer ", key),
@@ -35,7 +35,7 @@ impl ModelApi for ConverseCodec {
         })
     }
 
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+    fn listed(&self, body: &[u8]) -> Result<ModelPage> {
         let Ok(Page { model_summaries }) = serde_json::from_slice(body) else {
             return Err(error::of_foreign_shape(body));
         };

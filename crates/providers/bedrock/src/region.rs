@@ -1,8 +1,6 @@
 //! Regions and the addresses of the API there.
 
-use attache_core::ProviderError;
-
-use crate::error;
+use crate::error::{self, Result};
 
 /// The top of the addresses of regions that are not part of the common partition, by the beginnings of their names.
 const SUFFIXES: [(&str, &str); 7] = [
@@ -19,7 +17,7 @@ const SUFFIXES: [(&str, &str); 7] = [
 ///
 /// # Errors
 /// For what is no name of a region: it becomes part of an address.
-pub(crate) fn endpoint(region: &str) -> Result<String, ProviderError> {
+pub(crate) fn endpoint(region: &str) -> Result<String> {
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if region.is_empty() || !region.bytes().all(legal) {
         return Err(error::configuration(format!("{region:?} is no name of an AWS region")));

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use self::block::Own;
 pub(crate) use self::wire::{Delta, Whole};
+use crate::error::Result;
 
 /// A reply as far as it has come.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl Reply {
     }
 
     /// Takes a block of a whole reply.
-    pub(crate) fn block(&mut self, raw: &RawValue, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(crate) fn block(&mut self, raw: &RawValue, out: &mut ChunkSink) -> Result<()> {
         if let Some(block) = block::whole(raw, self.blocks.next_slot())? {
             self.blocks.open(None, block, out)?;
             self.blocks.close(None, out);
@@ -40,12 +41,7 @@ impl Reply {
     }
 
     /// Takes the `start` of a `contentBlockStart`.
-    pub(crate) fn open(
-        &mut self,
-        index: Option<u64>,
-        start: &RawValue,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(crate) fn open(&mut self, index: Option<u64>, start: &RawValue, out: &mut ChunkSink) -> Result<()> {
         match block::started(start, self.blocks.next_slot())? {
             Some(block) => self.blocks.open(index, block, out),
             None => Ok(()),

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::credentials::source::{CredentialSource, Credentials};
-use crate::error;
+use crate::error::{self, Result};
 
 /// The service that signatures are made for; not the name in the address.
 const SERVICE: &str = "bedrock";
@@ -67,7 +67,7 @@ impl SigV4 {
     }
 
     /// The credentials to sign with now.
-    async fn credentials(&self) -> Result<Credentials, ProviderError> {
+    async fn credentials(&self) -> Result<Credentials> {
         let cell = self.cell();
         if cell.get().is_some_and(|known| known.ends_within(LEAD)) {
             self.forget(&cell);
@@ -82,7 +82,7 @@ impl SigV4 {
 }
 
 impl Authorizer for SigV4 {
-    fn authorize<'a>(&'a self, request: &'a mut RequestParts) -> BoxFuture<'a, Result<(), ProviderError>> {
+    fn authorize<'a>(&'a self, request: &'a mut RequestParts) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let credentials = self.credentials().await?;
             *request = signed(request, &credentials, &self.region, SERVICE, SystemTime::now())?;
@@ -120,7 +120,7 @@ fn signed(
     region: &str,
     service: &str,
     now: SystemTime,
-) -> Result<RequestParts, ProviderError> {
+) -> Result<RequestParts> {
     let (date, time) = timestamp(now);
     let stamp = format!("{date}T{time}Z");
     let uri: Uri = request.url.trim().parse().map_err(|_| {

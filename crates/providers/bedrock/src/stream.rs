@@ -1,101 +1,19 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::claude::Piece;
-use attache_transport::{ChunkSink, Decoder, JsonCursor, JsonStr, Reading};
+use attache_transport::{BodyForm, ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::eventstream::{Frame, FrameDecoder};
 use crate::response::{Delta, Reply, Whole, malformed};
 
-/// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7).
-///
-/// Frames and JSON are told apart by the first byte: that of a frame's length is 0 or 1.
+/// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7): events in frames, or a JSON body.
 #[derive(Debug)]
-pub(crate) struct ReplyReader {
-    framing: Framing,
-    received: usize,
-    events: Events,
-}
-
-#[derive(Debug)]
-enum Framing {
-    Unknown,
-    Frames(FrameDecoder),
-    Whole(Vec<u8>),
-}
-
-/// The most bytes of a reply that is one JSON object.
-const WHOLE_LIMIT: usize = 64 << 20;
-
-/// The most bytes of a streamed reply: what a server can make us keep.
-const STREAM_LIMIT: usize = 256 << 20;
-
-impl ReplyReader {
-    pub(crate) fn new(reading: Reading) -> Self {
-        Self { framing: Framing::Unknown, received: 0, events: Events::new(reading) }
-    }
-}
-
-impl Decoder for ReplyReader {
-    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        let mut bytes = bytes;
-        self.received = self.received.saturating_add(bytes.len());
-        if let Framing::Unknown = self.framing {
-            // White space and a byte order mark may precede JSON.
-            let is_blank = |byte: &u8| byte.is_ascii_whitespace() || b"\xEF\xBB\xBF".contains(byte);
-            let blanks = bytes.iter().take_while(|byte| is_blank(byte)).count();
-            bytes = bytes.get(blanks..).unwrap_or_default();
-            self.framing = match bytes.first() {
-                None => return Ok(()),
-                Some(0 | 1) => Framing::Frames(FrameDecoder::default()),
-                Some(b'<') => {
-                    return Err(malformed("the server answered with a web page instead of a reply"));
-                }
-                Some(_) => Framing::Whole(Vec::new()),
-            };
-        }
-        let limit = if matches!(self.framing, Framing::Whole(_)) { WHOLE_LIMIT } else { STREAM_LIMIT };
-        if self.received > limit {
-            return Err(malformed(format!("the reply is longer than {limit} bytes")));
-        }
-        match &mut self.framing {
-            Framing::Unknown => Ok(()),
-            Framing::Frames(frames) => frames.push(bytes, &mut |frame| self.events.frame(frame, out)),
-            Framing::Whole(body) => {
-                body.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        match &mut self.framing {
-            Framing::Unknown => Ok(()),
-            Framing::Frames(frames) => {
-                if out.is_done() {
-                    return Ok(());
-                }
-                frames.finish()?;
-                self.events.end(out)
-            }
-            Framing::Whole(body) => {
-                let body = std::mem::take(body);
-                self.events.whole(body.trim_ascii_end(), out)
-            }
-        }
-    }
-
-    fn partial(&mut self) -> Completion {
-        self.events.reply.finish(true)
-    }
-}
-
-/// Reads events and JSON bodies.
-#[derive(Debug)]
-struct Events {
+pub(crate) struct Events {
+    frames: FrameDecoder,
     reply: Reply,
     /// The message has ended; what it cost comes behind.
     stopped: bool,
@@ -131,11 +49,11 @@ struct Metadata<'a> {
 }
 
 impl Events {
-    fn new(reading: Reading) -> Self {
-        Self { reply: Reply::new(reading), stopped: false }
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self { frames: FrameDecoder::default(), reply: Reply::new(reading), stopped: false }
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut ChunkSink) -> Result<()> {
         if out.is_done() {
             return Ok(());
         }
@@ -144,13 +62,13 @@ impl Events {
                 Err(error::exception(frame.exception_type.unwrap_or_default(), frame.payload))
             }
             (Some("error"), _) => Err(error::frame(frame.error_code, frame.error_message)),
-            (_, Some(kind)) => self.event(kind, frame.payload, out),
+            (_, Some(kind)) => self.framed(kind, frame.payload, out),
             // Frames of a later version of the format.
             _ => Ok(()),
         }
     }
 
-    fn event(&mut self, kind: &str, payload: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn framed(&mut self, kind: &str, payload: &[u8], out: &mut ChunkSink) -> Result<()> {
         let reply = &mut self.reply;
         match kind {
             "contentBlockDelta" => {
@@ -188,7 +106,35 @@ impl Events {
         }
     }
 
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn done(&mut self, out: &mut ChunkSink) -> Result<()> {
+        if let Some(error) = self.reply.failure() {
+            return Err(error);
+        }
+        let completion = self.reply.finish(false);
+        out.done(completion);
+        Ok(())
+    }
+}
+
+impl EventDecoder for Events {
+    /// The first byte of a frame is that of its length, 0 or 1.
+    fn form(first: u8) -> BodyForm {
+        if first <= 1 { BodyForm::Frames } else { BodyForm::Whole }
+    }
+
+    fn frames(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<()> {
+        let mut frames = std::mem::take(&mut self.frames);
+        let outcome = frames.push(bytes, &mut |frame| self.frame(frame, out));
+        self.frames = frames;
+        outcome
+    }
+
+    /// The API sends no server-sent events.
+    fn event(&mut self, _: SseEvent<'_>, _: &mut ChunkSink) -> Result<()> {
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
         let whole: Whole<'_> = match serde_json::from_slice(body) {
             Ok(whole) => whole,
             Err(cause) => return Err(error::of_foreign_shape(body).with_source(cause)),
@@ -203,17 +149,13 @@ impl Events {
     }
 
     /// A message that ended is complete without its metadata. One that did not was cut.
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut ChunkSink) -> Result<()> {
+        self.frames.finish()?;
         if self.stopped { self.done(out) } else { Ok(()) }
     }
 
-    fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        if let Some(error) = self.reply.failure() {
-            return Err(error);
-        }
-        let completion = self.reply.finish(false);
-        out.done(completion);
-        Ok(())
+    fn partial(&mut self) -> Completion {
+        self.reply.finish(true)
     }
 }
 
@@ -243,7 +185,7 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, ProviderError> {
+fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
     serde_json::from_slice(payload)
         .map_err(|cause| malformed("an event is not as the API says").with_source(cause))
 }

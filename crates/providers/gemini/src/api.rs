@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cache;
 use crate::codec::{self, GenerateCodec};
-use crate::error::{self, configuration};
+use crate::error::{self, Result, configuration};
 use crate::platform::Platform;
 use crate::request::{self, State, authorized};
 use crate::stream::Events;
@@ -35,7 +35,7 @@ impl Codec for GenerateCodec {
         self.base_url = Some(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         let variable = match self.platform {
             Platform::Gemini => "GOOGLE_GEMINI_BASE_URL",
             Platform::Vertex { .. } => "GOOGLE_VERTEX_BASE_URL",
@@ -46,7 +46,7 @@ impl Codec for GenerateCodec {
         self.platform.configure(environment)
     }
 
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, auth: &Auth) -> Result<()> {
         if self.model.is_empty() {
             return Err(configuration("the model has no name"));
         }
@@ -54,28 +54,21 @@ impl Codec for GenerateCodec {
         self.platform.check(auth)
     }
 
-    fn prepare<'a>(
-        &'a self,
-        ask: Ask<'a>,
-        network: &'a Network,
-    ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+    fn prepare<'a>(&'a self, ask: Ask<'a>, network: &'a Network) -> Option<BoxFuture<'a, Result<()>>> {
         cache::prepare(ask.of(self), network)
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         let ask = ask.of(self);
         let url = self.endpoint(!ask.request.streaming)?;
         let mut parts =
             authorized(self, ask.settings, RequestParts::post_json(url, EncodedBody::default()), ask.key)?;
-        let mut state = State::taken(ask);
-        let encoded = encode(&mut state, ask);
-        state.put_back(ask);
-        let (body, degradations) = encoded?;
+        let (body, degradations) = State::with(ask, |state| encode(state, ask))?;
         parts.body = body;
         Ok(EncodedRequest::new(parts, degradations))
     }
 
-    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest>> {
         Some(self.counting(ask))
     }
 
@@ -93,17 +86,11 @@ impl Codec for GenerateCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Gemini).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
+        (self.platform == Platform::Gemini).then_some(self)
     }
 
     fn recovers(&self, error: &ProviderError) -> bool {
@@ -113,7 +100,7 @@ impl Codec for GenerateCodec {
 
 impl GenerateCodec {
     /// The request that counts the tokens of another (gemini.md 11).
-    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest, ProviderError> {
+    fn counting(&self, ask: Ask<'_>) -> Result<CountRequest> {
         let model = self.platform.model_path(&self.model)?;
         let url = self.url(&format!("{model}:countTokens"))?;
         CountRequest::of(self.encode(ask)?, url, "/totalTokens", |mut members| match self.platform {
@@ -131,7 +118,7 @@ impl GenerateCodec {
 }
 
 /// The body, and what it leaves out.
-fn encode(state: &mut State, ask: codec::Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+fn encode(state: &mut State, ask: codec::Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>)> {
     let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported);
     check_pairing(&ask.request.messages)?;
     let head = state.head(ask, &mut refusals)?;

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use self::cut::Held;
 use self::entries::{Key, Step};
 use crate::codec::{Ask, GenerateCodec};
-use crate::error::{self, malformed};
+use crate::error::{self, Result, malformed};
 use crate::request::{Head, State, authorized};
 
 /// How long prefixes are kept after they were asked for.
@@ -35,10 +35,7 @@ struct Resource {
 
 /// [`Codec::prepare`](attache_transport::Codec::prepare): sees to it that the prefix of the request is kept, if the
 /// caller asks for it and it is worth it. No failure here is one of the call, which is then sent whole.
-pub(crate) fn prepare<'a>(
-    ask: Ask<'a>,
-    network: &'a Network,
-) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+pub(crate) fn prepare<'a>(ask: Ask<'a>, network: &'a Network) -> Option<BoxFuture<'a, Result<()>>> {
     if !wants_cache(ask.settings) || !can_cache(ask.codec) {
         return None;
     }
@@ -70,7 +67,7 @@ pub(crate) fn find(
     ask: Ask<'_>,
     head: &Head,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<Held>, ProviderError> {
+) -> Result<Option<Held>> {
     if !wants_cache(ask.settings) {
         return Ok(None);
     }
@@ -99,26 +96,18 @@ impl GenerateCodec {
     /// # Cancellation
     /// What was not deleted by then ends by itself, at the latest an hour after its last use.
     pub async fn delete_caches(&self, network: &Network) -> Result<usize, ProviderError> {
-        delete_all(self, network).await
-    }
-}
-
-/// Deletes all that is kept.
-async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
-    let request = ChatRequest::default();
-    let settings = ModelSettings::new();
-    let keeper = Keeper {
-        ask: attache_transport::Ask::new(&request, &settings, network.auth().key()).of(codec),
-        network,
-    };
-    let (mut deleted, mut failure) = (0, None);
-    for name in codec.caches.take_all() {
-        match keeper.delete(&name).await {
-            Ok(()) => deleted += 1,
-            Err(error) => failure = failure.or(Some(error)),
+        let (request, settings) = (ChatRequest::default(), ModelSettings::new());
+        let ask = attache_transport::Ask::new(&request, &settings, network.auth().key()).of(self);
+        let keeper = Keeper { ask, network };
+        let (mut deleted, mut failure) = (0, None);
+        for name in self.caches.take_all() {
+            match keeper.delete(&name).await {
+                Ok(()) => deleted += 1,
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
+        failure.map_or(Ok(deleted), Err)
     }
-    failure.map_or(Ok(deleted), Err)
 }
 
 /// The step before a request.
@@ -154,14 +143,10 @@ impl<'a> Keeper<'a> {
 
     /// The step to take; nothing where the request will fail anyhow, which encoding it tells.
     fn plan(&self) -> Option<Plan<'a>> {
-        let ask = self.ask;
-        let mut state = State::taken(ask);
-        let plan = self.plan_with(&mut state);
-        state.put_back(ask);
-        plan.ok().flatten()
+        State::with(self.ask, |state| self.plan_with(state)).ok().flatten()
     }
 
-    fn plan_with(&self, state: &mut State) -> Result<Option<Plan<'a>>, ProviderError> {
+    fn plan_with(&self, state: &mut State) -> Result<Option<Plan<'a>>> {
         let ask = self.ask;
         check_pairing(&ask.request.messages)?;
         // An option that cannot be honoured is told when the request is encoded.
@@ -215,7 +200,7 @@ impl<'a> Keeper<'a> {
 
     /// The provider's word on a cached content: it is there, with a new time to live if one was asked for; or it is
     /// gone. Any other failure says nothing about it.
-    fn told(&self, key: Key, sent: Result<Option<Duration>, ProviderError>) -> Outcome {
+    fn told(&self, key: Key, sent: Result<Option<Duration>>) -> Outcome {
         let caches = &self.ask.codec.caches;
         match sent {
             Ok(ttl) => {
@@ -230,7 +215,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    async fn make(&self, body: Vec<u8>) -> Result<String, ProviderError> {
+    async fn make(&self, body: Vec<u8>) -> Result<String> {
         let path = self.ask.codec.platform.caches_path().unwrap_or_default();
         let answer = self.request(Method::POST, &path, body).await?;
         let Resource { name } = serde_json::from_slice(&answer)
@@ -238,14 +223,14 @@ impl<'a> Keeper<'a> {
         Ok(name)
     }
 
-    async fn delete(&self, name: &str) -> Result<(), ProviderError> {
+    async fn delete(&self, name: &str) -> Result<()> {
         match self.request(Method::DELETE, name, Vec::new()).await {
             Err(error) if !is_gone(&error) => Err(error),
             _ => Ok(()),
         }
     }
 
-    async fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Bytes, ProviderError> {
+    async fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Bytes> {
         let url = self.ask.codec.url(path)?;
         let mut parts = match body.is_empty() {
             true => RequestParts::get(url),

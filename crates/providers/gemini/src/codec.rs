@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::ModelCapabilities;
 use attache_core::capability::Matrix;
-use attache_core::{ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
 use crate::cache::entries::Caches;
-use crate::error::configuration;
+use crate::error::{Result, configuration};
 use crate::platform::Platform;
 
 /// One Gemini model. The key goes into `x-goog-api-key`; on Vertex AI it is an access token, or an
@@ -146,17 +146,17 @@ impl GenerateCodec {
     }
 
     /// The address of a path below the version of the API.
-    pub(crate) fn url(&self, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, path: &str) -> Result<String> {
         self.platform.url(self.base_url.as_deref(), path)
     }
 
     /// The address to which files are uploaded.
-    pub(crate) fn upload_url(&self) -> Result<String, ProviderError> {
+    pub(crate) fn upload_url(&self) -> Result<String> {
         self.platform.upload_url(self.base_url.as_deref())
     }
 
     /// The address of the model's method.
-    pub(crate) fn endpoint(&self, whole: bool) -> Result<String, ProviderError> {
+    pub(crate) fn endpoint(&self, whole: bool) -> Result<String> {
         if self.model.is_empty() {
             return Err(configuration("the model has no name"));
         }

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, one_line};
 use serde_json::Value;
 
 pub(crate) use attache_transport::{configuration, invalid_history, malformed, unsupported};
+
+/// The outcome of what may fail as a provider, or we in its place, would tell it.
+pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
 
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
@@ -188,15 +191,6 @@ fn param(message: &str) -> Option<&str> {
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// One line of at most 500 characters.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(500) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
 }
 
 #[cfg(test)]

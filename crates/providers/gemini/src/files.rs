@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::codec::GenerateCodec;
-use crate::error::malformed;
+use crate::error::{Result, malformed};
 use crate::request::{authorized, wire_type};
 
 /// How long the API keeps files, whatever it is asked for.
@@ -50,7 +50,7 @@ enum Answer {
 }
 
 impl FileApi for GenerateCodec {
-    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
+    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts> {
         let media_type = wire_type(&file.media_type);
         let body = json!({"file": {"displayName": file.name, "mimeType": media_type}});
         let parts = RequestParts::post_json(self.upload_url()?, body.to_string());
@@ -62,12 +62,7 @@ impl FileApi for GenerateCodec {
             .with_header(header("x-goog-upload-header-content-type"), media_type))
     }
 
-    fn answered(
-        &self,
-        ask: FileAsk<'_>,
-        file: &NewFile,
-        answer: &FileAnswer,
-    ) -> Result<FileStep, ProviderError> {
+    fn answered(&self, ask: FileAsk<'_>, file: &NewFile, answer: &FileAnswer) -> Result<FileStep> {
         if let Some(place) = answer.headers.get("x-goog-upload-url") {
             let place = place.to_str().map_err(|_| malformed("the address of the upload cannot be read"))?;
             // The address holds the right to upload, so no key goes there.
@@ -105,7 +100,7 @@ impl FileApi for GenerateCodec {
         }
     }
 
-    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
+    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts> {
         let mut parts = RequestParts::get(self.url(id)?);
         parts.method = Method::DELETE;
         authorized(self, ask.settings, parts, ask.key)
@@ -125,7 +120,7 @@ impl FileApi for GenerateCodec {
 impl GenerateCodec {
     /// An address that the API gave, at the host that requests go to: behind a proxy the API knows only its own, and a
     /// document goes nowhere else.
-    fn at_home(&self, place: &str) -> Result<String, ProviderError> {
+    fn at_home(&self, place: &str) -> Result<String> {
         let parsed: Uri = place.parse().map_err(|_| malformed("the address of the upload is none"))?;
         let own = self.upload_url()?;
         let end = own.find("://").map_or(0, |at| at + 3);

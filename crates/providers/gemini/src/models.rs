@@ -2,12 +2,12 @@
 //!
 //! Source: Gemini API, `models.list`.
 
-use attache_core::{ModelSettings, ProviderError, Secret};
+use attache_core::{ModelSettings, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use serde::Deserialize;
 
 use crate::codec::GenerateCodec;
-use crate::error;
+use crate::error::{self, Result};
 use crate::request::authorized;
 
 #[derive(Deserialize)]
@@ -29,13 +29,13 @@ struct Model {
 }
 
 impl ModelApi for GenerateCodec {
-    fn list(&self, after: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    fn list(&self, after: Option<&str>, key: Option<&Secret>) -> Result<RequestParts> {
         let after = after.map_or_else(String::new, |token| format!("&pageToken={token}"));
         let parts = RequestParts::get(self.url(&format!("models?pageSize=1000{after}"))?);
         authorized(self, &ModelSettings::new(), parts, key)
     }
 
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+    fn listed(&self, body: &[u8]) -> Result<ModelPage> {
         let Ok(Page { models, next_page_token }) = serde_json::from_slice(body) else {
             return Err(error::malformed("the answer is no list of models"));
         };

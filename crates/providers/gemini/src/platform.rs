@@ -5,7 +5,7 @@ use attache_transport::{Auth, Environment, RequestParts, google_auth, join_url, 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
-use crate::error::configuration;
+use crate::error::{Result, configuration};
 
 /// The location that the newest models are reached at.
 const GLOBAL: &str = "global";
@@ -34,7 +34,7 @@ impl Platform {
     }
 
     /// The address of `path` at the platform, or below `base`: a base without a version gets the platform's.
-    pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String> {
         let (own, version) = self.address();
         let base = base.unwrap_or(&own);
         match version_of(base) {
@@ -44,7 +44,7 @@ impl Platform {
     }
 
     /// The address to which files are uploaded: a path of its own in front of the version.
-    pub(crate) fn upload_url(&self, base: Option<&str>) -> Result<String, ProviderError> {
+    pub(crate) fn upload_url(&self, base: Option<&str>) -> Result<String> {
         let (own, version) = self.address();
         let base = base.unwrap_or(&own);
         let Some((before, named)) = version_of(base) else {
@@ -64,7 +64,7 @@ impl Platform {
     }
 
     /// The resource path of a model. A path is taken as it is.
-    pub(crate) fn model_path(&self, model: &str) -> Result<String, ProviderError> {
+    pub(crate) fn model_path(&self, model: &str) -> Result<String> {
         let legal = |c: char| c.is_ascii_alphanumeric() || "._-/@:".contains(c);
         if !model.chars().all(legal) || model.contains("..") {
             return Err(configuration(format!("{model:?} is no model's name")));
@@ -104,7 +104,7 @@ impl Platform {
     }
 
     /// Takes what is not set from the environment, and credentials.
-    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth> {
         let Self::Vertex { project, location } = self else {
             return environment.key("gemini", &KEY_VARIABLES);
         };
@@ -123,7 +123,7 @@ impl Platform {
     }
 
     /// Fails where requests cannot be addressed at all.
-    pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    pub(crate) fn check(&self, auth: &Auth) -> Result<()> {
         match self {
             Self::Vertex { project, .. } if project.is_empty() && matches!(auth, Auth::Signer(_)) => {
                 Err(missing_project())

@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::json::merge_members;
-use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet};
+use attache_core::{Message, ModelSettings, Secret, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, forbid, own_system,
-    system_blocks,
+    system_blocks, with_kept,
 };
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -25,7 +25,7 @@ use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::cut::{Held, Prefix};
 use crate::codec::{Ask, GenerateCodec};
-use crate::error::{invalid_history, unsupported};
+use crate::error::{Result, invalid_history, unsupported};
 
 /// The user's words in a conversation that begins with the model, which the API does not take.
 const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks first.)"}]},"#;
@@ -36,7 +36,7 @@ pub(crate) fn authorized(
     settings: &ModelSettings,
     parts: RequestParts,
     key: Option<&Secret>,
-) -> Result<RequestParts, ProviderError> {
+) -> Result<RequestParts> {
     let extra = &settings.extra_headers;
     let google_key = HeaderName::from_static("x-goog-api-key");
     let is_set = extra.iter().any(|(name, _)| name == AUTHORIZATION.as_str() || name == google_key.as_str());
@@ -60,33 +60,20 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of the conversation, brought up to the model and tools of the request.
-    pub(crate) fn taken(ask: Ask<'_>) -> Self {
-        let Ask { request, codec, .. } = ask;
-        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<Self>(codec.family()));
-        kept.unwrap_or_else(|| Self {
+    /// Makes something with the state of the conversation, which is kept for the next request.
+    pub(crate) fn with<T>(ask: Ask<'_>, make: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let new = || Self {
             log: EncodedLog::new(&ENVELOPE),
-            epoch: epoch(codec, &ToolSet::default()),
+            epoch: epoch(ask.codec, &ToolSet::default()),
             tools: Arc::default(),
             written_tools: Arc::default(),
             prefix: None,
-        })
-    }
-
-    /// Keeps it for the next request.
-    pub(crate) fn put_back(self, ask: Ask<'_>) {
-        if let Some(transcript) = &ask.request.transcript {
-            transcript.put(ask.codec.family(), self);
-        }
+        };
+        with_kept(ask.request, ask.codec.family(), |_| true, new, make)
     }
 
     /// The body. `cached` names the cached content that holds what stands before the rest of the messages.
-    pub(crate) fn encode(
-        &mut self,
-        ask: Ask<'_>,
-        head: Head,
-        cached: Option<&Held>,
-    ) -> Result<EncodedBody, ProviderError> {
+    pub(crate) fn encode(&mut self, ask: Ask<'_>, head: Head, cached: Option<&Held>) -> Result<EncodedBody> {
         let Ask { request, settings, codec, .. } = ask;
         let mut members = head.members;
         match cached {
@@ -122,7 +109,7 @@ impl State {
     }
 
     /// Everything but the contents.
-    pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head, ProviderError> {
+    pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head> {
         let Ask { request, settings, codec, .. } = ask;
         let generation = options::generation(ask, refusals)?;
         let own = self.tools(ask, refusals)?;
@@ -150,7 +137,7 @@ impl State {
     }
 
     /// The declarations, written once for as long as they stay the same.
-    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>> {
         let Ask { request, codec, .. } = ask;
         self.epoch = epoch(codec, &request.tools);
         if !Arc::ptr_eq(&self.tools, &request.tools) {
@@ -167,11 +154,7 @@ impl State {
     }
 
     /// The contents of `messages` as a list, rendered for a cached content; `None` if there are none.
-    pub(crate) fn contents_of(
-        &self,
-        ask: Ask<'_>,
-        messages: &[Arc<Message>],
-    ) -> Result<Option<EncodedBody>, ProviderError> {
+    pub(crate) fn contents_of(&self, ask: Ask<'_>, messages: &[Arc<Message>]) -> Result<Option<EncodedBody>> {
         let mut log = EncodedLog::new(&ENVELOPE);
         sync(&mut log, ask, messages, count_leading(messages), self.epoch)?;
         let open = match log.first_role() {
@@ -201,7 +184,7 @@ fn sync(
     messages: &[Arc<Message>],
     leading: usize,
     epoch: u64,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     let (tools, files) = (&*ask.request.tools, &ask.request.files);
     let renderer = Renderer { codec: ask.codec, tools, files, messages, leading, epoch };
     log.sync(
@@ -230,10 +213,7 @@ fn push(text: &mut String, name: &str, json: &str) {
 }
 
 /// Merges the caller's own members; returns the tools among them.
-fn merge<'c>(
-    members: &mut Map<String, Value>,
-    extra: &'c Map<String, Value>,
-) -> Result<&'c [Value], ProviderError> {
+fn merge<'c>(members: &mut Map<String, Value>, extra: &'c Map<String, Value>) -> Result<&'c [Value]> {
     const CONVERSATION: [&str; 3] = ["contents", "systemInstruction", "system_instruction"];
     merge_members(members, extra);
     members.shift_remove("tools");

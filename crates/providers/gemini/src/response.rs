@@ -16,7 +16,7 @@ use self::message::Message;
 use self::usage::Tokens;
 use self::wire::Feedback;
 pub(crate) use self::wire::{Chunk, Delta};
-use crate::error::{self, malformed};
+use crate::error::{self, Result, malformed};
 
 /// The most candidates of a reply.
 const MAX_CANDIDATES: usize = 128;
@@ -43,14 +43,14 @@ impl Reply {
     }
 
     /// Takes a chunk of a stream that is a piece of a text.
-    pub(crate) fn piece(&mut self, delta: Delta<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(crate) fn piece(&mut self, delta: Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         self.head(delta.response_id.as_deref(), delta.model_version.as_deref(), delta.usage);
         let (_, candidate) = self.candidate(delta.index.unwrap_or(0))?;
         candidate.say(delta.text.unwrap_or_default(), delta.thought, out)
     }
 
     /// Takes a chunk of a stream, or a whole reply.
-    pub(crate) fn take(&mut self, chunk: Chunk<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(crate) fn take(&mut self, chunk: Chunk<'_>, out: &mut ChunkSink) -> Result<()> {
         let usage = chunk.usage_metadata.map(serde_json::value::RawValue::get);
         self.head(chunk.response_id.get(), chunk.model_version.get(), usage);
         for (position, given) in chunk.candidates.0.into_iter().enumerate() {
@@ -91,21 +91,21 @@ impl Reply {
     ///
     /// # Errors
     /// What the API reports as a reason to finish and is none.
-    pub(crate) fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(crate) fn finish(&mut self, out: &mut ChunkSink) -> Result<()> {
         self.refused()?;
         self.failed()?;
-        let completion = self.completion(false, Some(out));
+        let completion = self.completion(false, out);
         out.done(completion);
         Ok(())
     }
 
     /// The part of a reply that was cut or failed.
     pub(crate) fn partial(&mut self) -> Completion {
-        self.completion(true, None)
+        self.completion(true, &mut ChunkSink::new())
     }
 
     /// The candidate of that index, and the tools that it is read with.
-    fn candidate(&mut self, index: u64) -> Result<(&ToolSet, &mut Candidate), ProviderError> {
+    fn candidate(&mut self, index: u64) -> Result<(&ToolSet, &mut Candidate)> {
         let at = match self.candidates.iter().position(|known| known.index == index) {
             Some(at) => at,
             None => {
@@ -118,7 +118,7 @@ impl Reply {
         Ok((&self.reading.tools, candidate))
     }
 
-    fn refused(&mut self) -> Result<(), ProviderError> {
+    fn refused(&mut self) -> Result<()> {
         match self.blocked.take() {
             Some(error) if !self.candidates.iter().any(Candidate::says_something) => Err(error),
             _ => Ok(()),
@@ -127,7 +127,7 @@ impl Reply {
 
     /// A reply that is no answer: the model wrote a call that cannot be read, or nothing for a reason that may not
     /// come again (gemini.md 7).
-    fn failed(&self) -> Result<(), ProviderError> {
+    fn failed(&self) -> Result<()> {
         let silent = !self.candidates.iter().any(Candidate::says_something);
         let ends = self
             .candidates
@@ -168,7 +168,7 @@ impl Reply {
 
     /// The message of the candidates, merged by rows E05 to E11: with a call in any of them all are merged,
     /// otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
-    fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
+    fn completion(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let mut candidates = std::mem::take(&mut self.candidates);
         if !candidates.iter().any(|candidate| candidate.calls > 0) {
             let chosen = candidates.iter().position(Candidate::says_something);
@@ -181,7 +181,7 @@ impl Reply {
         let reason = raw_finish_reason.as_deref().map_or(FinishReason::Stop, finish_reason);
         let mut message = Message::new(&self.reading, raw_finish_reason.as_deref(), cut);
         for candidate in candidates {
-            message.add(candidate, out.as_deref_mut());
+            message.add(candidate, out);
         }
         let message = message.into_message();
         let reason = reason.for_message(message.has_tool_calls());

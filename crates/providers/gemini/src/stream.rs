@@ -1,11 +1,11 @@
 //! Decodes a reply: the chunks of a stream, or one JSON object, which have the same form (gemini.md 8).
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::error::{self, malformed};
+use crate::error::{self, Result, malformed};
 use crate::response::{Chunk, Delta, Reply};
 
 /// Reads events and JSON bodies.
@@ -19,7 +19,7 @@ impl Events {
         Self { reply: Reply::new(reading) }
     }
 
-    fn take(&mut self, data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn take(&mut self, data: &[u8], out: &mut ChunkSink) -> Result<()> {
         if let Some(delta) = std::str::from_utf8(data).ok().and_then(Delta::read) {
             return self.reply.piece(delta, out);
         }
@@ -33,7 +33,7 @@ impl Events {
 }
 
 impl EventDecoder for Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<()> {
         // The API names no event; servers in front of it may name one that is no reply.
         if event.name == b"error" {
             return Err(error::in_stream(event.data));
@@ -46,23 +46,16 @@ impl EventDecoder for Events {
     }
 
     /// A reply or an error. Without `alt=sse` a stream is a list of chunks, and errors of streams come in lists too.
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
+        /// The members of which a reply has one at least.
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Outline {
             candidates: Option<IgnoredAny>,
-            #[serde(rename = "promptFeedback")]
             prompt_feedback: Option<IgnoredAny>,
-            #[serde(rename = "usageMetadata")]
-            usage: Option<IgnoredAny>,
-            #[serde(rename = "responseId")]
-            id: Option<IgnoredAny>,
+            usage_metadata: Option<IgnoredAny>,
+            response_id: Option<IgnoredAny>,
         }
-        let is_reply = |chunk: &Outline| {
-            chunk.candidates.is_some()
-                || chunk.prompt_feedback.is_some()
-                || chunk.usage.is_some()
-                || chunk.id.is_some()
-        };
         if body.first() == Some(&b'[') {
             let chunks: Vec<&serde_json::value::RawValue> = serde_json::from_slice(body)
                 .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
@@ -75,14 +68,18 @@ impl EventDecoder for Events {
             return self.reply.finish(out);
         }
         self.take(body, out)?;
-        if !serde_json::from_slice(body).is_ok_and(|outline| is_reply(&outline)) {
-            return Err(error::of_foreign_shape(body));
-        }
+        let Outline { candidates, prompt_feedback, usage_metadata, response_id } =
+            serde_json::from_slice(body).map_err(|_| error::of_foreign_shape(body))?;
+        candidates
+            .or(prompt_feedback)
+            .or(usage_metadata)
+            .or(response_id)
+            .ok_or_else(|| error::of_foreign_shape(body))?;
         self.reply.finish(out)
     }
 
     /// The end of the connection is the end of the reply; one in which nothing finished was cut.
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut ChunkSink) -> Result<()> {
         if self.reply.is_finished() { self.reply.finish(out) } else { Ok(()) }
     }
 

@@ -1,6 +1,6 @@
 //! Where a server is, as far as environment variables say.
 
-use attache_transport::Environment;
+use attache_transport::{Environment, percent_encoded};
 
 use crate::profile::Profile;
 
@@ -33,7 +33,7 @@ fn filled(template: &str, profile: &Profile, model: &str, environment: &Environm
     {
         url.push_str(before);
         match name {
-            "model" => url.push_str(&path_segment(model)),
+            "model" => url.push_str(&percent_encoded(model.as_bytes())),
             name if url.is_empty() => {
                 let value = whole(&environment.get(name)?, &profile.base_url);
                 // A parameter that the variable brings already is not said twice.
@@ -71,20 +71,6 @@ fn whole(address: &str, like: &str) -> String {
     };
     let slash = if path.is_empty() { "" } else { "/" };
     format!("{scheme}://{own}{port}{slash}{path}")
-}
-
-/// A model's id as one segment of a path.
-fn path_segment(model: &str) -> String {
-    let mut segment = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                segment.push(char::from(byte))
-            }
-            byte => segment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    segment
 }
 
 #[cfg(test)]

@@ -31,30 +31,21 @@ fn of_text(replay: &attache_core::message::ReplayData, said: &str) -> Vec<Citati
 }
 
 fn of_block(block: &Beside<'_>) -> Vec<Citation> {
-    match block.kind {
-        ANNOTATIONS => {
-            let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
-            let said = block.message.text();
-            value
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|annotation| annotated(annotation, &said))
-                .collect()
-        }
-        // Mistral names what it was told to name in a tool result, behind the text that rests on it.
-        "reference" => {
-            let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
-            let id = |id: &Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-            let sources = list(&value, "reference_ids")
-                .iter()
-                .map(|named| Source::Foreign { id: id(named), title: None });
-            sources
-                .map(|source| native(source).with_answer_span(block.before.map(AnswerSpan::Claim)))
-                .collect()
-        }
-        _ => Vec::new(),
+    if !matches!(block.kind, ANNOTATIONS | "reference") {
+        return Vec::new();
     }
+    let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
+    if block.kind == ANNOTATIONS {
+        let said = block.message.text();
+        let annotations = value.as_array().into_iter().flatten();
+        return annotations.filter_map(|annotation| annotated(annotation, &said)).collect();
+    }
+    // Mistral names what it was told to name in a tool result, behind the text that rests on it.
+    let source = |id: &Value| {
+        let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        native(Source::Foreign { id, title: None }).with_answer_span(block.before.map(AnswerSpan::Claim))
+    };
+    list(&value, "reference_ids").iter().map(source).collect()
 }
 
 fn annotated(annotation: &Value, said: &str) -> Option<Citation> {

@@ -12,7 +12,7 @@ use attache_transport::{
     Reading,
 };
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::profile::Profile;
 use crate::server::Server;
 
@@ -98,20 +98,20 @@ impl<D: Dialect> Codec for ServerCodec<D> {
         self.server.set_base_url(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        self.server.configure(environment)
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
+        Ok(self.server.configure(environment))
     }
 
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    fn check(&self, auth: &Auth) -> Result<()> {
         self.server.check(auth)
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         self.server.fits()?;
         D::encode(ask.of(self))
     }
 
-    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest>> {
         D::count(ask.of(self))
     }
 
@@ -128,7 +128,8 @@ impl<D: Dialect> Codec for ServerCodec<D> {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        self.server.models()
+        // A deployment that is addressed by its name has no list there.
+        (!self.profile().base_url.contains("/deployments/")).then_some(&self.server)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

@@ -5,8 +5,12 @@ use std::error::Error as StdError;
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 pub(crate) use attache_transport::configuration;
+
+/// The outcome of what may fail as a provider, or we in its place, would tell it.
+pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
 
 use attache_transport::lenient::{Count, Object};
 
@@ -15,20 +19,13 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let common = response.to_error();
     let body = ErrorBody::parse(response.body.as_bytes()).unwrap_or_default();
     // Some servers call every error `api_error`; what is wrong with a request the status says (openai.md C.13).
-    let unspecific =
-        body.error_type.as_deref() == Some("api_error") && common.kind() == ErrorKind::Overloaded;
-    let by_status = || {
-        let client_error = unspecific && response.status.is_client_error();
-        client_error.then(|| Special { kind: kind_of_status(response.status.as_u16()), retryable: None })
-    };
+    let is_unspecific = body.error_type.as_deref() == Some("api_error")
+        && common.kind() == ErrorKind::Overloaded
+        && response.status.is_client_error();
+    let by_status = || is_unspecific.then(|| (kind_of_status(response.status.as_u16()), None));
     match special(&body, response.body.as_bytes()).or_else(by_status) {
-        Some(special) => {
-            let error = response.as_kind(special.kind, &common);
-            match special.retryable {
-                Some(retryable) => error.with_retryable(retryable),
-                None => error,
-            }
-        }
+        Some((kind, None)) => response.as_kind(kind, &common),
+        Some((kind, retryable)) => response.as_kind(kind, &common).with_retryable(retryable),
         None => common,
     }
 }
@@ -42,15 +39,25 @@ pub(crate) fn reported(json: &[u8]) -> ProviderError {
     });
     let common = body.to_error();
     let error = match special(&body, json) {
-        Some(special) => ProviderError::new(special.kind, common.message())
+        Some((kind, retryable)) => ProviderError::new(kind, common.message())
             .with_status(common.status())
             .with_code(common.code().map(str::to_owned))
             .with_param(common.param().map(str::to_owned))
             .with_request_id(common.request_id().map(str::to_owned))
-            .with_retryable(special.retryable),
+            .with_retryable(retryable),
         None => common,
     };
     error.with_response_body(excerpt(json))
+}
+
+/// True if a member that is there holds anything.
+pub(crate) fn is_set(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
+}
+
+/// A reply that would take too much room.
+pub(crate) fn too_many(what: &str) -> ProviderError {
+    attache_transport::malformed(format!("the reply has too many {what}"))
 }
 
 /// A frame or body that is not what the protocol says.
@@ -89,70 +96,50 @@ pub(crate) fn unfinished(status: &str, json: &[u8]) -> ProviderError {
     ProviderError::new(ErrorKind::Unsupported, text).with_response_body(excerpt(json))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Special {
-    kind: ErrorKind,
-    retryable: Option<bool>,
-}
-
-/// The errors that only this family says so.
-fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
-    let of = |kind| Some(Special { kind, retryable: None });
+/// Kind of the errors that only this family says so, and whether trying again helps where the kind does not tell.
+fn special(body: &ErrorBody, json: &[u8]) -> Option<(ErrorKind, Option<bool>)> {
     if let Some(code) = base_resp(json) {
-        return of(business_kind(code)?);
+        return business_kind(code).map(|kind| (kind, None));
     }
     let message = body.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().all(|word| message.contains(word));
-    match body.error_type.as_deref() {
-        Some("invalid_model") => return of(ErrorKind::NotFound),
-        Some("exceed_context_size_error") => return of(ErrorKind::ContextTooLong),
-        _ => {}
-    }
-    // A request that is larger than what may be used in a minute never goes through; a shorter one does.
-    if says(&["request too large", "tokens per min"]) {
-        return Some(Special { kind: ErrorKind::ContextTooLong, retryable: Some(false) });
-    }
-    match body.code.as_deref() {
-        Some("data_inspection_failed") => return of(ErrorKind::Refused),
+    let kind = match (body.error_type.as_deref(), body.code.as_deref()) {
+        (Some("invalid_model"), _) => ErrorKind::NotFound,
+        (Some("exceed_context_size_error"), _) => ErrorKind::ContextTooLong,
+        // A request that is larger than what may be used in a minute never goes through; a shorter one does.
+        _ if says(&["request too large", "tokens per min"]) => {
+            return Some((ErrorKind::ContextTooLong, Some(false)));
+        }
+        (_, Some("data_inspection_failed")) => ErrorKind::Refused,
         // openai.md C.12
-        Some("tokens_limit_reached") => return of(ErrorKind::ContextTooLong),
-        Some("previous_response_not_found" | "invalid_encrypted_content") => {
-            return of(ErrorKind::InvalidHistory);
-        }
+        (_, Some("tokens_limit_reached")) => ErrorKind::ContextTooLong,
+        (_, Some("previous_response_not_found" | "invalid_encrypted_content")) => ErrorKind::InvalidHistory,
         // The model's call did not fit the tool's schema; another try may (openai.md C.7, D 55).
-        Some("tool_use_failed") => {
-            return Some(Special { kind: ErrorKind::InvalidRequest, retryable: Some(true) });
-        }
-        Some(code) if code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit()) => {
-            if let Some(kind) = numbered_kind(code) {
-                return of(kind);
-            }
-        }
-        Some(code) => {
-            if let Some(kind) = failure_kind(code) {
-                return of(kind);
-            }
-        }
-        None => {}
-    }
-    if says(&["jinja"]) {
-        // The server's template refuses the messages: trying again changes nothing (openai.md C.16).
-        return Some(Special { kind: ErrorKind::InvalidRequest, retryable: Some(false) });
-    }
-    if says(&["incorrect api key"]) {
-        return of(ErrorKind::Authentication);
-    }
-    let unpaired = says(&["tool_call_id", "tool_calls"])
-        || says(&["role 'assistant'", "must not be empty"])
-        || says(&["number of function calls and responses"])
-        || says(&["reasoning_content", "passed back"])
-        || says(&["no tool output found"])
-        || says(&["no tool call found"])
-        || says(&["provided without its required"])
-        || says(&["duplicate item found"])
-        || says(&["item with id", "not found"]);
-    if unpaired { of(ErrorKind::InvalidHistory) } else { None }
+        (_, Some("tool_use_failed")) => return Some((ErrorKind::InvalidRequest, Some(true))),
+        (_, code) => match code.and_then(|code| numbered_kind(code).or_else(|| failure_kind(code))) {
+            Some(kind) => kind,
+            // The server's template refuses the messages: trying again changes nothing (openai.md C.16).
+            None if says(&["jinja"]) => return Some((ErrorKind::InvalidRequest, Some(false))),
+            None if says(&["incorrect api key"]) => ErrorKind::Authentication,
+            None if UNPAIRED.iter().any(|words| says(words)) => ErrorKind::InvalidHistory,
+            None => return None,
+        },
+    };
+    Some((kind, None))
 }
+
+/// Words of messages about histories that break the rules of an API, which stand there together.
+const UNPAIRED: [&[&str]; 9] = [
+    &["tool_call_id", "tool_calls"],
+    &["role 'assistant'", "must not be empty"],
+    &["number of function calls and responses"],
+    &["reasoning_content", "passed back"],
+    &["no tool output found"],
+    &["no tool call found"],
+    &["provided without its required"],
+    &["duplicate item found"],
+    &["item with id", "not found"],
+];
 
 /// Codes of responses that failed (openai.md B.3), where they are not those of all APIs.
 fn failure_kind(code: &str) -> Option<ErrorKind> {
@@ -180,7 +167,7 @@ fn failure_kind(code: &str) -> Option<ErrorKind> {
 }
 
 /// The business code of a `base_resp`, which comes under status 200 and is no HTTP status (openai.md C.3, D 50).
-fn base_resp(json: &[u8]) -> Option<u64> {
+pub(crate) fn base_resp(json: &[u8]) -> Option<u64> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Body {

@@ -7,7 +7,7 @@ use attache_transport::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteF
 use http::Method;
 use serde::Deserialize;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::server::Server;
 
 /// The shortest and the longest time that a file is kept for, unless it is kept until it is deleted.
@@ -22,7 +22,7 @@ struct FileObject {
 }
 
 impl FileApi for Server {
-    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
+    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts> {
         let parts = self.envelope("files", ask.settings, ask.key)?;
         let purpose = match file.media_type.kind() {
             MediaKind::Image => "vision",
@@ -36,7 +36,7 @@ impl FileApi for Server {
         Ok(file.in_form(parts, &fields))
     }
 
-    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep, ProviderError> {
+    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep> {
         if error::is_error(&answer.body) {
             return Err(error::reported(&answer.body));
         }
@@ -47,7 +47,7 @@ impl FileApi for Server {
         Ok(FileStep::Kept(RemoteFile::new(id.as_str(), id.as_str(), seconds.map(Duration::from_secs))?))
     }
 
-    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
+    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts> {
         let mut parts = self.envelope(&format!("files/{id}"), ask.settings, ask.key)?;
         parts.method = Method::DELETE;
         Ok(parts)

@@ -1,22 +1,22 @@
 //! The models of a server, as OpenAI lists them and as others add to it (openai.md C).
 
 use attache_core::capability::StructuredOutput;
-use attache_core::{ModelSettings, ProviderError, Secret};
+use attache_core::{ModelSettings, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde_json::Value;
 
-use crate::error;
+use crate::error::{self, Result};
 use crate::server::Server;
 
 impl ModelApi for Server {
-    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts> {
         let mut parts = self.envelope("models", &ModelSettings::new(), key)?;
         parts.method = Method::GET;
         Ok(parts)
     }
 
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+    fn listed(&self, body: &[u8]) -> Result<ModelPage> {
         let answer: Value = serde_json::from_slice(body).map_err(|_| error::no_answer(body))?;
         // Together sends the list itself.
         let models = answer.get("data").unwrap_or(&answer).as_array();

@@ -4,13 +4,14 @@ use attache_core::capability::Caching;
 use attache_core::settings::CachePolicy;
 use attache_core::structured::OutputSchema;
 use attache_core::tool::wire_name;
-use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ProviderError};
-use attache_transport::{Ask, Refusals, set_member};
+use attache_core::{ChatRequest, ModelCapabilities, ModelSettings};
+use attache_transport::{Ask, Refusals, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::codec::ServerCodec;
+use crate::error::Result;
 use crate::profile::Profile;
-use crate::tools;
+use crate::tools::{self, allowed, allowed_functions, reference};
 
 /// The things that options are held against, and the members that they have become.
 pub(crate) struct Writer<'a> {
@@ -50,7 +51,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Says whether several calls may come in one reply.
-    pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<(), ProviderError> {
+    pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<()> {
         let option = "parallel_tool_calls";
         let Some(parallel) = asked.filter(|_| self.has_tools) else { return Ok(()) };
         let known = self.capabilities.parallel_choice;
@@ -64,13 +65,39 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Says which tools may be called: `choice`, or `among` those that are allowed, each as `function` writes its name.
+    /// A call that is demanded and cannot be forced is refused, where `unforced` says why.
+    pub(crate) fn choose(
+        &mut self,
+        choice: Option<Value>,
+        unforced: Option<&str>,
+        function: fn(&str) -> Value,
+        among: fn(&str, Vec<Value>) -> Value,
+    ) -> Result<()> {
+        let request = self.request;
+        let mode = allowed(request, self.capabilities, unforced.is_none(), &mut self.refusals)?;
+        let among = mode.map(|mode| {
+            let hosted = self.hosted.iter().map(|tool| reference(tool));
+            among(mode, allowed_functions(request).map(function).chain(hosted).collect())
+        });
+        let choice = match unforced.filter(|_| forces_tool(&request.tool_choice)) {
+            Some(why) => {
+                self.refusals.refuse("tool_choice", why, "the model decides")?;
+                among
+            }
+            None => among.or(choice),
+        };
+        set_member(&mut self.members, "tool_choice", choice);
+        Ok(())
+    }
+
     /// Name and schema of an answer, and whether it is enforced.
     pub(crate) fn schema(
         &mut self,
         name: &str,
         schema: &OutputSchema,
         strict: bool,
-    ) -> Result<Map<String, Value>, ProviderError> {
+    ) -> Result<Map<String, Value>> {
         let fitted = tools::answer(schema, strict, self.profile.tool_schemas, &mut self.refusals)?;
         self.strict_answer = fitted.is_some();
         let mut members = Map::new();
@@ -81,7 +108,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
-    pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<(), ProviderError> {
+    pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<()> {
         let policy = match self.settings.cache {
             None | Some(CachePolicy::Off) => return Ok(()),
             Some(policy) => policy,

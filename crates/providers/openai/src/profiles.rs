@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use attache_core::json::{insert_member, table_lines};
+use attache_core::json::{insert_member, merge_members, table_lines};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -59,8 +59,11 @@ impl Profiles {
     pub fn bundled() -> &'static Self {
         // A test reads them, so that no program has to at its start.
         BUNDLED.get_or_init(|| {
-            let tables = names()
-                .map(|name| (name.to_owned(), Value::Object(section(name).map(members).unwrap_or_default())));
+            let tables = names().map(|name| {
+                let mut members = Table::new();
+                add_members(section(name).unwrap_or_default(), &mut members);
+                (name.to_owned(), Value::Object(members))
+            });
             Self::of(tables.collect()).unwrap_or_else(|_| Self::none())
         })
     }
@@ -86,9 +89,7 @@ impl Profiles {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
         let mut members = Table::new();
-        for (path, value) in sections.iter().rev().flat_map(|section| table_lines(section)) {
-            insert_member(&mut members, path, value);
-        }
+        sections.into_iter().rev().for_each(|section| add_members(section, &mut members));
         members.shift_remove("like");
         members.insert("name".to_owned(), name.into());
         Profile::deserialize(Value::Object(members)).ok().map(Arc::new)
@@ -108,7 +109,7 @@ impl Profiles {
         let over: Table =
             toml::from_str(text).map_err(|error| ProfileError::Syntax(error.message().to_owned()))?;
         let mut tables = self.tables.clone();
-        merge(&mut tables, &over);
+        merge_members(&mut tables, &over);
         Self::of(tables)
     }
 
@@ -146,13 +147,11 @@ fn names() -> impl Iterator<Item = &'static str> {
     heads.filter(move |name| known.insert(*name))
 }
 
-/// The members of a bundled profile, as they are written.
-fn members(section: &str) -> Table {
-    let mut members = Table::new();
+/// Adds the members of a bundled profile, as they are written.
+fn add_members(section: &str, members: &mut Table) {
     for (path, value) in table_lines(section) {
-        insert_member(&mut members, path, value);
+        insert_member(members, path, value);
     }
-    members
 }
 
 /// The lines of a bundled profile.
@@ -193,21 +192,8 @@ fn whole(tables: &Table, name: &str, depth: usize) -> Result<Table, String> {
         return Err(format!("it is like {base}, which is not there"));
     }
     let mut whole = whole(tables, &base, depth + 1)?;
-    merge(&mut whole, &own);
+    merge_members(&mut whole, &own);
     Ok(whole)
-}
-
-/// Tables are merged, everything else replaced.
-fn merge(into: &mut Table, over: &Table) {
-    for (key, value) in over {
-        match (into.get_mut(key), value) {
-            (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),
-            (Some(slot), value) => *slot = value.clone(),
-            (None, value) => {
-                into.insert(key.clone(), value.clone());
-            }
-        }
-    }
 }
 
 impl Profile {

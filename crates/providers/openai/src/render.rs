@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use attache_core::{Document, DocumentSource, ProviderError, ToolResult, UserMessage, UserPart};
+use attache_core::{Document, DocumentSource, ToolResult, UserMessage, UserPart};
 use attache_transport::Fill::Bare;
 use attache_transport::{ItemWriter, cannot_send, template};
+
+use crate::error::Result;
 
 pub(crate) use attache_transport::invalid_history as invalid;
 
@@ -25,7 +27,7 @@ pub(crate) fn open_result(result: &ToolResult, out: &mut ItemWriter<'_>) {
 
 /// Refuses documents of a message that routing has not looked at: those inside data, and those whose address nobody
 /// has cleared for the model.
-pub(crate) fn check_routed(message: &UserMessage) -> Result<(), ProviderError> {
+pub(crate) fn check_routed(message: &UserMessage) -> Result<()> {
     if message.routed.is_some() {
         return Ok(());
     }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use attache_core::capability::Matrix;
 use attache_core::tool::SchemaReport;
-use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
+use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, Secret, ToolSet};
 use attache_transport::{
-    Auth, EncodedBody, Environment, ModelApi, Reading, RequestParts, StrictForms, count_leading, join_url,
-    missing_key,
+    Auth, EncodedBody, Environment, Reading, RequestParts, StrictForms, count_leading, join_url, missing_key,
 };
 use bytes::Bytes;
 use http::HeaderName;
@@ -15,7 +14,10 @@ use serde_json::Value;
 
 use crate::address::{from_environment, missing};
 use crate::profile::{Profile, SystemPlace};
-use crate::{error, tools};
+use crate::{
+    error::{self, Result},
+    tools,
+};
 
 /// One model of one server.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ impl Server {
     }
 
     /// The error of a row whose cells are none of the profile.
-    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
+    pub(crate) fn fits(&self) -> Result<()> {
         match &self.problem {
             None => Ok(()),
             Some(problem) => {
@@ -111,15 +113,29 @@ impl Server {
         tools::check(&self.capabilities, self.profile.tool_schemas, tools, settings.unsupported)
     }
 
-    /// Takes base URL and key from the profile's variables.
-    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        let auth = configure(&mut self.own, &self.model, environment);
-        self.fit();
-        auth
+    /// Takes base URL and headers from the profile's variables; yields the key that they hold.
+    pub(crate) fn configure(&mut self, environment: &Environment) -> Auth {
+        let headers: Vec<_> = self
+            .own
+            .header_variables
+            .iter()
+            .filter(|(_, variable)| !variable.is_empty())
+            .filter_map(|(name, variable)| Some((name.clone(), environment.get(variable)?)))
+            .collect();
+        let url = from_environment(&self.own, &self.model, environment);
+        if url.is_some() || !headers.is_empty() {
+            let own = Arc::make_mut(&mut self.own);
+            own.base_url = url.unwrap_or_else(|| std::mem::take(&mut own.base_url));
+            own.headers.extend(headers);
+            self.fit();
+        }
+        let rules = &self.own.key;
+        let token = || environment.first(&rules.token_variables).map_or(Auth::None, Auth::bearer);
+        environment.first(&rules.variables).map_or_else(token, Auth::from)
     }
 
     /// The error before anything is sent.
-    pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+    pub(crate) fn check(&self, auth: &Auth) -> Result<()> {
         if self.model.trim().is_empty() {
             return Err(error::configuration("no model is named"));
         }
@@ -129,18 +145,13 @@ impl Server {
         self.fits()
     }
 
-    /// The list of models, if the server has one: what is addressed by the name of a deployment has none there.
-    pub(crate) fn models(&self) -> Option<&dyn ModelApi> {
-        (!self.profile.base_url.contains("/deployments/")).then_some(self)
-    }
-
     /// The request to `path` below the base URL, without its body.
     pub(crate) fn envelope(
         &self,
         path: &str,
         settings: &ModelSettings,
         key: Option<&Secret>,
-    ) -> Result<RequestParts, ProviderError> {
+    ) -> Result<RequestParts> {
         let profile = &*self.profile;
         if profile.base_url.trim().is_empty() {
             return Err(error::configuration(match missing(profile) {
@@ -167,29 +178,4 @@ impl Server {
     pub(crate) fn strict_forms(&self, tools: &ToolSet) -> Option<StrictForms> {
         StrictForms::of_tools(tools, tools::subset(&self.capabilities, self.profile.tool_schemas), None)
     }
-}
-
-fn configure(
-    profile: &mut Arc<Profile>,
-    model: &str,
-    environment: &Environment,
-) -> Result<Auth, ProviderError> {
-    if let Some(url) = from_environment(profile, model, environment) {
-        Arc::make_mut(profile).base_url = url;
-    }
-    let headers: Vec<_> = profile
-        .header_variables
-        .iter()
-        .filter(|(_, variable)| !variable.is_empty())
-        .filter_map(|(name, variable)| Some((name.clone(), environment.get(variable)?)))
-        .collect();
-    if !headers.is_empty() {
-        Arc::make_mut(profile).headers.extend(headers);
-    }
-    let rules = &profile.key;
-    Ok(match (environment.first(&rules.variables), environment.first(&rules.token_variables)) {
-        (Some(key), _) => Auth::from(key),
-        (None, Some(token)) => Auth::bearer(token),
-        (None, None) => Auth::None,
-    })
 }

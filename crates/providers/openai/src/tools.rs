@@ -7,15 +7,14 @@ use attache_core::schema::{Strict, Subset};
 use attache_core::settings::Unsupported;
 use attache_core::structured::OutputSchema;
 use attache_core::tool::{SchemaLoosening, SchemaReport};
-use attache_core::{
-    ChatRequest, ModelCapabilities, ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet,
-};
+use attache_core::{ChatRequest, ModelCapabilities, ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::{
-    Refusals, StrictForms, check_tools, described, extra_tools, plain_root, refuse_allowed, strict_answer,
+    Refusals, StrictForms, check_tools, described, extra_tools, plain_tool, refuse_allowed, strict_answer,
     strict_loosened,
 };
 use serde_json::{Map, Value, json};
 
+use crate::error::Result;
 use crate::profile::{Profile, ToolSchemas};
 
 /// The keywords that OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole
@@ -48,12 +47,15 @@ pub(crate) fn written<'d>(
     definition: &'d ToolDefinition,
     rule: ToolSchemas,
     forms: Option<&'d StrictForms>,
-) -> Written<'d> {
+) -> Result<Written<'d>> {
     let strict = forms.and_then(|forms| forms.of_tool(definition));
-    let parameters =
-        strict.map_or_else(|| compile(definition, rule).0, |strict| Cow::Borrowed(strict.schema()));
+    let parameters = match strict {
+        Some(strict) => Cow::Borrowed(strict.schema()),
+        // That it may lose something was decided before.
+        None => compile(definition, rule, true, &mut Refusals::new("", None))?.0,
+    };
     let description = described(definition, strict.is_none_or(Strict::keeps_form));
-    Written { description, parameters, strict: strict.is_some() }
+    Ok(Written { description, parameters, strict: strict.is_some() })
 }
 
 /// The schema of an answer in the strict subset, if it is to be enforced. Servers that enforce more take it too.
@@ -62,40 +64,36 @@ pub(crate) fn answer<'s>(
     strict: bool,
     rule: ToolSchemas,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<&'s Value>, ProviderError> {
+) -> Result<Option<&'s Value>> {
     if !strict {
         return Ok(None);
     }
     strict_answer(schema, rule.subset(), "it is sent as it is, and not enforced", refusals)
 }
 
-/// The schema as the server takes it without enforcing it, and what it lost.
-fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, Vec<SchemaLoosening>) {
-    let given = definition.input_schema();
+/// The schema as the server takes it without enforcing it, and what it lost. A loss needs leave, unless calls are held
+/// to it here, as `validated` says.
+fn compile<'d>(
+    definition: &'d ToolDefinition,
+    rule: ToolSchemas,
+    validated: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<(Cow<'d, Value>, Vec<SchemaLoosening>)> {
     if rule == ToolSchemas::AsGiven {
-        return (Cow::Borrowed(given), Vec::new());
+        return Ok((Cow::Borrowed(definition.input_schema()), Vec::new()));
     }
-    let (mut schema, loosened) = match plain_root(given, &NOT_AT_THE_ROOT) {
-        Some(plain) => {
-            let loosened = plain.loosened(definition.name());
-            (Cow::Owned(plain.schema), loosened)
-        }
-        None => (Cow::Borrowed(given), Vec::new()),
-    };
+    let (mut schema, loosened) = plain_tool(definition, &NOT_AT_THE_ROOT, validated, refusals)?;
     if lacks_items(&schema, 0) {
         add_items(schema.to_mut(), 0);
     }
-    (schema, loosened)
+    Ok((schema, loosened))
 }
 
 /// The tools of the server's own, which only the extra members of the profile and of the options can name.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] for what is no list.
-pub(crate) fn hosted<'a>(
-    profile: &'a Profile,
-    settings: &'a ModelSettings,
-) -> Result<Vec<&'a Value>, ProviderError> {
+pub(crate) fn hosted<'a>(profile: &'a Profile, settings: &'a ModelSettings) -> Result<Vec<&'a Value>> {
     Ok(extra_tools(&profile.extra_body)?.iter().chain(extra_tools(&settings.extra_body)?).collect())
 }
 
@@ -118,7 +116,7 @@ pub(crate) fn allowed(
     capabilities: &ModelCapabilities,
     can_force: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<&'static str>, ProviderError> {
+) -> Result<Option<&'static str>> {
     if !capabilities.allowed_tools {
         return refuse_allowed(request, refusals).map(|()| None);
     }
@@ -156,35 +154,20 @@ pub(crate) fn may_loosen(
     rule: ToolSchemas,
     forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
+    let subset = subset(capabilities, rule);
     for (_, definition) in tools.iter() {
-        strict_loosened(tools, definition, forms, subset(capabilities, rule), refusals)?;
+        strict_loosened(tools, definition, forms, subset, refusals)?;
     }
     if tools.is_validated() || rule == ToolSchemas::AsGiven {
         return Ok(());
     }
     for (_, definition) in tools.iter() {
         if forms.and_then(|forms| forms.of_tool(definition)).is_none() {
-            leave(definition, rule, refusals)?;
+            compile(definition, rule, false, refusals)?;
         }
     }
     Ok(())
-}
-
-fn leave(
-    definition: &ToolDefinition,
-    rule: ToolSchemas,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let (_, loosened) = compile(definition, rule);
-    match loosened.first() {
-        None => Ok(()),
-        Some(first) => {
-            let why =
-                format!("the schema of the tool {} has {} at its root", definition.name(), first.keyword);
-            refusals.refuse("tools", &why, "its branches were put side by side")
-        }
-    }
 }
 
 /// The fate of the schemas, by the code that writes them.
@@ -204,10 +187,7 @@ pub(crate) fn check(
     check_tools(tools, most, |definition| {
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
         if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
-            if !tools.is_validated() {
-                leave(definition, rule, &mut refusals)?;
-            }
-            loosened.extend(compile(definition, rule).1);
+            loosened.extend(compile(definition, rule, tools.is_validated(), &mut refusals)?.1);
         }
         Ok(loosened)
     })
@@ -273,7 +253,8 @@ mod tests {
 
     fn compiled(schema: Value) -> (Value, usize) {
         let definition = ToolDefinition::new("t", "", schema);
-        let (schema, loosened) = compile(&definition, ToolSchemas::OpenAi);
+        let mut refusals = Refusals::new("", None);
+        let (schema, loosened) = compile(&definition, ToolSchemas::OpenAi, true, &mut refusals).unwrap();
         (schema.into_owned(), loosened.len())
     }
 
@@ -310,6 +291,9 @@ mod tests {
         let plain =
             json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}});
         let definition = ToolDefinition::new("t", "", plain);
-        assert!(matches!(compile(&definition, ToolSchemas::OpenAi).0, Cow::Borrowed(_)));
+        assert!(matches!(
+            written(&definition, ToolSchemas::OpenAi, None).unwrap().parameters,
+            Cow::Borrowed(_)
+        ));
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use attache_core::{AssistantPart, Message, ToolCall, ToolCallId, ToolResult};
+use attache_core::hash::StableHash;
+use attache_core::tool::wire_name;
+use attache_core::{AssistantPart, Message, ToolCall, ToolCallId, ToolResult, ToolResultsMessage};
 
 /// The ids of a conversation's calls on the wire.
 #[derive(Debug, Default)]
@@ -14,37 +16,54 @@ pub struct CallIds {
 }
 
 impl CallIds {
-    /// Settles the id under which a call stands on the wire: the provider's own where it is legal and was not used
-    /// before, otherwise the legal one next to it, or next to ours. Yields one that is not the provider's own.
-    pub fn settle(
+    /// Plans how a call is rendered under `name`. Its id on the wire is the provider's own where it is legal and was not
+    /// used before, otherwise the legal one next to it, or next to ours. Adds to `variant` an id that is not the
+    /// provider's own, and a name that is not the tool's.
+    pub fn plan_call(
         &mut self,
         call: &ToolCall,
+        name: &str,
         is_legal: impl Fn(&str) -> bool,
         legal: impl Fn(&str) -> String,
-    ) -> Option<&str> {
+        mut variant: StableHash,
+    ) -> StableHash {
         let own = call.provider_id.as_ref().map(|id| id.as_str());
         if let Some(id) = own.filter(|id| is_legal(id) && !self.taken.contains(*id)) {
             self.taken.insert(id.to_owned());
-            return None;
+        } else {
+            let near = own.into_iter().chain([call.id.as_str()]).map(&legal);
+            let numbered = (2_u64..).map(|number| legal(&format!("{}_{number}", call.id)));
+            if let Some(id) = near.chain(numbered).find(|id| !self.taken.contains(id)) {
+                variant = variant.text(&id);
+                self.taken.insert(id.clone());
+                self.renamed.insert(call.id.clone(), id);
+            }
         }
-        let near = own.into_iter().chain([call.id.as_str()]).map(&legal);
-        let numbered = (2_u64..).map(|number| legal(&format!("{}_{number}", call.id)));
-        let id = near.chain(numbered).find(|id| !self.taken.contains(id))?;
-        self.taken.insert(id.clone());
-        self.renamed.insert(call.id.clone(), id);
-        self.renamed(&call.id)
+        if name == wire_name(&call.name) { variant } else { variant.text(name) }
     }
 
-    /// Looks at the result of a call. It is rendered by itself; where it cannot tell the id of its call, this does.
-    /// Yields an id that is not the provider's own.
-    pub fn answer(&mut self, call: &ToolCall, result: &ToolResult) -> Option<&str> {
-        if let Some(id) = &call.provider_id
-            && result.provider_id.as_ref() != Some(id)
-            && !self.renamed.contains_key(&call.id)
-        {
-            self.renamed.insert(call.id.clone(), id.as_str().to_owned());
+    /// Plans how the results of the calls in the message `before` them are rendered. Each is rendered by itself; where
+    /// it cannot tell the id of its call, this does. Adds to `variant` ids that are not the provider's own.
+    pub fn plan_results(
+        &mut self,
+        before: Option<&Arc<Message>>,
+        results: &ToolResultsMessage,
+        mut variant: StableHash,
+    ) -> StableHash {
+        let Some(Message::Assistant(asked)) = before.map(|message| &**message) else { return variant };
+        for result in &results.results {
+            let Some(call) = asked.tool_calls().find(|call| call.id == result.call_id) else { continue };
+            if let Some(id) = &call.provider_id
+                && result.provider_id.as_ref() != Some(id)
+                && !self.renamed.contains_key(&call.id)
+            {
+                self.renamed.insert(call.id.clone(), id.as_str().to_owned());
+            }
+            if let Some(id) = self.renamed(&call.id) {
+                variant = variant.text(id);
+            }
         }
-        self.renamed(&call.id)
+        variant
     }
 
     fn renamed(&self, id: &ToolCallId) -> Option<&str> {

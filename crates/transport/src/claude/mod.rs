@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cache;
+mod conversation;
 mod history;
 mod options;
 mod passages;
@@ -14,11 +15,12 @@ use crate::options::knows;
 
 pub use blocks::{CallBlock, TextBlock, ThinkingBlock, finish_reason, read_block};
 pub use cache::{CachePlaces, cache_policy};
+pub use conversation::Conversation;
 pub use history::{CallIds, loop_began_with_thinking};
-pub use options::{Thinking, answer_schema, cites, refuse_unknown, stops, thinking};
+pub use options::{Sampling, Thinking, answer_schema, cites, refuse_unknown, sampling, stops, thinking};
 pub use passages::passages;
 pub use reply::{Block, Blocks, OwnBlock, Piece};
-pub use tools::{WrittenTools, check_claude_tools, force_refused, plain_tool};
+pub use tools::{Compiled, WrittenTool, WrittenTools, check_claude_tools, force_refused, strict_forms};
 
 /// True if the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
 pub fn hides_thinking(capabilities: &ModelCapabilities) -> bool {

@@ -1,5 +1,7 @@
 //! Options of Claude as the members of a request name them.
 
+use std::ops::RangeInclusive;
+
 use attache_core::capability::StructuredOutput;
 use attache_core::schema::Subset;
 use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat};
@@ -114,6 +116,44 @@ fn fitting_budget(
     }
     refusals.refuse("reasoning", &why, "the nearest was taken")?;
     Ok(Some(budget.clamp(MIN_BUDGET, most)))
+}
+
+/// The numbers by which a model chooses its words.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Sampling {
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The mass of the words among which it chooses.
+    pub top_p: Option<f64>,
+    /// The number of the words among which it chooses.
+    pub top_k: Option<u32>,
+}
+
+/// Reads how the model samples, which it does in its own way while it `thinks`. Beside what is known of the model,
+/// `none` says why it takes no such option, and `no_top_k` why not that one. `top_p` are the bounds of that.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for what the model does not take, unless the
+/// caller allows it.
+pub fn sampling(
+    settings: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    thinks: bool,
+    (none, no_top_k): (Option<&str>, Option<&str>),
+    top_p: RangeInclusive<f64>,
+    refusals: &mut Refusals<'_>,
+) -> Result<Sampling, ProviderError> {
+    let none = (!capabilities.sampling).then_some("the model takes no sampling options").or(none);
+    let cold = thinks && settings.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
+    let why = none.or(cold.then_some("it must be 1 while the model thinks"));
+    let temperature = refusals.number("temperature", settings.temperature, why, 0.0..=1.0)?;
+    let either = temperature.is_some() && !capabilities.temperature_with_top_p;
+    let why = none.or(either.then_some("the model takes either temperature or top_p"));
+    let top_p = refusals.number("top_p", settings.top_p, why, top_p)?;
+    let why = none.or(thinks.then_some("it does not go with thinking")).or(no_top_k);
+    let top_k = refusals.keep("top_k", settings.top_k, why)?;
+    Ok(Sampling { temperature, top_p, top_k })
 }
 
 /// The stop sequences that may be sent, if there are any.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use attache_core::schema::Subset;
+use attache_core::capability::StructuredOutput;
+use attache_core::schema::{Strict, Subset};
 use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{
     ModelCapabilities, ModelSettings, ProviderError, ResponseFormat, ToolDefinition, ToolSet,
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use crate::refused_options::Refusals;
 use crate::strict::{StrictForms, strict_loosened};
-use crate::tool_schema::{check_tools, plain_root};
+use crate::tool_schema::check_tools;
 
 /// The tools of a conversation as they were written last, unless that took a degradation, and the names of the strict
 /// ones.
@@ -20,19 +21,20 @@ use crate::tool_schema::{check_tools, plain_root};
 pub struct WrittenTools(Option<(Vec<String>, Arc<str>)>);
 
 impl WrittenTools {
-    /// The tools by `write`, joined by commas; written once for as long as they stay the same. Whoever has others
-    /// makes a new one.
+    /// The tools, each by `write`, joined by commas; written once for as long as they stay the same. Whoever has others
+    /// makes a new one. `compile` yields the schema of one that is not strict.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for a model that calls none, unless the caller
-    /// allows it; and those of `write`.
-    pub fn get(
+    /// allows it; and those of `compile` and `write`.
+    pub fn get<'t>(
         &mut self,
-        tools: &ToolSet,
+        tools: &'t ToolSet,
         capabilities: &ModelCapabilities,
-        forms: Option<&StrictForms>,
+        forms: Option<&'t StrictForms>,
         refusals: &mut Refusals<'_>,
-        write: impl FnOnce(&mut Refusals<'_>) -> Result<String, ProviderError>,
+        compile: impl Fn(&'t ToolDefinition, &mut Refusals<'_>) -> Result<Compiled<'t>, ProviderError>,
+        write: impl Fn(&WrittenTool<'_>, &mut String) -> Result<(), ProviderError>,
     ) -> Result<Arc<str>, ProviderError> {
         if tools.is_empty() {
             return Ok(Arc::default());
@@ -48,7 +50,18 @@ impl WrittenTools {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
-        let written: Arc<str> = Arc::from(write(refusals)?);
+        let mut text = String::new();
+        for (name, definition) in tools.iter() {
+            strict_loosened(tools, definition, forms, subset(capabilities), refusals)?;
+            let strict = forms.and_then(|forms| forms.of_tool(definition));
+            let schema = match strict {
+                Some(strict) => Cow::Borrowed(strict.schema()),
+                None => compile(definition, refusals)?.0,
+            };
+            text.push_str(if text.is_empty() { "" } else { "," });
+            write(&WrittenTool { name, definition, schema: &schema, strict }, &mut text)?;
+        }
+        let written: Arc<str> = Arc::from(text);
         if refusals.count() == before {
             self.0 = Some((strict().map(str::to_owned).collect(), Arc::clone(&written)));
         }
@@ -56,41 +69,46 @@ impl WrittenTools {
     }
 }
 
-/// A tool's schema without the keywords `refused` at its root, and what it lost. A loss needs leave, unless calls
-/// are held to it here, as `validated` says.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) without leave.
-pub fn plain_tool<'s>(
-    definition: &'s ToolDefinition,
-    refused: &[&'static str],
-    validated: bool,
-    refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
-    let given = definition.input_schema();
-    let Some(plain) = plain_root(given, refused) else {
-        return Ok((Cow::Borrowed(given), Vec::new()));
-    };
-    if !validated {
-        let what = match plain.dropped.first().copied().unwrap_or_default() {
-            "type" => "is not of an object".to_owned(),
-            what => format!("has {what} at its root"),
-        };
-        let why = format!("the schema of the tool {} {what}", definition.name());
-        refusals.refuse("tools", &why, "its branches were put side by side")?;
-    }
-    let loosened = plain.loosened(definition.name());
-    Ok((Cow::Owned(plain.schema), loosened))
+/// A schema as an API takes it, and what it lost.
+pub type Compiled<'t> = (Cow<'t, Value>, Vec<SchemaLoosening>);
+
+/// A tool that is written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WrittenTool<'t> {
+    /// Its name on the wire.
+    pub name: &'t str,
+    /// The tool.
+    pub definition: &'t ToolDefinition,
+    /// Its schema as the API takes it.
+    pub schema: &'t Value,
+    /// The form in which calls are held to the schema, if they are.
+    pub strict: Option<&'t Strict>,
+}
+
+/// The subset in which the APIs enforce schemas, if they do for this model.
+fn subset(capabilities: &ModelCapabilities) -> Option<Subset> {
+    (capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
+}
+
+/// The schemas that are said in that subset: those of strict tools and, if it is to have one, that of the answer.
+pub fn strict_forms(
+    tools: &ToolSet,
+    settings: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    has_answer: bool,
+) -> Option<StrictForms> {
+    let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
+    StrictForms::of_tools(tools, subset(capabilities), answer.filter(|_| has_answer))
 }
 
 /// The fate of the schemas, by the code that writes them: `compile`, for those that are not strict.
-pub fn check_claude_tools(
-    tools: &ToolSet,
+pub fn check_claude_tools<'t>(
+    tools: &'t ToolSet,
     capabilities: &ModelCapabilities,
     model: &str,
-    subset: Option<Subset>,
     settings: &ModelSettings,
-    compile: impl Fn(&ToolDefinition, &mut Refusals<'_>) -> Result<Vec<SchemaLoosening>, ProviderError>,
+    compile: impl Fn(&'t ToolDefinition, &mut Refusals<'_>) -> Result<Compiled<'t>, ProviderError>,
 ) -> SchemaReport {
     let mut refusals = Refusals::new(model, settings.unsupported);
     if !tools.is_empty() && !capabilities.tools {
@@ -98,12 +116,12 @@ pub fn check_claude_tools(
         return refused
             .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
     }
-    let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
-    let forms = StrictForms::of_tools(tools, subset, answer);
+    let forms = strict_forms(tools, settings, capabilities, true);
     check_tools(tools, None, |definition| {
+        let subset = subset(capabilities);
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
         if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
-            loosened.extend(compile(definition, &mut refusals)?);
+            loosened.extend(compile(definition, &mut refusals)?.1);
         }
         Ok(loosened)
     })

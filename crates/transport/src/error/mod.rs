@@ -126,8 +126,8 @@ impl std::fmt::Debug for ErrorResponse {
     }
 }
 
-/// One line of at most [`MESSAGE_LIMIT`] characters, without a full stop.
-fn shortened(text: &str) -> String {
+/// A message as one line of at most 500 characters.
+pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for (count, word) in text.split_whitespace().enumerate() {
         if count > 0 {
@@ -140,6 +140,12 @@ fn shortened(text: &str) -> String {
             break;
         }
     }
+    line
+}
+
+/// The same without a full stop.
+fn shortened(text: &str) -> String {
+    let mut line = one_line(text);
     line.truncate(line.trim_end_matches('.').len());
     line
 }

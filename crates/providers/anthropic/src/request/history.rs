@@ -6,18 +6,17 @@ use std::sync::Arc;
 use attache_core::capability::ReasoningReplay;
 use attache_core::hash::StableHash;
 use attache_core::message::{OpaquePart, ReplayData, UserOrigin};
-use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, ProviderError, ReasoningPart, ToolCall, ToolCallId,
-    ToolResultsMessage, ToolSet,
+    AssistantMessage, AssistantPart, Message, ReasoningPart, ToolCallId, ToolResultsMessage, ToolSet,
 };
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
-use attache_transport::{Codec as _, count_seen, invalid_history};
+use attache_transport::{Codec as _, check_pairing, count_seen};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::{Ask, MessagesCodec};
+use crate::error::Result;
 use crate::response::CONTAINER;
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
@@ -30,8 +29,6 @@ pub(super) struct Plan {
     ids: CallIds,
     /// `toolset_name`s of calls, which their results repeat.
     toolsets: HashMap<ToolCallId, Box<RawValue>>,
-    /// The assistant message whose calls have no results yet.
-    waiting: Option<usize>,
     /// The messages since the last assistant message began with tool results.
     after_results: bool,
     /// Calls of server tools without a result so far: the message and the id.
@@ -54,20 +51,15 @@ impl Plan {
         messages: &[Arc<Message>],
         tools: &ToolSet,
         codec: &MessagesCodec,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if count_seen(messages, &self.planned) < self.planned.len() {
             *self = Self::default();
         }
-        for message in messages.iter().skip(self.planned.len()) {
-            if let Err(error) = self.step(message, tools, codec) {
-                *self = Self::default();
-                return Err(error);
-            }
-        }
-        match self.waiting.and_then(|at| self.planned.get(at)).map(|message| &**message) {
-            Some(Message::Assistant(message)) => Err(unanswered(message.tool_calls())),
-            _ => Ok(()),
-        }
+        // The messages that were planned are paired. Of a mistake all of them tell the place.
+        let new = messages.get(self.planned.len()..).unwrap_or_default();
+        check_pairing(new).or_else(|_| check_pairing(messages))?;
+        new.iter().for_each(|message| self.step(message, tools, codec));
+        Ok(())
     }
 
     /// A number for what the rendering of a message depends on besides the message.
@@ -95,19 +87,8 @@ impl Plan {
         !self.orphans.is_empty() && server_call(part).is_some_and(|id| self.orphans.contains(&id))
     }
 
-    fn step(
-        &mut self,
-        message: &Arc<Message>,
-        tools: &ToolSet,
-        codec: &MessagesCodec,
-    ) -> Result<(), ProviderError> {
+    fn step(&mut self, message: &Arc<Message>, tools: &ToolSet, codec: &MessagesCodec) {
         let index = self.planned.len();
-        let waiting = self.waiting.take();
-        if let Some(Message::Assistant(calls)) = waiting.and_then(|at| self.planned.get(at)).map(|m| &**m)
-            && !matches!(&**message, Message::ToolResults(_))
-        {
-            return Err(unanswered(calls.tool_calls()));
-        }
         let variant = match &**message {
             Message::System(_) if index == self.leading => {
                 self.leading += 1;
@@ -119,18 +100,18 @@ impl Plan {
                 }
                 u64::from(matches!(&**message, Message::System(_)))
             }
-            Message::Assistant(message) => self.assistant(index, message, tools, codec),
-            Message::ToolResults(message) => self.results(waiting, message)?,
+            Message::Assistant(message) => {
+                self.after_results = false;
+                self.assistant(index, message, tools, codec)
+            }
+            Message::ToolResults(message) => {
+                self.after_results |= !message.results.is_empty();
+                self.results(message)
+            }
             _ => 0,
         };
-        match &**message {
-            Message::Assistant(_) => self.after_results = false,
-            Message::ToolResults(results) => self.after_results |= !results.results.is_empty(),
-            _ => {}
-        }
         self.variants.push(variant);
         self.planned.push(Arc::clone(message));
-        Ok(())
     }
 
     fn assistant(
@@ -144,11 +125,14 @@ impl Plan {
         for part in &message.parts {
             match part {
                 AssistantPart::ToolCall(call) => {
-                    self.waiting = Some(index);
-                    variant = self.call(call, variant);
                     let name = tools.wire_name(&call.name);
-                    if name != wire_name(&call.name) {
-                        variant = variant.text(&name);
+                    variant = self.ids.plan_call(call, &name, is_legal, legal, variant);
+                    // The result repeats it.
+                    if let Some(replay) = &call.replay
+                        && let Some(name) =
+                            replay.read::<CallReplay>(FAMILY).and_then(|replay| replay.toolset_name)
+                    {
+                        self.toolsets.insert(call.id.clone(), name);
                     }
                 }
                 AssistantPart::Reasoning(part) if is_replayed(part, codec) => {
@@ -167,52 +151,10 @@ impl Plan {
         variant.finish()
     }
 
-    /// Settles the id of a call, and notes what its result repeats.
-    fn call(&mut self, call: &ToolCall, mut variant: StableHash) -> StableHash {
-        if let Some(id) = self.ids.settle(call, is_legal, legal) {
-            variant = variant.text(id);
-        }
-        if let Some(replay) = &call.replay
-            && let Some(name) = replay.read::<CallReplay>(FAMILY).and_then(|replay| replay.toolset_name)
-        {
-            self.toolsets.insert(call.id.clone(), name);
-        }
-        variant
-    }
-
-    fn results(
-        &mut self,
-        waiting: Option<usize>,
-        message: &ToolResultsMessage,
-    ) -> Result<u64, ProviderError> {
-        let asked = waiting.and_then(|at| self.planned.get(at)).map(Arc::clone);
-        let calls: Vec<&ToolCall> = match asked.as_deref() {
-            Some(Message::Assistant(assistant)) => assistant.tool_calls().collect(),
-            _ => Vec::new(),
-        };
-        let mut variant = StableHash::new();
-        let mut answered = HashSet::with_capacity(calls.len());
-        for result in &message.results {
-            let Some(call) = calls.iter().find(|call| call.id == result.call_id) else {
-                return Err(invalid_history(format!(
-                    "the result of {} answers no call of the assistant message before it",
-                    result.call_id
-                )));
-            };
-            if !answered.insert(&result.call_id) {
-                return Err(invalid_history(format!("the call {} has two results", result.call_id)));
-            }
-            if let Some(id) = self.ids.answer(call, result) {
-                variant = variant.text(id);
-            }
-            if let Some(name) = self.toolsets.get(&call.id) {
-                variant = variant.text(name.get());
-            }
-        }
-        if answered.len() < calls.len() {
-            return Err(unanswered(calls.into_iter().filter(|call| !answered.contains(&call.id))));
-        }
-        Ok(variant.finish())
+    fn results(&mut self, message: &ToolResultsMessage) -> u64 {
+        let variant = self.ids.plan_results(self.planned.last(), message, StableHash::new());
+        let toolsets = message.results.iter().filter_map(|result| self.toolset(&result.call_id));
+        toolsets.fold(variant, |variant, name| variant.text(name.get())).finish()
     }
 
     /// The user speaks: what server tools have not answered, they never will. (While client tools run, code at the
@@ -298,9 +240,4 @@ fn is_legal(id: &str) -> bool {
 fn legal(id: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     id.chars().map(legal).collect()
-}
-
-fn unanswered<'a>(calls: impl Iterator<Item = &'a ToolCall>) -> ProviderError {
-    let calls: Vec<String> = calls.map(|call| format!("{} ({})", call.id, call.name)).collect();
-    invalid_history(format!("tool calls have no results directly after them: {}", calls.join(", ")))
 }

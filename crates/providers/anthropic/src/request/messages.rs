@@ -3,8 +3,8 @@
 use attache_core::capability::Place;
 use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, MediaKind, Message, ProviderError, ReasoningPart, TextPart,
-    ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, MediaKind, Message, ReasoningPart, TextPart, ToolCall,
+    ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::claude::passages;
@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use super::history::{CallReplay, Plan, is_block, is_replayed};
 use crate::capabilities::FAMILY;
 use crate::codec::MessagesCodec;
-use crate::error;
+use crate::error::{self, Result};
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);
@@ -40,11 +40,7 @@ pub(super) struct Renderer<'a> {
 
 impl Renderer<'_> {
     /// Writes the blocks of `message`, separated by commas; nothing for one that leaves nothing.
-    pub(super) fn message(
-        &self,
-        message: &Message,
-        item: &mut ItemWriter<'_>,
-    ) -> Result<Option<RoleTag>, ProviderError> {
+    pub(super) fn message(&self, message: &Message, item: &mut ItemWriter<'_>) -> Result<Option<RoleTag>> {
         let role = match message {
             Message::System(_) if self.leading.iter().any(|leading| std::ptr::eq(*leading, message)) => {
                 return Ok(None);
@@ -82,13 +78,10 @@ impl Renderer<'_> {
         Ok((!item.is_empty()).then_some(role))
     }
 
-    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<()> {
         check_routed(message)?;
-        let place = place_of_user(message);
-        message
-            .shown()
-            .iter()
-            .try_for_each(|content| self.content(content, place, message.routed.is_none(), item))
+        let (place, unrouted) = (place_of_user(message), message.routed.is_none());
+        message.shown().iter().try_for_each(|content| self.content(content, place, unrouted, item))
     }
 
     fn content(
@@ -97,7 +90,7 @@ impl Renderer<'_> {
         place: Place,
         unrouted: bool,
         item: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         match content {
             UserPart::Text(part) => text(part.text(), item),
             UserPart::Object(tree) if tree.is_blank() => {}
@@ -118,7 +111,7 @@ impl Renderer<'_> {
         place: Place,
         unrouted: bool,
         item: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let media = document.media_type();
         let cannot = |why: &str| cannot_take(self.codec.model(), document, place, why);
         if place == Place::FailedResult {
@@ -170,7 +163,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn result(&self, result: &ToolResult, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn result(&self, result: &ToolResult, item: &mut ItemWriter<'_>) -> Result<()> {
         check_result_routed(result)?;
         let id = self.plan.ids().of_result(result);
         comma(item);

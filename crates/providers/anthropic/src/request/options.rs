@@ -1,12 +1,13 @@
 //! The options of a request as members of its body (anthropic.md 2, 8).
 
-use attache_core::{ModelCapabilities, ModelSettings, ProviderError};
-use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
+use attache_core::{ModelCapabilities, ModelSettings};
+use attache_transport::claude::{answer_schema, refuse_unknown, sampling, stops, thinking};
 use attache_transport::{ANY, Codec as _, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
 use super::history::began_with_thinking;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// The tokens that may be written where the caller sets no limit, thinking budget apart. The API demands a number; this
 /// one is out of the way of long files, and leaves a 200k window to the conversation.
@@ -26,7 +27,7 @@ pub(super) struct Options {
 }
 
 /// Reads the options.
-pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
+pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options> {
     let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let always = ("it cannot be switched off here", "it may reason");
     let thinking = thinking(settings, capabilities, always, || began_with_thinking(ask), refusals)?;
@@ -35,7 +36,12 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     set_member(&mut members, "model", Some(ask.codec.model()));
     set_member(&mut members, "max_tokens", Some(max_tokens(settings, capabilities, thinking.budget)));
     set_member(&mut members, "stream", (ask.request.streaming).then_some(true));
-    sampling(ask, thinking.is_on(), &mut members, refusals)?;
+    let outdated = (*ask.codec.version >= *WITHOUT_SAMPLING)
+        .then_some("this version of the API takes no sampling options");
+    let sampling = sampling(settings, capabilities, thinking.is_on(), (outdated, None), ANY, refusals)?;
+    set_member(&mut members, "temperature", sampling.temperature);
+    set_member(&mut members, "top_p", sampling.top_p);
+    set_member(&mut members, "top_k", sampling.top_k);
     set_member(&mut members, "stop_sequences", stops(settings, refusals)?);
     refuse_unknown(settings, refusals)?;
     let manual_thinking = thinking.budget.is_some();
@@ -56,32 +62,4 @@ fn max_tokens(settings: &ModelSettings, capabilities: &ModelCapabilities, budget
     let wanted = u64::from(DEFAULT_MAX_TOKENS) + u64::from(budget.unwrap_or(0));
     let within = |most: u64| most.min(wanted);
     settings.max_tokens.map_or_else(|| capabilities.max_output_tokens.map_or(wanted, within), u64::from)
-}
-
-fn sampling(
-    ask: Ask<'_>,
-    thinks: bool,
-    members: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
-    let none = if !capabilities.sampling {
-        Some("the model takes no sampling options")
-    } else if *ask.codec.version >= *WITHOUT_SAMPLING {
-        Some("this version of the API takes no sampling options")
-    } else {
-        None
-    };
-    let cold = thinks && settings.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
-    let why = none.or(cold.then_some("it must be 1 while the model thinks"));
-    let temperature = refusals.number("temperature", settings.temperature, why, 0.0..=1.0)?;
-    let either = temperature.is_some() && !capabilities.temperature_with_top_p;
-    let why = none.or(either.then_some("the model takes either temperature or top_p"));
-    let top_p = refusals.number("top_p", settings.top_p, why, ANY)?;
-    let why = none.or(thinks.then_some("it does not go with thinking"));
-    let top_k = refusals.keep("top_k", settings.top_k, why)?;
-    set_member(members, "temperature", temperature);
-    set_member(members, "top_p", top_p);
-    set_member(members, "top_k", top_k);
-    Ok(())
 }

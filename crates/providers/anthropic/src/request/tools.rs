@@ -1,27 +1,18 @@
 //! Tools and the choice among them (anthropic.md 6).
 
-use std::borrow::Cow;
-
-use attache_core::schema::{Strict, Subset};
+use attache_core::schema::Strict;
 use attache_core::tool::SchemaReport;
-use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolSet};
-use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{
-    Codec as _, Refusals, StrictForms, forces_tool, refuse_allowed, strict_loosened, write_json,
-};
+use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
+use attache_transport::claude::{Compiled, WrittenTool, check_claude_tools, force_refused};
+use attache_transport::{Codec as _, Refusals, forces_tool, plain_tool, refuse_allowed, write_json};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Ask, MessagesCodec};
-use crate::error;
+use crate::error::{self, Result};
 
-/// The tools as JSON objects joined by commas; empty if there are none.
-pub(super) fn render(
-    tools: &ToolSet,
-    subset: Option<Subset>,
-    forms: Option<&StrictForms>,
-    refusals: &mut Refusals<'_>,
-) -> Result<String, ProviderError> {
+/// Writes a tool as a JSON object.
+pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<()> {
     #[derive(Serialize)]
     struct Tool<'a> {
         name: &'a str,
@@ -33,34 +24,30 @@ pub(super) fn render(
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         strict: bool,
     }
-    let mut text = String::new();
-    for (name, definition) in tools.iter() {
-        strict_loosened(tools, definition, forms, subset, refusals)?;
-        let strict = forms.and_then(|forms| forms.of_tool(definition));
-        let input_schema = match strict {
-            Some(strict) => Cow::Borrowed(strict.schema()),
-            None => plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)?.0,
-        };
-        let input_schema = &*input_schema;
-        // Examples of another form would be refused.
-        let input_examples = if strict.is_none_or(Strict::keeps_form) { definition.examples() } else { &[] };
-        let description = definition.description();
-        let description = if description.trim().is_empty() { "" } else { description };
-        let tool = Tool { name, description, input_schema, input_examples, strict: strict.is_some() };
-        text.push_str(if text.is_empty() { "" } else { "," });
-        write_json(&tool, &mut text)?;
-    }
-    Ok(text)
+    let WrittenTool { name, definition, schema: input_schema, strict, .. } = *tool;
+    // Examples of another form would be refused.
+    let input_examples = if strict.is_none_or(Strict::keeps_form) { definition.examples() } else { &[] };
+    let description = definition.description();
+    let description = if description.trim().is_empty() { "" } else { description };
+    write_json(&Tool { name, description, input_schema, input_examples, strict: strict.is_some() }, text)
 }
 
 /// The keywords that the API does not take at the root of a tool's schema; one such tool would fail the whole request.
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
+/// The schema as the API takes it. A loss needs leave, unless calls are held to it here.
+pub(super) fn compile<'t>(
+    tools: &ToolSet,
+    definition: &'t ToolDefinition,
+    refusals: &mut Refusals<'_>,
+) -> Result<Compiled<'t>> {
+    plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)
+}
+
 /// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-    let (capabilities, subset) = (codec.capabilities(), codec.subset());
-    check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
-        Ok(plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)?.1)
+    check_claude_tools(tools, codec.capabilities(), codec.model(), settings, |definition, refusals| {
+        compile(tools, definition, refusals)
     })
 }
 
@@ -69,7 +56,7 @@ pub(super) fn choice(
     ask: Ask<'_>,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
+) -> Result<Option<Value>> {
     let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let mut member = Map::new();

@@ -1,11 +1,13 @@
 //! One content block of a reply.
 
 use attache_core::message::OpaquePart;
-use attache_core::{AssistantPart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_core::{AssistantPart, ProviderCallId, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
 use attache_transport::{JsonStr, Members, Reading, malformed};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
+
+use crate::error::Result;
 
 /// The blocks that this API alone has.
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl CallStart<'_> {
 }
 
 /// The block that `raw` starts, or is. `slot` is the place of the next tool call.
-pub(super) fn read(raw: &RawValue, slot: usize) -> Result<Block<Own>, ProviderError> {
+pub(super) fn read(raw: &RawValue, slot: usize) -> Result<Block<Own>> {
     let kind = read_block::<KindOnly<'_>>(raw)?.kind.and_then(JsonStr::into_filled);
     let kind = kind.ok_or_else(|| malformed("a content block without a type"))?;
     Ok(match kind.as_str() {

@@ -12,6 +12,7 @@ use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use tokio::sync::OnceCell;
 
 use super::source::{CredentialSource, Credentials};
+use crate::error::Result;
 
 /// The chain of the AWS configuration crate, set up at the first fetch. It looks at the variables of the process.
 pub(super) struct Chain {
@@ -40,7 +41,7 @@ impl Chain {
 }
 
 impl CredentialSource for Chain {
-    fn fetch(&self) -> BoxFuture<'_, Result<Credentials, ProviderError>> {
+    fn fetch(&self) -> BoxFuture<'_, Result<Credentials>> {
         Box::pin(async move {
             let none = || ProviderError::new(ErrorKind::Authentication, "there are no credentials of AWS");
             let provider = self.provider.get_or_init(|| self.provider()).await.as_ref().ok_or_else(none)?;

@@ -9,7 +9,7 @@ use attache_core::{BoxFuture, ErrorKind, ProviderError};
 use attache_transport::Environment;
 
 use super::source::{CredentialSource, Credentials};
-use crate::error;
+use crate::error::{self, Result};
 
 /// The most of a file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -77,7 +77,7 @@ impl Profiles {
     ///
     /// # Errors
     /// If the caller named a profile that is not there.
-    pub(crate) fn keys(&self) -> Result<Option<Keys>, ProviderError> {
+    pub(crate) fn keys(&self) -> Result<Option<Keys>> {
         if self.named && !self.found {
             let message = format!("the AWS profile {:?} is in none of the files", self.place.profile);
             return Err(error::configuration(message));
@@ -127,7 +127,7 @@ impl Place {
 pub(crate) struct Keys(Place);
 
 impl CredentialSource for Keys {
-    fn fetch(&self) -> BoxFuture<'_, Result<Credentials, ProviderError>> {
+    fn fetch(&self) -> BoxFuture<'_, Result<Credentials>> {
         let place = self.0.clone();
         let name = place.profile.clone();
         Box::pin(async move {
@@ -148,11 +148,8 @@ impl fmt::Debug for Keys {
 
 fn keys(settings: &HashMap<String, String>) -> Option<Credentials> {
     let get = |name: &str| settings.get(name).filter(|value| !value.is_empty()).cloned();
-    let credentials = Credentials::new(get(ID)?, get(SECRET)?);
-    Some(match get(TOKEN) {
-        Some(token) => credentials.with_session_token(token),
-        None => credentials,
-    })
+    // A blank token is none.
+    Some(Credentials::new(get(ID)?, get(SECRET)?).with_session_token(get(TOKEN).unwrap_or_default()))
 }
 
 fn read_file(path: &Path) -> Option<String> {

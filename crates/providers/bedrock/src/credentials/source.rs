@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use attache_core::{BoxFuture, ProviderError, Secret};
+use attache_core::{BoxFuture, Secret};
+
+use crate::error::Result;
 
 /// An access key of AWS, with the token of a session where it belongs to one. Its `Debug` shows nothing of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Cancellation
     /// Dropping the future must leave the source usable.
-    fn fetch(&self) -> BoxFuture<'_, Result<Credentials, ProviderError>>;
+    fn fetch(&self) -> BoxFuture<'_, Result<Credentials>>;
 
     /// True if fetching again may yield others.
     fn may_change(&self) -> bool {
@@ -77,7 +79,7 @@ pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
 }
 
 impl CredentialSource for Credentials {
-    fn fetch(&self) -> BoxFuture<'_, Result<Credentials, ProviderError>> {
+    fn fetch(&self) -> BoxFuture<'_, Result<Credentials>> {
         Box::pin(std::future::ready(Ok(self.clone())))
     }
 

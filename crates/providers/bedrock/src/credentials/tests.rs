@@ -24,7 +24,7 @@ fn files(folder: &Path, credentials: &str, config: &str) -> Vec<(&'static str, S
     ]
 }
 
-fn found(variables: &[(&'static str, String)]) -> Result<Auth, ProviderError> {
+fn found(variables: &[(&'static str, String)]) -> Result<Auth> {
     let environment = environment(variables);
     let profiles = Profiles::load(&environment);
     find(&environment, &profiles, "us-east-1")

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use attache_core::capability::ReasoningReplay;
 use attache_core::hash::StableHash;
 use attache_core::message::ReplayData;
-use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart, ToolCall,
-    ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart, ToolSet,
+    UserMessage, UserPart,
 };
 use attache_transport::claude::{CallIds, loop_began_with_thinking};
 use attache_transport::{Codec as _, RoleTag, count_seen};
@@ -115,7 +114,7 @@ impl Plan {
             Message::ToolResults(message) => {
                 self.beside_results |= !message.results.is_empty();
                 step.role = Some(RESULTS);
-                variant = self.results(message, variant);
+                variant = self.ids.plan_results(self.planned.last(), message, variant);
                 let attached = message.results.iter().flat_map(|result| files(result.attached()));
                 step.names = attached.map(|document| self.name(document.id())).collect();
             }
@@ -143,13 +142,9 @@ impl Plan {
         for part in &message.parts {
             match part {
                 AssistantPart::ToolCall(call) => {
-                    if let Some(id) = self.ids.settle(call, |id| is_legal(id, rule), |id| legal(id, rule)) {
-                        variant = variant.text(id);
-                    }
                     let name = tools.wire_name(&call.name);
-                    if name != wire_name(&call.name) {
-                        variant = variant.text(&name);
-                    }
+                    let (is_legal, legal) = (|id: &str| is_legal(id, rule), |id: &str| legal(id, rule));
+                    variant = self.ids.plan_call(call, &name, is_legal, legal, variant);
                     if !self.called.contains(&name) {
                         self.called.push(name);
                     }
@@ -161,21 +156,6 @@ impl Plan {
                     variant = variant.text("replayed");
                 }
                 _ => {}
-            }
-        }
-        variant
-    }
-
-    fn results(&mut self, message: &ToolResultsMessage, mut variant: StableHash) -> StableHash {
-        let asked = self.planned.last().map(Arc::clone);
-        let calls: Vec<&ToolCall> = match asked.as_deref() {
-            Some(Message::Assistant(asked)) => asked.tool_calls().collect(),
-            _ => Vec::new(),
-        };
-        for result in &message.results {
-            let call = calls.iter().find(|call| call.id == result.call_id);
-            if let Some(id) = call.and_then(|call| self.ids.answer(call, result)) {
-                variant = variant.text(id);
             }
         }
         variant

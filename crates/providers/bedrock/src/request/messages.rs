@@ -3,8 +3,8 @@
 use attache_core::capability::Place;
 use attache_core::message::OpaquePart;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, ProviderError,
-    ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, ReasoningPart, ToolCall,
+    ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::claude::passages;
@@ -19,7 +19,7 @@ use super::history::{ASSISTANT, Plan, RESULTS, is_file, is_of_model, is_replayed
 use super::media;
 use crate::capabilities::FAMILY;
 use crate::codec::ConverseCodec;
-use crate::error;
+use crate::error::{self, Result};
 
 /// The text where the API demands words and there are none.
 pub(super) const PLACEHOLDER: &str = ".";
@@ -67,7 +67,7 @@ impl Renderer<'_> {
         index: usize,
         message: &Message,
         item: &mut ItemWriter<'_>,
-    ) -> Result<Option<RoleTag>, ProviderError> {
+    ) -> Result<Option<RoleTag>> {
         let names = self.plan.names(index).iter();
         let role = match message {
             Message::System(_) if index < self.plan.leading() => return Ok(None),
@@ -104,7 +104,7 @@ impl Renderer<'_> {
         Ok((!item.is_empty()).then_some(role))
     }
 
-    fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
+    fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<()> {
         check_routed(message)?;
         let place = place_of_user(message);
         message.shown().iter().try_for_each(|content| self.content(content, place, page))?;
@@ -112,12 +112,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn content(
-        &self,
-        content: &UserPart,
-        place: Place,
-        page: &mut Page<'_, '_, '_>,
-    ) -> Result<(), ProviderError> {
+    fn content(&self, content: &UserPart, place: Place, page: &mut Page<'_, '_, '_>) -> Result<()> {
         match content {
             UserPart::Text(part) => page.text(part.text()),
             UserPart::Object(tree) if tree.is_blank() => {}
@@ -128,12 +123,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn document(
-        &self,
-        document: &Document,
-        place: Place,
-        page: &mut Page<'_, '_, '_>,
-    ) -> Result<(), ProviderError> {
+    fn document(&self, document: &Document, place: Place, page: &mut Page<'_, '_, '_>) -> Result<()> {
         let name = if is_file(document) { page.names.next() } else { None };
         let media = document.media_type();
         let (model, capabilities) = (self.codec.model(), self.codec.capabilities());
@@ -193,7 +183,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn result(&self, result: &ToolResult, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
+    fn result(&self, result: &ToolResult, page: &mut Page<'_, '_, '_>) -> Result<()> {
         check_result_routed(result)?;
         let family = self.codec.family();
         let id = self.plan.ids().of_result(result);

@@ -1,13 +1,14 @@
 //! The options of a request as members of its body (bedrock.md 2, 5).
 
-use attache_core::{ProviderError, Reasoning};
-use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
+use attache_core::Reasoning;
+use attache_transport::claude::{answer_schema, refuse_unknown, sampling, stops, thinking};
 use attache_transport::{Codec as _, Refusals, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::history::began_with_thinking;
 use crate::capabilities::ReasoningFields;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// Options as body members, and what other parts of the request must know of them.
 #[derive(Debug, Default)]
@@ -22,18 +23,30 @@ pub(super) struct Options {
 }
 
 /// Reads the options.
-pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
+pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options> {
     let settings = ask.settings;
     let mut options = Options::default();
     let thinks = reasoning(ask, &mut options, refusals)?;
     let mut inference = Map::new();
     set_member(&mut inference, "maxTokens", settings.max_tokens);
-    sampling(ask, thinks, &mut inference, &mut options.additional, refusals)?;
+    let (capabilities, family) = (ask.codec.capabilities(), ask.codec.family());
+    let no_top_k = family.top_k.is_empty().then_some("the model has no such option");
+    let thinks = thinks && family.is_claude();
+    let sampling = sampling(settings, capabilities, thinks, (None, no_top_k), 0.0..=1.0, refusals)?;
+    set_member(&mut inference, "temperature", sampling.temperature);
+    set_member(&mut inference, "topP", sampling.top_p);
+    match (sampling.top_k, family.top_k.as_slice()) {
+        (Some(top_k), [outer, inner, ..]) => {
+            set_member(&mut options.additional, outer, Some(json!({ inner.as_str(): top_k })));
+        }
+        (top_k, [name]) => set_member(&mut options.additional, name, top_k),
+        _ => {}
+    }
     set_member(&mut inference, "stopSequences", stops(settings, refusals)?);
     set_member(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
     refuse_unknown(settings, refusals)?;
     // The schema stands in it as a string.
-    if let Some((name, schema)) = answer_schema(settings, ask.codec.capabilities(), refusals)? {
+    if let Some((name, schema)) = answer_schema(settings, capabilities, refusals)? {
         options.structured = true;
         let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
         set_member(&mut definition, "name", (!name.trim().is_empty()).then_some(name));
@@ -43,42 +56,8 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     Ok(options)
 }
 
-fn sampling(
-    ask: Ask<'_>,
-    thinks: bool,
-    inference: &mut Map<String, Value>,
-    additional: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let (settings, capabilities, family) = (ask.settings, ask.codec.capabilities(), ask.codec.family());
-    let thinks = thinks && family.is_claude();
-    let none = (!capabilities.sampling).then_some("the model takes no sampling options");
-    let cold = thinks && settings.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
-    let why = none.or(cold.then_some("it must be 1 while the model thinks"));
-    let temperature = refusals.number("temperature", settings.temperature, why, 0.0..=1.0)?;
-    let either = temperature.is_some() && !capabilities.temperature_with_top_p;
-    let why = none.or(either.then_some("the model takes either temperature or top_p"));
-    let top_p = refusals.number("top_p", settings.top_p, why, 0.0..=1.0)?;
-    set_member(inference, "temperature", temperature);
-    set_member(inference, "topP", top_p);
-    let why = none.or(thinks.then_some("it does not go with thinking"));
-    let why = why.or(family.top_k.is_empty().then_some("the model has no such option"));
-    match (refusals.keep("top_k", settings.top_k, why)?, family.top_k.as_slice()) {
-        (Some(top_k), [outer, inner, ..]) => {
-            set_member(additional, outer, Some(json!({ inner.as_str(): top_k })))
-        }
-        (top_k, [name]) => set_member(additional, name, top_k),
-        _ => {}
-    }
-    Ok(())
-}
-
 /// Says how the model reasons; returns whether it does by what is said.
-fn reasoning(
-    ask: Ask<'_>,
-    options: &mut Options,
-    refusals: &mut Refusals<'_>,
-) -> Result<bool, ProviderError> {
+fn reasoning(ask: Ask<'_>, options: &mut Options, refusals: &mut Refusals<'_>) -> Result<bool> {
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
     let Some(wanted) = &ask.settings.reasoning else { return Ok(false) };
     let fields = &ask.codec.family().reasoning;

@@ -2,20 +2,18 @@
 
 use std::borrow::Cow;
 
-use attache_core::schema::{Strict, Subset};
+use attache_core::schema::Strict;
 use attache_core::tool::{SchemaLoosening, SchemaReport};
-use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
-use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{
-    Codec as _, Refusals, StrictForms, described, refuse_allowed, strict_loosened, write_json,
-};
+use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
+use attache_transport::claude::{Compiled, WrittenTool, check_claude_tools, force_refused};
+use attache_transport::{Codec as _, Refusals, described, plain_tool, refuse_allowed, write_json};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
 use crate::codec::{Ask, ConverseCodec};
-use crate::error;
+use crate::error::{self, Result};
 
 /// A tool as the API wants it.
 #[derive(Serialize)]
@@ -40,46 +38,24 @@ struct Schema<'a> {
     json: &'a Value,
 }
 
-/// The tools as JSON objects joined by commas; empty if there are none.
-pub(super) fn render(
-    tools: &ToolSet,
-    rule: ToolSchema,
-    subset: Option<Subset>,
-    forms: Option<&StrictForms>,
-    refusals: &mut Refusals<'_>,
-) -> Result<String, ProviderError> {
-    let mut text = String::new();
-    for (name, definition) in tools.iter() {
-        strict_loosened(tools, definition, forms, subset, refusals)?;
-        let strict = forms.and_then(|forms| forms.of_tool(definition));
-        let schema = match strict {
-            Some(strict) => Cow::Borrowed(strict.schema()),
-            None => compile(definition, rule, tools.is_validated(), refusals)?.0,
-        };
-        let description = described(definition, strict.is_none_or(Strict::keeps_form));
-        add(&mut text, name, &description, &schema, strict.is_some())?;
-    }
-    Ok(text)
+/// Writes a tool as a JSON object.
+pub(super) fn write(tool: &WrittenTool<'_>, text: &mut String) -> Result<()> {
+    let description = described(tool.definition, tool.strict.is_none_or(Strict::keeps_form));
+    add(text, tool.name, &description, tool.schema, tool.strict.is_some())
 }
 
 /// Stands for tools of the history where a request offers none: the API demands tools as long as it holds calls.
-pub(super) fn render_called(called: &[String]) -> Result<String, ProviderError> {
+pub(super) fn render_called(called: &[String]) -> Result<String> {
     let mut text = String::new();
     for name in called {
+        text.push_str(if text.is_empty() { "" } else { "," });
         add(&mut text, name, "", &json!({"type": "object", "properties": {}}), false)?;
     }
     Ok(text)
 }
 
-fn add(
-    text: &mut String,
-    name: &str,
-    description: &str,
-    schema: &Value,
-    strict: bool,
-) -> Result<(), ProviderError> {
+fn add(text: &mut String, name: &str, description: &str, schema: &Value, strict: bool) -> Result<()> {
     let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema }, strict } };
-    text.push_str(if text.is_empty() { "" } else { "," });
     write_json(&tool, text)
 }
 
@@ -88,15 +64,15 @@ fn add(
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 /// The schema as the model takes it, and what it lost. A loss needs leave, unless calls are held to it here.
-fn compile<'s>(
-    definition: &'s ToolDefinition,
+pub(super) fn compile<'t>(
+    tools: &ToolSet,
+    definition: &'t ToolDefinition,
     rule: ToolSchema,
-    validated: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
+) -> Result<Compiled<'t>> {
     let name = definition.name();
     let refused = if rule == ToolSchema::Any { &[][..] } else { &NOT_AT_THE_ROOT[..] };
-    let (mut schema, mut loosened) = plain_tool(definition, refused, validated, refusals)?;
+    let (mut schema, mut loosened) = plain_tool(definition, refused, tools.is_validated(), refusals)?;
     if rule == ToolSchema::BareRoot {
         match bare_root(&schema) {
             Ok(bare) => {
@@ -130,9 +106,8 @@ fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
 
 /// The fate of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-    let (capabilities, subset, rule) = (codec.capabilities(), codec.subset(), codec.family().tool_schema);
-    check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
-        Ok(compile(definition, rule, tools.is_validated(), refusals)?.1)
+    check_claude_tools(tools, codec.capabilities(), codec.model(), settings, |definition, refusals| {
+        compile(tools, definition, codec.family().tool_schema, refusals)
     })
 }
 
@@ -154,7 +129,7 @@ pub(super) fn choice(
     has_calls: bool,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Choice, ProviderError> {
+) -> Result<Choice> {
     let Ask { request, settings, codec, .. } = ask;
     let (capabilities, family) = (codec.capabilities(), codec.family());
     refuse_allowed(request, refusals)?;
@@ -231,7 +206,7 @@ fn force(
     name: Option<&String>,
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
+) -> Result<Option<Value>> {
     let Ask { request, codec, .. } = ask;
     if force_refused(codec.capabilities(), manual_thinking, refusals)? {
         return Ok(None);

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use attache_core::message::OpaquePart;
-use attache_core::{AssistantPart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_core::{AssistantPart, ProviderCallId, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
 use attache_transport::{JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::RESULTS;
+use crate::error::Result;
 
 /// The blocks that this API alone has.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ const MEMBERS: [&str; 7] =
     ["text", "toolUse", "reasoningContent", "citationsContent", "toolResult", "image", "searchResult"];
 
 /// The block of a whole reply, or nothing if it is an empty union. `slot` is the place of the next tool call.
-pub(super) fn whole(raw: &RawValue, slot: usize) -> Result<Option<Block<Own>>, ProviderError> {
+pub(super) fn whole(raw: &RawValue, slot: usize) -> Result<Option<Block<Own>>> {
     let Some((member, value)) = member(raw)? else { return Ok(None) };
     Ok(Some(match &*member {
         "text" => {
@@ -105,12 +106,12 @@ pub(super) fn whole(raw: &RawValue, slot: usize) -> Result<Option<Block<Own>>, P
 }
 
 /// The block that the `start` of an event begins, or nothing if it is an empty union.
-pub(super) fn started(start: &RawValue, slot: usize) -> Result<Option<Block<Own>>, ProviderError> {
+pub(super) fn started(start: &RawValue, slot: usize) -> Result<Option<Block<Own>>> {
     let Some((member, value)) = member(start)? else { return Ok(None) };
     begun(&member, value, slot).map(Some)
 }
 
-fn begun(member: &str, value: &RawValue, slot: usize) -> Result<Block<Own>, ProviderError> {
+fn begun(member: &str, value: &RawValue, slot: usize) -> Result<Block<Own>> {
     if member != "toolUse" {
         return Ok(OpaqueBlock::block(None, member, value));
     }
@@ -250,7 +251,7 @@ fn joined(mut pieces: Vec<String>) -> String {
 }
 
 /// The member of a union that is set, and its value. Unknown ones may stand beside a known one.
-fn member(raw: &RawValue) -> Result<Option<(String, &RawValue)>, ProviderError> {
+fn member(raw: &RawValue) -> Result<Option<(String, &RawValue)>> {
     let mut members: BTreeMap<String, Option<&RawValue>> = read_block(raw)?;
     for known in MEMBERS {
         if let Some(Some(value)) = members.remove(known) {

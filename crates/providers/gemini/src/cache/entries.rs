@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use attache_core::{ErrorKind, ProviderError};
 
+use crate::error::Result;
+
 /// The identity of a prefix: its content, model, address and credentials.
 pub(crate) type Key = [u8; 32];
 
@@ -196,7 +198,7 @@ impl Caches {
 
 impl Making<'_> {
     /// It is done: the prefix is kept under a name, or it is not.
-    pub(super) fn settle(self, made: Result<String, ProviderError>, ttl: Duration, now: Instant) {
+    pub(super) fn settle(self, made: Result<String>, ttl: Duration, now: Instant) {
         match made {
             Ok(name) => {
                 if let Some(entry) = self.caches.entries().iter_mut().find(|entry| entry.key == self.key) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::message::Routed;
-use attache_core::{Document, MediaKind, Message, ProviderError, Secret, UserMessage, UserPart};
+use attache_core::{Document, MediaKind, Message, Secret, UserMessage, UserPart};
 use attache_transport::count_seen;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::cut::{Cut, Prefix};
 use super::entries::Key;
 use crate::codec::Ask;
+use crate::error::Result;
 use crate::request::{Head, State};
 
 /// About how many tokens are worth keeping. Below this the provider's own caching serves as well, and most models take
@@ -26,7 +27,7 @@ pub(super) struct Found {
 
 impl State {
     /// The prefix of the request that is worth keeping, if there is one.
-    pub(super) fn find_prefix(&mut self, ask: Ask<'_>, head: &Head) -> Result<Option<Found>, ProviderError> {
+    pub(super) fn find_prefix(&mut self, ask: Ask<'_>, head: &Head) -> Result<Option<Found>> {
         let messages = &ask.request.messages;
         let Some(cut) = cut(messages, tokens_of_text(head.system.len() + head.tools.len())) else {
             return Ok(None);
@@ -58,13 +59,13 @@ impl State {
         head: &Head,
         found: &Found,
         ttl: u64,
-    ) -> Result<Vec<u8>, ProviderError> {
+    ) -> Result<Vec<u8>> {
         let mut body = self.body_to_keep(ask, head, found.cut)?;
         body.extend_from_slice(format!(r#","displayName":"attache","ttl":"{ttl}s"}}"#).as_bytes());
         Ok(body)
     }
 
-    fn body_to_keep(&self, ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Vec<u8>, ProviderError> {
+    fn body_to_keep(&self, ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Vec<u8>> {
         let model = Value::from(ask.codec.platform.model_path(ask.codec.model())?);
         let mut text = format!(r#"{{"model":{model}"#);
         let config = head.tool_config.as_ref().map(Value::to_string).unwrap_or_default();
@@ -210,7 +211,7 @@ fn tokens_of_document(document: &Document) -> u64 {
 }
 
 /// The parts of a request that a prefix depends on besides its messages.
-fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Key, ProviderError> {
+fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut) -> Result<Key> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());

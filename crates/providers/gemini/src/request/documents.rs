@@ -2,11 +2,12 @@
 
 use attache_core::capability::Place;
 use attache_core::files::FileReferences;
-use attache_core::{Document, MediaType, ProviderError};
+use attache_core::{Document, MediaType};
 use attache_transport::Fill::{Base64, Text};
 use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown, template};
 
 use crate::codec::GenerateCodec;
+use crate::error::Result;
 
 /// Writes a document of a user's content as one part.
 pub(super) fn part(
@@ -15,7 +16,7 @@ pub(super) fn part(
     document: &Document,
     (place, unrouted): (Place, bool),
     item: &mut ItemWriter<'_>,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     match shown_filled(codec, document, place, unrouted, Some(files))? {
         Shown::Text(bytes) => text(as_text(codec, document, place, &bytes)?, item),
         media => {
@@ -33,7 +34,7 @@ pub(super) fn shown_filled<'a>(
     place: Place,
     unrouted: bool,
     files: Option<&'a FileReferences>,
-) -> Result<Shown<'a>, ProviderError> {
+) -> Result<Shown<'a>> {
     match shown(codec.model(), codec.capabilities(), document, place, unrouted, files)? {
         Shown::Bytes(bytes) if bytes.is_empty() => {
             Err(cannot_take(codec.model(), document, place, "it is empty"))
@@ -48,7 +49,7 @@ pub(super) fn as_text<'b>(
     document: &Document,
     place: Place,
     bytes: &'b [u8],
-) -> Result<&'b str, ProviderError> {
+) -> Result<&'b str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.trim().is_empty() => Ok(text),
         Ok(_) => Err(cannot_take(codec.model(), document, place, "its text is blank")),

@@ -7,8 +7,7 @@ use attache_core::hash::StableHash;
 use attache_core::message::{MadeDocument, ReplayData};
 use attache_core::tool::wire_name;
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, ProviderError, SystemMessage, ToolCall, ToolSet, UserMessage,
-    UserPart,
+    AssistantMessage, AssistantPart, Message, SystemMessage, ToolCall, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
 use attache_transport::{
@@ -21,7 +20,7 @@ use super::documents::{self, text};
 use super::results;
 use crate::capabilities::{demands_signatures, is_same_model};
 use crate::codec::GenerateCodec;
-use crate::error::{configuration, invalid_history};
+use crate::error::{Result, configuration, invalid_history};
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const MODEL: RoleTag = RoleTag::new(1);
@@ -95,7 +94,7 @@ impl Renderer<'_> {
         index: usize,
         message: &Message,
         item: &mut ItemWriter<'_>,
-    ) -> Result<Option<RoleTag>, ProviderError> {
+    ) -> Result<Option<RoleTag>> {
         let role = match message {
             Message::System(_) if index < self.leading && self.codec.capabilities().system => {
                 return Ok(None);
@@ -123,7 +122,7 @@ impl Renderer<'_> {
         Ok((!item.is_empty()).then_some(role))
     }
 
-    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<()> {
         check_routed(message)?;
         let place = (place_of_user(message), message.routed.is_none());
         for content in message.shown() {

@@ -1,21 +1,19 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
 use attache_core::capability::StructuredOutput;
-use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat};
+use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat};
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::schema::fit;
 use crate::codec::Ask;
+use crate::error::Result;
 
 /// The most stop sequences that the API takes.
 const MAX_STOPS: usize = 5;
 
 /// The member `generationConfig`, possibly empty.
-pub(super) fn generation(
-    ask: Ask<'_>,
-    refusals: &mut Refusals<'_>,
-) -> Result<Map<String, Value>, ProviderError> {
+pub(super) fn generation(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Map<String, Value>> {
     let settings = ask.settings;
     let mut members = Map::new();
     set_member(&mut members, "maxOutputTokens", settings.max_tokens);
@@ -44,10 +42,7 @@ pub(super) fn generation(
     Ok(members)
 }
 
-fn stops<'c>(
-    settings: &'c ModelSettings,
-    refusals: &mut Refusals<'_>,
-) -> Result<Option<Vec<&'c str>>, ProviderError> {
+fn stops<'c>(settings: &'c ModelSettings, refusals: &mut Refusals<'_>) -> Result<Option<Vec<&'c str>>> {
     let mut stops = refusals.stops(settings, "empty", str::is_empty)?;
     if stops.len() > MAX_STOPS {
         let why = format!("there may be {MAX_STOPS} stop sequences");
@@ -57,50 +52,41 @@ fn stops<'c>(
     Ok((!stops.is_empty()).then_some(stops))
 }
 
-fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
-    let capabilities = ask.codec.capabilities();
-    let takes_budget = knows(capabilities, "budget");
-    let option = "reasoning";
+fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>> {
+    let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
+    let knows = |way: &str| knows(capabilities, way);
     let refused = match &ask.settings.reasoning {
         None => return Ok(None),
         // A model that cannot reason has it off already.
         Some(Reasoning::Off) if !can_reason(capabilities) => return Ok(None),
-        Some(Reasoning::Off) if knows(capabilities, "off") => {
-            return Ok(Some(json!({"thinkingBudget": 0})));
-        }
+        Some(Reasoning::Off) if knows("off") => return Ok(Some(json!({"thinkingBudget": 0}))),
+        // The least that there is may still think.
         Some(Reasoning::Off) => {
-            // The least that there is may still think.
-            return match capabilities.efforts.iter().min() {
+            let least = capabilities.efforts.iter().min().map(|least| least.as_str());
+            match least {
                 Some(least) => {
-                    let instead = format!("the effort {} was taken", least.as_str());
+                    let instead = format!("the effort {least} was taken");
                     refusals.refuse(option, "the model always reasons", &instead)?;
-                    Ok(Some(json!({"thinkingLevel": least.as_str()})))
                 }
-                None => {
-                    refusals.refuse(option, "it cannot be switched off here", "it may reason")?;
-                    Ok(None)
-                }
-            };
+                None => refusals.refuse(option, "it cannot be switched off here", "it may reason")?,
+            }
+            return Ok(least.map(|least| json!({"thinkingLevel": least})));
         }
-        Some(Reasoning::Effort(wanted)) if knows(capabilities, "effort") => {
+        Some(Reasoning::Effort(wanted)) if knows("effort") => {
             let effort = refusals.effort(*wanted, &capabilities.efforts, "it was left out")?;
             return Ok(effort.map(with_effort));
         }
-        Some(Reasoning::Effort(wanted)) if takes_budget => {
+        Some(Reasoning::Effort(wanted)) if knows("budget") => {
             refusals.refuse(option, "the model knows no efforts", "a thinking budget was set")?;
             return Ok(Some(with_budget(budget_for(*wanted))));
         }
-        Some(Reasoning::Budget(budget)) if takes_budget => {
+        Some(Reasoning::Budget(budget)) if knows("budget") => {
             return Ok(Some(with_budget(fitting_budget(*budget, ask, refusals)?)));
         }
-        Some(Reasoning::Budget(budget)) if knows(capabilities, "effort") => {
-            let effort = effort_for(*budget);
-            refusals.refuse(
-                option,
-                "the model takes an effort, not a budget",
-                "the nearest effort was taken",
-            )?;
-            let effort = refusals.effort(effort, &capabilities.efforts, "it was left out")?;
+        Some(Reasoning::Budget(budget)) if knows("effort") => {
+            let why = "the model takes an effort, not a budget";
+            refusals.refuse(option, why, "the nearest effort was taken")?;
+            let effort = refusals.effort(effort_for(*budget), &capabilities.efforts, "it was left out")?;
             return Ok(effort.map(with_effort));
         }
         Some(Reasoning::Effort(_) | Reasoning::Budget(_)) => "the model does not reason",
@@ -140,7 +126,7 @@ fn effort_for(budget: u32) -> Effort {
 }
 
 /// The budget within the bounds of the model (gemini.md 4).
-fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<u32, ProviderError> {
+fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<u32> {
     let model = ask.codec.model();
     let (least, most) = match () {
         () if model.contains("flash-lite") => (512, 24_576),
@@ -155,11 +141,7 @@ fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Res
     Ok(budget.clamp(least, most))
 }
 
-fn format(
-    ask: Ask<'_>,
-    members: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
+fn format(ask: Ask<'_>, members: &mut Map<String, Value>, refusals: &mut Refusals<'_>) -> Result<()> {
     let option = "response_format";
     let left_out = "the answer has no set form";
     let form = match &ask.settings.response_format {

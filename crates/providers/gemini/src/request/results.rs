@@ -1,8 +1,7 @@
 //! The results of a turn, which stand together in one content (gemini.md 2, 3).
 
 use attache_core::{
-    AssistantMessage, ContentTree, Document, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
-    ToolSet, UserPart,
+    AssistantMessage, ContentTree, Document, ToolCall, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
 use attache_transport::Fill::Text;
 use attache_transport::{ItemWriter, Shown, check_result_routed, comma, place_of_result, template, wire_ids};
@@ -11,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::documents::{as_text, shown_filled, write_media};
 use crate::codec::GenerateCodec;
-use crate::error::configuration;
+use crate::error::{Result, configuration};
 
 /// Writes the results of the calls of `asked`, in call order, by which the API matches them too.
 pub(super) fn render(
@@ -20,7 +19,7 @@ pub(super) fn render(
     asked: &AssistantMessage,
     message: &ToolResultsMessage,
     item: &mut ItemWriter<'_>,
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     let calls: Vec<&ToolCall> = asked.tool_calls().collect();
     let ids = wire_ids(&calls, str::to_owned);
     for (call, id) in calls.iter().zip(ids) {
@@ -52,7 +51,7 @@ struct Attached<'a> {
     media: Vec<(&'a Document, Shown<'a>)>,
 }
 
-fn attached<'a>(codec: &GenerateCodec, result: &'a ToolResult) -> Result<Attached<'a>, ProviderError> {
+fn attached<'a>(codec: &GenerateCodec, result: &'a ToolResult) -> Result<Attached<'a>> {
     let place = place_of_result(result);
     let mut attached = Attached::default();
     for content in result.attached() {

@@ -2,7 +2,7 @@
 
 use attache_core::capability::StructuredOutput;
 use attache_core::tool::{SchemaLoosening, SchemaReport};
-use attache_core::{ModelSettings, ProviderError, ToolChoice, ToolDefinition, ToolSet};
+use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::{
     Codec as _, Refusals, check_tools, described, forces_tool, refuse_allowed, write_json,
 };
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::schema::fit;
 use crate::codec::{Ask, GenerateCodec};
-use crate::error::configuration;
+use crate::error::{Result, configuration};
 
 /// The tools as one JSON object of declarations; empty if there are none.
-pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
+pub(super) fn render(tools: &ToolSet) -> Result<String> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Declaration<'a> {
@@ -84,7 +84,7 @@ fn enforces(codec: &GenerateCodec) -> bool {
     knows_schemas && codec.capabilities().strict_tools
 }
 
-fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Result<()> {
     let why = format!("the tool {} cannot be strict: {NOT_ENFORCED}", definition.name());
     refusals.refuse("tools", &why, "it is not")
 }
@@ -100,7 +100,7 @@ fn mode_among(choice: &ToolChoice) -> Option<&'static str> {
 }
 
 /// The member `toolConfig`, if one is to be sent.
-pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>> {
     let Ask { request, settings, codec, .. } = ask;
     let forced = forces_tool(&request.tool_choice);
     if request.tools.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use attache_core::{Document, ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
+use attache_core::{Document, ProviderCallId, StreamChunk, ToolCallId, ToolSet};
 use attache_transport::{ChunkSink, made_document};
 use serde_json::value::RawValue;
 
 use super::wire::{self, FunctionCall, InlineData, Part, kind_of_part, read};
-use crate::error::{malformed, unsupported};
+use crate::error::{Result, malformed, unsupported};
 
 /// The most parts of a candidate: a reply has one for each run of text, each call and each step of the provider's own
 /// tools.
@@ -78,7 +78,7 @@ impl Candidate {
         given: wire::Candidate<'_>,
         tools: &ToolSet,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         for raw in given.content.0.unwrap_or_default().parts.0 {
             self.part(raw, tools, out)?;
         }
@@ -113,7 +113,7 @@ impl Candidate {
         self.says_something() || self.pieces.iter().any(|piece| matches!(piece, Piece::Opaque { .. }))
     }
 
-    fn part(&mut self, raw: &RawValue, tools: &ToolSet, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn part(&mut self, raw: &RawValue, tools: &ToolSet, out: &mut ChunkSink) -> Result<()> {
         let part: Part<'_> = read(raw);
         let signature = part.thought_signature.filled();
         if let Some(call) = part.function_call {
@@ -145,12 +145,7 @@ impl Candidate {
     }
 
     /// Takes a piece of a text or of a thought that nothing signs.
-    pub(super) fn say(
-        &mut self,
-        text: Cow<'_, str>,
-        thought: bool,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn say(&mut self, text: Cow<'_, str>, thought: bool, out: &mut ChunkSink) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -180,7 +175,7 @@ impl Candidate {
         signature: Option<String>,
         tools: &ToolSet,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if call.partial_args.is_some() || call.will_continue.0 {
             return Err(unsupported(
                 "arguments that are streamed in pieces are not read; they must be switched off",
@@ -203,7 +198,7 @@ impl Candidate {
         self.add(Piece::Call(call))
     }
 
-    fn add(&mut self, piece: Piece) -> Result<(), ProviderError> {
+    fn add(&mut self, piece: Piece) -> Result<()> {
         if self.pieces.len() >= MAX_PARTS {
             return Err(malformed(format!("the reply has more than {MAX_PARTS} parts")));
         }

@@ -50,9 +50,9 @@ impl<'a> Message<'a> {
     }
 
     /// Adds a candidate. Texts of several are joined by line feeds.
-    pub(super) fn add(&mut self, candidate: Candidate, out: Option<&mut ChunkSink>) {
+    pub(super) fn add(&mut self, candidate: Candidate, out: &mut ChunkSink) {
         let mut separator = if self.has_text { "\n" } else { "" };
-        let mut out = out.filter(|_| !candidate.shown);
+        let hidden = !candidate.shown;
         let has_text = candidate.has_text();
         for piece in candidate.pieces {
             match piece {
@@ -60,20 +60,20 @@ impl<'a> Message<'a> {
                 Piece::Text(_) if !has_text => {}
                 Piece::Text(words) => {
                     let lead = if words.text.trim().is_empty() { "" } else { std::mem::take(&mut separator) };
-                    if let Some(out) = &mut out {
+                    if hidden {
                         out.content([lead, &words.text].concat());
                     }
                     self.blank.push_str(lead);
                     self.text(words);
                 }
                 Piece::Thought(words) => {
-                    if let Some(out) = &mut out {
+                    if hidden {
                         out.thinking(&*words.text);
                     }
                     self.parts.push(self.thought(words));
                 }
                 Piece::Call(call) => {
-                    if let Some(out) = &mut out {
+                    if hidden {
                         out.push(call.delta(self.calls));
                     }
                     self.calls += 1;

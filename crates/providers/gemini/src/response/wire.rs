@@ -7,7 +7,7 @@ use std::fmt;
 use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, Flag, Lenient, List, Object, Text, lenient};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
 
 /// A chunk of a stream that brings a piece of one candidate's text and no other news, as nearly all do.
@@ -119,7 +119,7 @@ pub(crate) struct Content<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Part<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "lenient")]
     pub(crate) text: Words<'a>,
     pub(crate) thought: Flag,
     pub(crate) thought_signature: Text<'a>,
@@ -138,12 +138,6 @@ impl<'a> Lenient<'a> for Words<'a> {
 
     fn text(text: &str) -> Self {
         Self(Some(Cow::Owned(text.to_owned())))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient(deserializer)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::message::ReplayData;
-use attache_core::{AssistantMessage, AssistantPart, ProviderError, TextPart, ToolCall};
+use attache_core::{AssistantMessage, AssistantPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part, wire_ids};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::ids::legal;
 use super::messages::{Renderer, text_part};
 use super::reasoning::Origin;
 use super::response::EXTRA_CONTENT;
+use crate::error::Result;
 use crate::profile::{EmptyContent, Replayed};
 
 impl Renderer<'_> {
@@ -23,11 +24,7 @@ impl Renderer<'_> {
     }
 
     /// Writes a reply of the model; `false` if nothing of it can go back.
-    pub(super) fn assistant(
-        &self,
-        message: &AssistantMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn assistant(&self, message: &AssistantMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         let calls: Vec<_> = message.tool_calls().collect();
         let replay = Replaying::new(self, message, !calls.is_empty())?;
         let says = message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_)));
@@ -38,7 +35,7 @@ impl Renderer<'_> {
         self.assistant_content(message, &replay, says, out);
         replay.members(!calls.is_empty(), out)?;
         for (at, (call, id)) in
-            calls.iter().zip(wire_ids(&calls, |id| legal(id, self.profile.call_ids))).enumerate()
+            calls.iter().zip(wire_ids(&calls, |id| legal(id, self.server.profile.call_ids))).enumerate()
         {
             out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
             self.call(call, &id, out);
@@ -60,7 +57,8 @@ impl Renderer<'_> {
                 _ => None,
             })
         };
-        let as_parts = replay.has_parts() || self.profile.refusal_parts && texts().any(TextPart::is_refusal);
+        let as_parts =
+            replay.has_parts() || self.server.profile.refusal_parts && texts().any(TextPart::is_refusal);
         if !as_parts {
             let tagged =
                 replay.tags.iter().flat_map(|(text, open, close)| [open.as_str(), text, close.as_str()]);
@@ -69,7 +67,7 @@ impl Renderer<'_> {
                 joined(tagged.chain(texts().map(TextPart::text)), "", out);
                 return;
             }
-            out.raw(match self.profile.empty_content {
+            out.raw(match self.server.profile.empty_content {
                 EmptyContent::Null => r#","content":null"#,
                 EmptyContent::Empty => r#","content":"""#,
                 EmptyContent::Omitted => "",
@@ -82,7 +80,7 @@ impl Renderer<'_> {
             let written = match part {
                 AssistantPart::Text(text) => {
                     separate(&mut first, out);
-                    if text.is_refusal() && self.profile.refusal_parts {
+                    if text.is_refusal() && self.server.profile.refusal_parts {
                         out.fill(template!(r#"{"type":"refusal","refusal":$}"#), &[Text(text.text())]);
                     } else {
                         text_part(text.text(), out);
@@ -109,7 +107,7 @@ impl Renderer<'_> {
     fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
         out.fill(
             template!(r#"{"id":$,"type":"function","function":{"name":$,"arguments":$}"#),
-            &[Text(id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+            &[Text(id), Text(&self.request.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
         );
         if let Some(extra) = self.own(call.replay.as_deref()) {
             out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);
@@ -120,7 +118,8 @@ impl Renderer<'_> {
     /// Data that this profile and model made, which alone may go back verbatim.
     fn own<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r str> {
         let replay = replay?;
-        (replay.family() == self.profile.name && replay.model() == self.model).then(|| replay.json())
+        (replay.family() == self.server.profile.name && replay.model() == &*self.server.model)
+            .then(|| replay.json())
     }
 }
 
@@ -138,12 +137,8 @@ struct Replaying<'a> {
 }
 
 impl<'a> Replaying<'a> {
-    fn new(
-        renderer: &'a Renderer<'a>,
-        message: &'a AssistantMessage,
-        has_calls: bool,
-    ) -> Result<Self, ProviderError> {
-        let wanted = match renderer.profile.reasoning_replay {
+    fn new(renderer: &'a Renderer<'a>, message: &'a AssistantMessage, has_calls: bool) -> Result<Self> {
+        let wanted = match renderer.server.profile.reasoning_replay {
             Replayed::Never => false,
             Replayed::WithCalls => has_calls,
             Replayed::Always => true,
@@ -188,10 +183,10 @@ impl<'a> Replaying<'a> {
     /// may go to another model of the same server.
     fn origin(&self, replay: Option<&ReplayData>) -> Option<Origin> {
         let replay = replay.filter(|_| self.wanted)?;
-        let origin = replay.read(&self.renderer.profile.name)?;
+        let origin = replay.read(&self.renderer.server.profile.name)?;
         match origin {
             Origin::ReasoningDetails { .. } | Origin::Content { .. } => {
-                (replay.model() == self.renderer.model).then_some(origin)
+                (replay.model() == &*self.renderer.server.model).then_some(origin)
             }
             plain => Some(plain),
         }
@@ -207,9 +202,9 @@ impl<'a> Replaying<'a> {
     }
 
     /// Writes the members beside the content.
-    fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<()> {
         // openai.md D 1
-        if has_calls && self.content.is_empty() && self.renderer.profile.empty_reasoning {
+        if has_calls && self.content.is_empty() && self.renderer.server.profile.empty_reasoning {
             out.raw(r#","reasoning_content":"""#);
         }
         for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {

@@ -1,8 +1,8 @@
 //! Things beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
 
-use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
+use attache_core::message::{MadeDocument, OpaquePart};
 use attache_core::{AssistantPart, Document};
-use attache_transport::{made_document, made_document_of_uri};
+use attache_transport::{Reading, made_document, made_document_of_uri};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -74,7 +74,7 @@ impl Beside {
     }
 
     /// The documents that the server made, and a part for each other member that came.
-    pub(super) fn into_parts(self, family: &str, model: &str) -> Vec<AssistantPart> {
+    pub(super) fn into_parts(self, reading: &Reading) -> Vec<AssistantPart> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Image<'a> {
@@ -103,7 +103,7 @@ impl Beside {
         let sound = sound(&self.audio);
         let audio = if sound.is_some() { Vec::new() } else { self.audio };
         made.extend(sound.map(|(document, beside)| {
-            let replay = beside.map(|json| ReplayData::new(family, model, json));
+            let replay = beside.map(|json| reading.tag(json));
             AssistantPart::Document(MadeDocument::new(document).with_replay(replay))
         }));
         let list = |pieces: Vec<Box<RawValue>>| match pieces.is_empty() {
@@ -112,7 +112,7 @@ impl Beside {
         };
         let members = [(ANNOTATIONS, list(self.annotations)), (IMAGES, list(images)), (AUDIO, list(audio))];
         for (kind, json) in members {
-            let replay = json.map(|json| ReplayData::new(family, model, json));
+            let replay = json.map(|json| reading.tag(json));
             made.extend(replay.map(|replay| AssistantPart::Opaque(OpaquePart::new(kind, replay))));
         }
         made

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use attache_core::ProviderError;
 use attache_transport::{Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, note_made_documents};
 
 use super::ask::{Ask, Chat};
 use super::request;
 use super::stream::Events;
 use crate::codec::{Dialect, ServerCodec};
+use crate::error::Result;
 use crate::profile::{FileForm, Profile};
 
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
@@ -46,7 +46,7 @@ impl Dialect for Chat {
         Profile::openai_chat()
     }
 
-    fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
         request::encode(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 

@@ -1,8 +1,8 @@
 //! The content of one generation: a string, or a list of parts in order.
 
-use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::message::OpaquePart;
 use attache_core::{AssistantPart, ReasoningPart};
-use attache_transport::{ChunkSink, HandedOut};
+use attache_transport::{ChunkSink, HandedOut, Reading};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -62,25 +62,20 @@ impl Body {
 
     /// Takes the content of a delta or message. `mirrored` says that the reasoning also comes in a member of its
     /// own, so that what stands between tags is a copy (openai.md D 46).
-    pub(super) fn take(&mut self, content: &Content<'_>, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+    pub(super) fn take(&mut self, content: &Content<'_>, mirrored: bool, out: &mut ChunkSink) {
         match content {
             Content::None => {}
             Content::Text(text) => self.text(text, mirrored, out),
             Content::Parts(parts) => {
                 for part in parts {
-                    self.part(part, mirrored, out.as_deref_mut());
+                    self.part(part, mirrored, out);
                 }
             }
         }
     }
 
     /// Takes the content of a whole message, of which pieces came: the rest of the text, and parts that are new.
-    pub(super) fn complete(
-        &mut self,
-        content: &Content<'_>,
-        mirrored: bool,
-        mut out: Option<&mut ChunkSink>,
-    ) {
+    pub(super) fn complete(&mut self, content: &Content<'_>, mirrored: bool, out: &mut ChunkSink) {
         match content {
             Content::None => {}
             Content::Text(text) => {
@@ -94,10 +89,11 @@ impl Body {
             }
             Content::Parts(_) => {
                 let mut whole = Self { tags: self.tags.as_ref().map(TagSplitter::anew), ..Self::default() };
-                whole.take(content, mirrored, None);
-                whole.finish(mirrored, None);
+                let mut unseen = ChunkSink::new();
+                whole.take(content, mirrored, &mut unseen);
+                whole.finish(mirrored, &mut unseen);
                 if let Some(rest) = whole.answer().strip_prefix(&*self.answer()) {
-                    self.append(rest, out.as_deref_mut());
+                    self.append(rest, out);
                 }
                 if self.refusal.is_empty() {
                     self.refusal = whole.refusal;
@@ -107,7 +103,7 @@ impl Body {
                     let others = whole.segments.into_iter().filter(|segment| !is_text(segment));
                     let others: Vec<Segment> = others.collect();
                     for other in &others {
-                        if let (Segment::Thinking(thinking), Some(out)) = (other, &mut out) {
+                        if let Segment::Thinking(thinking) = other {
                             out.thinking(thinking.text.as_str());
                         }
                     }
@@ -133,7 +129,7 @@ impl Body {
     }
 
     /// Takes a piece of the text.
-    pub(super) fn text(&mut self, text: &str, mirrored: bool, out: Option<&mut ChunkSink>) {
+    pub(super) fn text(&mut self, text: &str, mirrored: bool, out: &mut ChunkSink) {
         self.taken += text.len();
         match &mut self.tags {
             None => self.append(text, out),
@@ -144,25 +140,23 @@ impl Body {
         }
     }
 
-    fn split(&mut self, split: &Split, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+    fn split(&mut self, split: &Split, mirrored: bool, out: &mut ChunkSink) {
         if !mirrored {
             self.tagged.push_str(&split.thinking);
-            if let Some(out) = &mut out {
-                out.thinking(split.thinking.as_str());
-            }
+            out.thinking(split.thinking.as_str());
         }
         self.append(&split.text, out);
     }
 
     /// Takes the text of what is said in sound, which stands for the content where there is none.
-    pub(super) fn speak(&mut self, said: &str, out: Option<&mut ChunkSink>) {
+    pub(super) fn speak(&mut self, said: &str, out: &mut ChunkSink) {
         if self.is_spoken || self.is_blank() {
             self.is_spoken = true;
             self.append(said, out);
         }
     }
 
-    fn append(&mut self, piece: &str, out: Option<&mut ChunkSink>) {
+    fn append(&mut self, piece: &str, out: &mut ChunkSink) {
         if piece.is_empty() {
             return;
         }
@@ -171,12 +165,10 @@ impl Body {
         }
         let Some(Segment::Text { text, shown }) = self.segments.last_mut() else { return };
         text.push_str(piece);
-        if let Some(out) = out {
-            out.content_behind(text, shown);
-        }
+        out.content_behind(text, shown);
     }
 
-    fn part(&mut self, json: &RawValue, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+    fn part(&mut self, json: &RawValue, mirrored: bool, out: &mut ChunkSink) {
         let raw = json.get();
         if raw.starts_with('"') {
             let text: String = serde_json::from_str(raw).unwrap_or_default();
@@ -192,9 +184,7 @@ impl Body {
             "refusal" => self.refusal.push_str(part.refusal.get().unwrap_or_default()),
             "thinking" => {
                 let text = thinking_text(&part.thinking);
-                if let Some(out) = &mut out {
-                    out.thinking(text.as_str());
-                }
+                out.thinking(text.as_str());
                 self.think(json, &part, text);
             }
             kind => self.segments.push(Segment::Other { kind: kind.to_owned(), json: json.to_owned() }),
@@ -218,7 +208,7 @@ impl Body {
     }
 
     /// Ends the content: what was held back is known now.
-    pub(super) fn finish(&mut self, mirrored: bool, out: Option<&mut ChunkSink>) {
+    pub(super) fn finish(&mut self, mirrored: bool, out: &mut ChunkSink) {
         if let Some(split) = self.tags.as_mut().map(TagSplitter::finish) {
             self.split(&split, mirrored, out);
         }
@@ -244,20 +234,19 @@ impl Body {
     }
 
     /// The parts in order, reasoning from tags first.
-    pub(super) fn into_parts(self, family: &str, model: &str) -> Vec<AssistantPart> {
+    pub(super) fn into_parts(self, reading: &Reading) -> Vec<AssistantPart> {
         let mut parts = Vec::with_capacity(self.segments.len() + 1);
         if !self.tagged.is_empty() {
             let (open, close) = self.tags.as_ref().map(TagSplitter::around).unwrap_or_default();
             let origin = Origin::Tags { open: open.to_owned(), close: close.to_owned() };
-            parts.push(AssistantPart::Reasoning(origin.part(self.tagged, false, family, model)));
+            parts.push(AssistantPart::Reasoning(origin.part(self.tagged, false, reading)));
         }
         for segment in self.segments {
             parts.extend(match segment {
                 Segment::Text { text, .. } => AssistantPart::text(text),
-                Segment::Thinking(thinking) => Some(AssistantPart::Reasoning(thinking.part(family, model))),
+                Segment::Thinking(thinking) => Some(AssistantPart::Reasoning(thinking.part(reading))),
                 Segment::Other { kind, json } => {
-                    let replay = ReplayData::new(family, model, json);
-                    Some(AssistantPart::Opaque(OpaquePart::new(kind, replay)))
+                    Some(AssistantPart::Opaque(OpaquePart::new(kind, reading.tag(json))))
                 }
             });
         }
@@ -266,7 +255,7 @@ impl Body {
 }
 
 impl Thinking {
-    fn part(self, family: &str, model: &str) -> ReasoningPart {
+    fn part(self, reading: &Reading) -> ReasoningPart {
         let verbatim = self.whole.and_then(|whole| serde_json::from_str(whole.get()).ok());
         let value = verbatim.unwrap_or_else(|| {
             let mut value = json!({"type": "thinking", "thinking": [{"type": "text", "text": self.text}]});
@@ -278,7 +267,7 @@ impl Thinking {
             }
             value
         });
-        Origin::Content { value }.part(self.text, false, family, model)
+        Origin::Content { value }.part(self.text, false, reading)
     }
 }
 

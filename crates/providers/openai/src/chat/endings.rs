@@ -2,11 +2,9 @@
 
 use attache_core::{FinishReason, ProviderError};
 use attache_transport::ErrorBody;
-use serde::Deserialize;
 
 use super::wire::Chunk;
-use crate::error;
-use attache_transport::lenient::{Count, Object};
+use crate::error::{self, is_set};
 
 /// The meaning of a finish reason. Servers have words of their own (openai.md A.5, C.1, C.2, C.6, C.9, C.10, D 60).
 pub(crate) fn finish_reason(word: &str) -> FinishReason {
@@ -23,17 +21,16 @@ pub(crate) fn finish_reason(word: &str) -> FinishReason {
 
 /// The error that stands in an answer under a success status (openai.md D 38, D 39, D 50).
 pub(super) fn error_in(chunk: &Chunk<'_>, json: &[u8]) -> Option<ProviderError> {
-    let present = |raw: &str| !matches!(raw, "null" | "\"\"" | "false" | "{}");
     let choices = || chunk.choices.0.iter().filter_map(|choice| choice.0.as_ref()?.error);
     let groq = chunk.x_groq.0.as_ref().and_then(|groq| groq.error);
-    let inner = || choices().chain(groq).find(|raw| present(raw.get()));
-    if chunk.error.is_some_and(|raw| present(raw.get())) {
+    let inner = || choices().chain(groq).find(|raw| is_set(Some(*raw)));
+    if is_set(chunk.error) {
         return Some(error::reported(json));
     }
     if let Some(raw) = inner() {
         return Some(error::reported(format!("{{\"error\":{}}}", raw.get()).as_bytes()));
     }
-    if chunk.base_resp.is_some_and(|raw| fails(raw.get())) {
+    if chunk.base_resp.is_some() && error::base_resp(json).is_some() {
         return Some(error::reported(json));
     }
     // Flat error objects hold nothing of an answer.
@@ -42,15 +39,4 @@ pub(super) fn error_in(chunk: &Chunk<'_>, json: &[u8]) -> Option<ProviderError> 
         && chunk.base_resp.is_none()
         && ErrorBody::parse(json).is_some_and(|body| body.message.is_some()))
     .then(|| error::reported(json))
-}
-
-/// True if a `base_resp` says that the request failed (openai.md C.3).
-fn fails(json: &str) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct BaseResp {
-        status_code: Count,
-    }
-    let status = serde_json::from_str::<Object<BaseResp>>(json).ok().and_then(|base| base.0);
-    status.and_then(|base| base.status_code.0).is_some_and(|code| code != 0)
 }

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::capability::PlaceCapabilities;
-use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, ErrorKind, MediaKind, Message, ModelCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, ChatRequest, Document, DocumentSource, ErrorKind, MediaKind, Message, ProviderError,
+    SystemMessage, TextPart, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, DataUri, Json, Text};
 use attache_transport::{
@@ -15,8 +14,10 @@ use attache_transport::{
 };
 
 use super::ids::legal;
-use crate::profile::{AudioForm, FileForm, Profile};
+use crate::error::Result;
+use crate::profile::{AudioForm, FileForm};
 use crate::render::{check_routed, file_name, open_result};
+use crate::server::Server;
 
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
 const NO_ADDRESS: &str = "an address cannot stand here";
@@ -39,11 +40,8 @@ impl Piece<'_> {
 /// Writes messages for one profile and model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Renderer<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) model: &'a str,
-    pub(super) capabilities: &'a ModelCapabilities,
-    pub(super) tools: &'a ToolSet,
-    pub(super) files: &'a FileReferences,
+    pub(super) server: &'a Server,
+    pub(super) request: &'a ChatRequest,
     /// Messages are lists of parts, which can carry markers of the prompt cache.
     pub(super) marks: bool,
 }
@@ -70,11 +68,7 @@ impl Renderer<'_> {
 
     /// Writes messages of the user's side as one; `false` if they say nothing. Instructions among them are spoken by
     /// the user.
-    pub(super) fn user_turn(
-        &self,
-        members: &[&Message],
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn user_turn(&self, members: &[&Message], out: &mut ItemWriter<'_>) -> Result<bool> {
         let mut pieces: Vec<(&str, Piece<'_>)> = Vec::new();
         for member in members {
             match member {
@@ -91,7 +85,7 @@ impl Renderer<'_> {
         }
         open("user", out);
         let all_text = pieces.iter().all(|(_, piece)| piece.is_text());
-        if !self.marks && all_text && (pieces.len() == 1 || self.profile.joined_texts) {
+        if !self.marks && all_text && (pieces.len() == 1 || self.server.profile.joined_texts) {
             out.raw("\"");
             for (at, (separator, piece)) in pieces.iter().enumerate() {
                 out.escaped(if at == 0 { "" } else { separator });
@@ -120,9 +114,9 @@ impl Renderer<'_> {
         &'m self,
         message: &'m UserMessage,
         pieces: &mut Vec<(&'static str, Piece<'m>)>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         check_routed(message)?;
-        let place = self.capabilities.place(place_of_user(message));
+        let place = self.server.capabilities.place(place_of_user(message));
         let mut separator = "\n\n";
         for part in message.shown().iter().filter(|part| !is_blank(part)) {
             let piece = match (part, plain_text(part)) {
@@ -140,13 +134,13 @@ impl Renderer<'_> {
         document: &Document,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let media = document.media_type();
         if media.kind() == MediaKind::Text {
             return text_of(document, place, |text| text_part(text, out));
         }
         if let (Some(id), MediaKind::Pdf | MediaKind::Other, FileForm::File) =
-            (self.files.get(document), media.kind(), self.profile.files)
+            (self.request.files.get(document), media.kind(), self.server.profile.files)
             && place.refers(media)
         {
             out.fill(template!(r#"{"type":"file","file":{"file_id":$}}"#), &[Text(id)]);
@@ -157,7 +151,7 @@ impl Renderer<'_> {
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         let source = match document.source() {
             DocumentSource::External { url }
-                if self.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
+                if self.server.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
             {
                 Text(url)
             }
@@ -169,7 +163,7 @@ impl Renderer<'_> {
             }
         };
         match (media.kind(), source) {
-            (MediaKind::Image, _) if self.profile.plain_image_urls => {
+            (MediaKind::Image, _) if self.server.profile.plain_image_urls => {
                 out.fill(template!(r#"{"type":"image_url","image_url":$}"#), &[source]);
             }
             (MediaKind::Image, _) => {
@@ -180,7 +174,7 @@ impl Renderer<'_> {
             }
             (MediaKind::Audio, DataUri(_, bytes)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
                 let format = if essence == "audio/wav" { "wav" } else { "mp3" };
-                match self.profile.audio {
+                match self.server.profile.audio {
                     AudioForm::Bare => {
                         out.fill(template!(r#"{"type":"input_audio","input_audio":"$"}"#), &[Base64(bytes)]);
                     }
@@ -195,7 +189,7 @@ impl Renderer<'_> {
                 }
             }
             (MediaKind::Pdf | MediaKind::Other, _) => {
-                let part = match (self.profile.files, source) {
+                let part = match (self.server.profile.files, source) {
                     (FileForm::FileUrl, DataUri(..)) => {
                         return Err(cannot_send(document, "the API takes files as addresses only"));
                     }
@@ -223,9 +217,9 @@ impl Renderer<'_> {
         message: &ToolResultsMessage,
         asked: &AssistantMessage,
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let calls: Vec<_> = asked.tool_calls().collect();
-        let ids = wire_ids(&calls, |id| legal(id, self.profile.call_ids));
+        let ids = wire_ids(&calls, |id| legal(id, self.server.profile.call_ids));
         let mut first = true;
         for (call, id) in calls.iter().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
@@ -252,7 +246,7 @@ pub(crate) fn text_of(
     document: &Document,
     place: &PlaceCapabilities,
     write: impl FnOnce(&str),
-) -> Result<(), ProviderError> {
+) -> Result<()> {
     match place.accepts(document.media_type()) {
         true => with_text_of(document, write),
         false => Err(cannot_send(document, NOT_HERE)),
@@ -262,7 +256,7 @@ pub(crate) fn text_of(
 /// The content of a tool message, which is text: no other part is known there (openai.md A.2).
 ///
 /// Content behind the text stands on lines of its own.
-pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<()> {
     check_result_routed(result)?;
     open_result(result, out);
     for content in result.attached() {

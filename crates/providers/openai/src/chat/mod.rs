@@ -22,6 +22,5 @@ pub use codec::{ChatCodec, OpenAiChat};
 pub(crate) use endings::finish_reason;
 pub(crate) use ids::legal;
 pub(crate) use messages::{NOT_HERE, result_content, text_of};
-pub(crate) use options::Offered;
 pub(crate) use reasons::Reasons;
-pub(crate) use request::before_messages;
+pub(crate) use request::{add_system, before_messages};

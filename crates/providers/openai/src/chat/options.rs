@@ -3,15 +3,17 @@
 use attache_core::capability::{Caching, ReasoningExcludes, StructuredOutput};
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Degradation, Message, ProviderError, ResponseFormat, ToolChoice};
+use attache_core::{Degradation, Message, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use super::reasons::Reasons;
+use crate::error::Result;
+use crate::head::Offered;
 use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, ToolsOff};
-use crate::tools::{self, allowed, allowed_functions, reference};
+use crate::tools;
 
 /// The options of a request.
 #[derive(Debug)]
@@ -29,26 +31,13 @@ pub(super) struct Options {
     pub(super) degradations: Vec<Degradation>,
 }
 
-/// Which of a request's tools are offered.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Offered {
-    All,
-    None,
-    /// The one of this name.
-    One(String),
-}
-
 /// The markers of prompts that are kept for minutes and for an hour. (openai.md C.9)
 const SHORT_MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 /// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
-pub(super) fn options(
-    ask: Ask<'_>,
-    hosted: &[&Value],
-    forms: Option<StrictForms>,
-) -> Result<Options, ProviderError> {
+pub(super) fn options(ask: Ask<'_>, hosted: &[&Value], forms: Option<StrictForms>) -> Result<Options> {
     let (request, settings) = (ask.request, ask.settings);
     let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
@@ -104,7 +93,7 @@ fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
 }
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
-fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), ProviderError> {
+fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<()> {
     let (settings, profile, capabilities) = (writer.settings, writer.profile, writer.capabilities);
     let why = if !capabilities.sampling && !capabilities.sampling_without_reasoning {
         Some("the model has a fixed one")
@@ -136,12 +125,7 @@ fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), Provide
     Ok(())
 }
 
-fn bounded(
-    writer: &mut Writer<'_>,
-    name: &str,
-    value: f64,
-    bounds: Option<(f64, f64)>,
-) -> Result<f64, ProviderError> {
+fn bounded(writer: &mut Writer<'_>, name: &str, value: f64, bounds: Option<(f64, f64)>) -> Result<f64> {
     let Some((least, most)) = bounds.filter(|(least, most)| !(least..=most).contains(&&value)) else {
         return Ok(value);
     };
@@ -151,7 +135,7 @@ fn bounded(
     Ok(nearest)
 }
 
-fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered, ProviderError> {
+fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered> {
     let (profile, capabilities, request) = (writer.profile, writer.capabilities, writer.request);
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, capabilities)?;
     let mut offered = Offered::All;
@@ -168,25 +152,21 @@ fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered,
         _ => None,
     };
     // openai.md D 2
-    let thinks = reasons.exclude(ReasoningExcludes::ForcedTools);
-    let can_force = capabilities.forced_tools && !thinks;
-    let among = allowed(request, capabilities, can_force, &mut writer.refusals)?.map(|mode| {
-        let own =
-            allowed_functions(request).map(|name| json!({"type": "function", "function": {"name": name}}));
-        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
-        json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
-    });
-    if forces_tool(&request.tool_choice) && !can_force {
-        let why = match thinks {
-            true => "no tool can be forced while the model reasons",
-            false => "no tool can be forced",
-        };
-        writer.refusals.refuse("tool_choice", why, "the model decides")?;
-        offered = Offered::All;
-        set_member(&mut writer.members, "tool_choice", among);
+    let unforced = if reasons.exclude(ReasoningExcludes::ForcedTools) {
+        Some("no tool can be forced while the model reasons")
     } else {
-        set_member(&mut writer.members, "tool_choice", among.or(choice));
+        (!capabilities.forced_tools).then_some("no tool can be forced")
+    };
+    if unforced.is_some() && forces_tool(&request.tool_choice) {
+        offered = Offered::All;
     }
+    let function = |name: &str| json!({"type": "function", "function": {"name": name}});
+    writer.choose(
+        choice,
+        unforced,
+        function,
+        |mode, tools| json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}),
+    )?;
     let can = capabilities.parallel_tools;
     let by_default = (profile.parallel_on_request && can).then_some(true);
     let asked = writer.settings.parallel_tool_calls.or(by_default);
@@ -197,7 +177,7 @@ fn tool_choice(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Offered,
 }
 
 /// Sets the form of the answer; yields what the model must be told of it.
-fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>, ProviderError> {
+fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>> {
     let (option, profile) = ("response_format", writer.profile);
     let format = match &writer.settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(None),
@@ -251,7 +231,7 @@ fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Opti
 }
 
 /// Yields the marker of prompts that are kept, for models that want one.
-fn caching(writer: &mut Writer<'_>) -> Result<Option<&'static str>, ProviderError> {
+fn caching(writer: &mut Writer<'_>) -> Result<Option<&'static str>> {
     if writer.capabilities.caching != Caching::Explicit {
         // The key is known only when what stands before the messages is.
         return writer.caching(|| Value::Null).map(|()| None);

@@ -1,7 +1,7 @@
 //! Reasoning, in whichever member a server puts it, and what must go back with it.
 
 use attache_core::ReasoningPart;
-use attache_core::message::ReplayData;
+use attache_transport::Reading;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -29,14 +29,10 @@ pub(super) enum Origin {
 
 impl Origin {
     /// The part of this text and origin.
-    pub(super) fn part(&self, text: String, redacted: bool, family: &str, model: &str) -> ReasoningPart {
+    pub(super) fn part(&self, text: String, redacted: bool, reading: &Reading) -> ReasoningPart {
         let part = if redacted { ReasoningPart::redacted() } else { ReasoningPart::new(text) };
-        part.with_replay(replay(self, family, model))
+        part.with_replay(to_raw_value(self).ok().map(|origin| reading.tag(origin)))
     }
-}
-
-pub(super) fn replay<T: Serialize>(data: &T, family: &str, model: &str) -> Option<ReplayData> {
-    Some(ReplayData::new(family, model, to_raw_value(data).ok()?))
 }
 
 /// The reasoning of one choice that comes in members beside the content.
@@ -101,7 +97,7 @@ impl MemberReasoning {
     }
 
     /// The part, if there was any reasoning.
-    pub(super) fn part(&self, family: &str, model: &str) -> Option<ReasoningPart> {
+    pub(super) fn part(&self, reading: &Reading) -> Option<ReasoningPart> {
         if self.is_empty() {
             return None;
         }
@@ -110,7 +106,7 @@ impl MemberReasoning {
             Some(Plain::ReasoningContent) => Origin::ReasoningContent,
             _ => Origin::Reasoning,
         };
-        Some(origin.part(self.text.clone(), self.text.is_empty(), family, model))
+        Some(origin.part(self.text.clone(), self.text.is_empty(), reading))
     }
 }
 
@@ -245,8 +241,12 @@ mod tests {
         reasoning.push(&delta.reasoning_details.0, delta.reasoning_content.get(), delta.reasoning.get())
     }
 
+    fn reading() -> Reading {
+        Reading::new("compatible", "m".into(), std::sync::Arc::default(), Vec::new())
+    }
+
     fn origin(reasoning: &MemberReasoning) -> Origin {
-        let part = reasoning.part("compatible", "m").unwrap();
+        let part = reasoning.part(&reading()).unwrap();
         assert!(
             part.replay().unwrap().read::<Origin>("openai-chat").is_none(),
             "another family's data is not read"
@@ -325,9 +325,9 @@ mod tests {
             &mut reasoning,
             &json!({"reasoning": null, "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}),
         );
-        assert!(reasoning.part("f", "m").unwrap().is_redacted());
+        assert!(reasoning.part(&reading()).unwrap().is_redacted());
         let mut none = MemberReasoning::default();
         push(&mut none, &json!({"reasoning": "", "reasoning_details": [], "reasoning_content": null}));
-        assert!(none.part("f", "m").is_none());
+        assert!(none.part(&reading()).is_none());
     }
 }

@@ -1,10 +1,11 @@
 //! How reasoning is asked for.
 
 use attache_core::capability::ReasoningExcludes;
-use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning};
+use attache_core::{Effort, ModelCapabilities, ModelSettings, Reasoning};
 use attache_transport::{Refusals, budget_for, can_reason, knows};
 use serde_json::{Map, Value};
 
+use crate::error::Result;
 use crate::profile::Thinking;
 
 const OPTION: &str = "reasoning";
@@ -33,7 +34,7 @@ impl<'a> Reasons<'a> {
         capabilities: &'a ModelCapabilities,
         settings: &ModelSettings,
         refusals: &mut Refusals<'_>,
-    ) -> Result<Self, ProviderError> {
+    ) -> Result<Self> {
         let knows = |way: &str| knows(capabilities, way);
         let asked = match &settings.reasoning {
             None => Asked::Nothing,
@@ -110,7 +111,7 @@ impl<'a> Reasons<'a> {
 }
 
 /// For a model that knows no measure of reasoning.
-fn unmeasured(measure: &str, can_be_on: bool, refusals: &mut Refusals<'_>) -> Result<Asked, ProviderError> {
+fn unmeasured(measure: &str, can_be_on: bool, refusals: &mut Refusals<'_>) -> Result<Asked> {
     let instead = if can_be_on { "it was switched on" } else { "left out" };
     refusals.refuse(OPTION, &format!("it knows no {measure}"), instead)?;
     Ok(if can_be_on { Asked::On } else { Asked::Nothing })

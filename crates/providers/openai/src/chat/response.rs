@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
-use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::message::OpaquePart;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
     StreamChunk, TextPart, ToolCall, Usage,
@@ -19,6 +19,7 @@ use super::endings::finish_reason;
 use super::reasoning::MemberReasoning;
 use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::citations;
+use crate::error::{Result, too_many};
 use crate::profile::{Profile, ThinkTags};
 
 /// The most generations of one reply.
@@ -76,7 +77,7 @@ impl Reply {
 
     /// The error of a reply that failed before it said anything, where only its finish reason says so (openai.md
     /// C.1, C.2).
-    pub(super) fn failed_silently(&self) -> Result<(), ProviderError> {
+    pub(super) fn failed_silently(&self) -> Result<()> {
         let silent = |choice: &Generation| !choice.says_something() && choice.calls.is_empty();
         let mut words = self.choices.iter().rev().filter_map(|choice| choice.finish.as_deref());
         match words.next() {
@@ -89,12 +90,7 @@ impl Reply {
     }
 
     /// Takes a chunk of a stream or, if `whole`, an answer in one piece.
-    pub(super) fn take(
-        &mut self,
-        chunk: &Chunk<'_>,
-        whole: bool,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn take(&mut self, chunk: &Chunk<'_>, whole: bool, out: &mut ChunkSink) -> Result<()> {
         self.named(chunk.id.get(), chunk.model.get());
         for (position, choice) in chunk.choices.0.iter().enumerate() {
             if let Some(choice) = &choice.0 {
@@ -125,11 +121,12 @@ impl Reply {
         choice: &Choice<'_>,
         whole: bool,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let generation = self.generation(choice.index.0.unwrap_or(position as u64))?;
-        let mut out = generation.shown.then_some(out);
+        let mut unseen = None;
+        let out = generation.out(out, &mut unseen);
         if let Some(delta) = choice.delta.0.as_ref().filter(|_| !whole || choice.message.0.is_none()) {
-            generation.take(delta, out.as_deref_mut())?;
+            generation.take(delta, out)?;
         }
         if let Some(message) = &choice.message.0 {
             generation.complete(message, out)?;
@@ -141,15 +138,16 @@ impl Reply {
     }
 
     /// Takes a chunk of a stream that is a piece of a text.
-    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut ChunkSink) -> Result<()> {
         fn filled<'p>(text: &'p Option<Cow<'_, str>>) -> Option<&'p str> {
             text.as_deref().filter(|text| !text.is_empty())
         }
         self.named(filled(&piece.id), filled(&piece.model));
         let generation = self.generation(piece.index.unwrap_or(0))?;
-        let mut out = generation.shown.then_some(out);
+        let mut unseen = None;
+        let out = generation.out(out, &mut unseen);
         let (content, plain) = (filled(&piece.content), filled(&piece.reasoning_content));
-        generation.think(&[], plain, filled(&piece.reasoning), out.as_deref_mut());
+        generation.think(&[], plain, filled(&piece.reasoning), out);
         if let Some(content) = content {
             generation.body.text(content, !generation.reasoning.is_empty(), out);
         }
@@ -166,7 +164,7 @@ impl Reply {
     }
 
     /// The generation of an index.
-    fn generation(&mut self, index: u64) -> Result<&mut Generation, ProviderError> {
+    fn generation(&mut self, index: u64) -> Result<&mut Generation> {
         let known = self.choices.iter().position(|known| known.index == index);
         let at = known.unwrap_or(self.choices.len());
         if known.is_none() && at < MAX_CHOICES {
@@ -177,21 +175,22 @@ impl Reply {
 
     /// Ends the reply.
     pub(super) fn finish(&mut self, out: &mut ChunkSink) {
-        let completion = self.completion(false, Some(out));
+        let completion = self.completion(false, out);
         out.done(completion);
     }
 
     /// The part of a reply that was cut or failed.
     pub(super) fn partial(&mut self) -> Completion {
-        self.completion(true, None)
+        self.completion(true, &mut ChunkSink::new())
     }
 
     /// The message of the generations, merged by rows E05 to E11: with a call in any of them all are
     /// merged, otherwise the first that says something counts. The rest that was not handed out yet goes to `out`.
-    fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
+    fn completion(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let mut choices = std::mem::take(&mut self.choices);
+        let mut unseen = None;
         for choice in &mut choices {
-            let out = out.as_deref_mut().filter(|_| choice.shown);
+            let out = choice.out(&mut *out, &mut unseen);
             choice.body.finish(!choice.reasoning.is_empty(), out);
         }
         if !choices.iter().any(|choice| !choice.calls.is_empty()) {
@@ -200,7 +199,7 @@ impl Reply {
         }
         let mut merged = Merged::new(&self.reading, choices.len() > 1);
         for choice in choices {
-            merged.add(choice, cut, out.as_deref_mut());
+            merged.add(choice, cut, out);
         }
         let raw_finish_reason = merged.finish.take();
         let mut message = merged.into_message();
@@ -230,19 +229,24 @@ impl Generation {
         Self { index, shown, body: Body::new(tags), ..Self::default() }
     }
 
+    /// The sink for what it says: one that nobody reads, made where it is wanted, while it is hidden.
+    fn out<'o>(&self, out: &'o mut ChunkSink, unseen: &'o mut Option<ChunkSink>) -> &'o mut ChunkSink {
+        if self.shown { out } else { unseen.get_or_insert_default() }
+    }
+
     /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
-    fn take(&mut self, delta: &Delta<'_>, mut out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
+    fn take(&mut self, delta: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
-        self.think(&delta.reasoning_details.0, plain, other, out.as_deref_mut());
-        self.body.take(&delta.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        self.think(&delta.reasoning_details.0, plain, other, out);
+        self.body.take(&delta.content, !self.reasoning.is_empty(), out);
         if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
-            self.body.speak(said, out.as_deref_mut());
+            self.body.speak(said, out);
         }
         if let Some(refusal) = delta.refusal.get() {
             self.refusal.push_str(refusal);
         }
         for call in delta.tool_calls.0.iter().filter_map(|call| call.0.as_ref()) {
-            self.call(call, out.as_deref_mut())?;
+            self.call(call, out)?;
         }
         if let (Some(function), true) = (&delta.function_call.0, delta.tool_calls.0.is_empty()) {
             self.fragment(ToolCallFragment::new(), Some(&**function), None, out)?;
@@ -258,34 +262,26 @@ impl Generation {
         details: &[&RawValue],
         reasoning_content: Option<&str>,
         reasoning: Option<&str>,
-        out: Option<&mut ChunkSink>,
+        out: &mut ChunkSink,
     ) {
         let thinking = self.reasoning.push(details, reasoning_content, reasoning);
-        if let Some(out) = out {
-            out.thinking(thinking);
-        }
+        out.thinking(thinking);
     }
 
     /// Takes the whole message, as far as it has come, that stands beside or behind its pieces: it completes them and
     /// repeats nothing (openai.md C.3).
-    fn complete(
-        &mut self,
-        message: &Delta<'_>,
-        mut out: Option<&mut ChunkSink>,
-    ) -> Result<(), ProviderError> {
+    fn complete(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         if self.is_untouched() {
             return self.take(message, out);
         }
         let thinking = self.reasoning.complete(message);
-        if let Some(out) = &mut out {
-            out.thinking(thinking);
-        }
-        self.body.complete(&message.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        out.thinking(thinking);
+        self.body.complete(&message.content, !self.reasoning.is_empty(), out);
         if let Some(rest) = message.refusal.get().and_then(|whole| whole.strip_prefix(&*self.refusal)) {
             self.refusal.push_str(rest);
         }
         if let Some(said) = self.beside.complete(message).as_ref().and_then(Text::get) {
-            self.body.speak(said, out.as_deref_mut());
+            self.body.speak(said, out);
         }
         if let Some(extra) = message.extra_content.filter(|_| self.extra.is_none()) {
             self.extra = Some(extra.to_owned());
@@ -293,11 +289,7 @@ impl Generation {
         self.complete_calls(message, out)
     }
 
-    fn complete_calls(
-        &mut self,
-        message: &Delta<'_>,
-        mut out: Option<&mut ChunkSink>,
-    ) -> Result<(), ProviderError> {
+    fn complete_calls(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let given = message.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
         let (mut calls, mut extras): (Vec<_>, Vec<_>) =
             given.filter_map(|call| Some((call.whole()?, call.extra_content))).unzip();
@@ -312,9 +304,7 @@ impl Generation {
             if let Some(extra) = extra.filter(|_| !self.call_extras.iter().any(|(known, _)| *known == slot)) {
                 self.call_extras.push((slot, extra.to_owned()));
             }
-            if let (Some(out), Some(delta)) = (&mut out, delta) {
-                out.push(delta);
-            }
+            delta.into_iter().for_each(|delta| out.push(delta));
         }
         if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
     }
@@ -328,7 +318,7 @@ impl Generation {
             && self.beside.is_empty()
     }
 
-    fn call(&mut self, call: &Call<'_>, out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
+    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {
         let fragment = ToolCallFragment::new().with_index(call.index.0).with_id(call.id.get());
         let called = call.function.0.as_ref().or(call.custom.0.as_deref());
         self.fragment(fragment, called, call.extra_content, out)
@@ -339,8 +329,8 @@ impl Generation {
         fragment: ToolCallFragment<'_>,
         function: Option<&Function<'_>>,
         extra: Option<&RawValue>,
-        out: Option<&mut ChunkSink>,
-    ) -> Result<(), ProviderError> {
+        out: &mut ChunkSink,
+    ) -> Result<()> {
         let name = function.and_then(|function| function.name.get());
         let arguments = function.map(Function::given);
         let text = arguments.and_then(|arguments| arguments.text());
@@ -354,9 +344,7 @@ impl Generation {
         {
             self.call_extras.push((*slot, extra.to_owned()));
         }
-        if let Some(out) = out {
-            out.push(delta);
-        }
+        out.push(delta);
         if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
     }
 
@@ -422,30 +410,29 @@ impl<'a> Merged<'a> {
         }
     }
 
-    fn add(&mut self, generation: Generation, cut: bool, out: Option<&mut ChunkSink>) {
-        let (family, model) = (&*self.reading.family, &*self.reading.model);
-        let mut out = out.filter(|_| !generation.shown);
+    fn add(&mut self, generation: Generation, cut: bool, out: &mut ChunkSink) {
+        let reading = self.reading;
+        let hidden = !generation.shown;
         self.refusal.push_str(generation.refusal());
         let answer = generation.body.answer();
-        let reasoning = generation.reasoning.part(family, model).map(AssistantPart::Reasoning);
-        let parts: Vec<_> = reasoning.into_iter().chain(generation.body.into_parts(family, model)).collect();
-        if let Some(out) = &mut out {
-            for part in &parts {
-                if let AssistantPart::Reasoning(reasoning) = part {
-                    out.thinking(reasoning.text());
-                }
+        let reasoning = generation.reasoning.part(reading).map(AssistantPart::Reasoning);
+        let parts: Vec<_> = reasoning.into_iter().chain(generation.body.into_parts(reading)).collect();
+        for part in parts.iter().filter(|_| hidden) {
+            if let AssistantPart::Reasoning(reasoning) = part {
+                out.thinking(reasoning.text());
             }
         }
         if self.several {
             let separator = if self.text.is_empty() || answer.is_empty() { "" } else { "\n" };
-            if let Some(out) = &mut out {
-                out.content(format!("{separator}{answer}"));
-            }
+            let told = self.text.len();
             self.text.push_str(separator);
             self.text.push_str(&answer);
+            if hidden {
+                out.content(self.text.get(told..).unwrap_or_default());
+            }
             self.before.extend(parts.into_iter().filter(|part| !matches!(part, AssistantPart::Text(_))));
         } else {
-            if let Some(out) = &mut out {
+            if hidden {
                 out.content(answer);
             }
             self.before.extend(parts);
@@ -456,7 +443,7 @@ impl<'a> Merged<'a> {
         let last = calls.len();
         for (at, call) in calls.into_iter().enumerate() {
             let extra = generation.call_extras.iter().find(|(slot, _)| *slot == call.slot);
-            let replay = extra.map(|(_, json)| ReplayData::new(family, model, json.clone()));
+            let replay = extra.map(|(_, json)| reading.tag(json.clone()));
             let complete =
                 || call.arguments.raw().trim_start().starts_with(['{', '"']) && call.arguments.json().is_ok();
             let arguments = if cut && at + 1 == last && !complete() {
@@ -464,7 +451,7 @@ impl<'a> Merged<'a> {
             } else {
                 call.arguments
             };
-            if let Some(out) = &mut out {
+            if hidden {
                 out.push(StreamChunk::ToolCallDelta {
                     slot: first + at,
                     id: call.id.clone(),
@@ -478,10 +465,10 @@ impl<'a> Merged<'a> {
             self.calls.push(call.with_replay(replay));
         }
         if let Some(extra) = generation.extra {
-            let opaque = OpaquePart::new(EXTRA_CONTENT, ReplayData::new(family, model, extra));
+            let opaque = OpaquePart::new(EXTRA_CONTENT, reading.tag(extra));
             self.after.push(AssistantPart::Opaque(opaque));
         }
-        self.after.extend(generation.beside.into_parts(family, model));
+        self.after.extend(generation.beside.into_parts(reading));
         self.finish = generation.finish.or_else(|| self.finish.take());
     }
 
@@ -499,8 +486,4 @@ impl<'a> Merged<'a> {
 /// True if a reply that ended so may end in the middle of a call.
 fn cuts(reason: &FinishReason) -> bool {
     matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error)
-}
-
-fn too_many(what: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
 }

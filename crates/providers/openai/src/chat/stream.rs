@@ -1,13 +1,13 @@
 //! From the bytes of an answer to chunks.
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::lenient::Object;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
 use super::endings::error_in;
 use super::response::Reply;
 use super::wire::{Chunk, Piece};
-use crate::error;
+use crate::error::{self, Result};
 use crate::profile::Profile;
 
 /// Reads the events of a stream, or a whole answer.
@@ -21,7 +21,7 @@ impl Events {
         Self { reply: Reply::new(reading, profile) }
     }
 
-    fn read(&mut self, json: &[u8], whole: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn read(&mut self, json: &[u8], whole: bool, out: &mut ChunkSink) -> Result<()> {
         // Checked once here, the text is not checked again string by string.
         let text = std::str::from_utf8(json).map_err(|error| error::malformed(json, error))?;
         if !whole && let Some(piece) = Piece::read(text) {
@@ -41,7 +41,7 @@ impl Events {
         }
     }
 
-    fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn done(&mut self, out: &mut ChunkSink) -> Result<()> {
         self.reply.failed_silently()?;
         self.reply.finish(out);
         Ok(())
@@ -49,7 +49,7 @@ impl Events {
 }
 
 impl EventDecoder for Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<()> {
         let data = event.data.trim_ascii();
         if data == b"[DONE]" {
             return self.done(out);
@@ -63,12 +63,12 @@ impl EventDecoder for Events {
         self.read(data, false, out)
     }
 
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
         self.read(body, true, out)?;
         self.done(out)
     }
 
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut ChunkSink) -> Result<()> {
         if self.reply.is_finished() { self.done(out) } else { Ok(()) }
     }
 

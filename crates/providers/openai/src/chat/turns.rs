@@ -81,7 +81,7 @@ impl<'a> Turns<'a> {
 
     /// A number that differs where the references to the documents that are written at a message's place differ.
     pub(super) fn files_variant(&self, at: usize) -> u64 {
-        let files = self.renderer.files;
+        let files = &self.renderer.request.files;
         if files.is_empty() || self.place(at) == Place::Nowhere {
             return 0;
         }
@@ -142,7 +142,7 @@ impl<'a> Turns<'a> {
         if self.is_bridged(at) {
             out.fill(
                 template!(r#"{"role":"assistant","content":$},"#),
-                &[Text(&self.renderer.profile.bridge)],
+                &[Text(&self.renderer.server.profile.bridge)],
             );
         }
     }
@@ -152,17 +152,19 @@ impl<'a> Turns<'a> {
     }
 
     fn alternates(&self) -> bool {
-        self.renderer.profile.alternating
+        self.renderer.server.profile.alternating
     }
 
     fn bridges(&self) -> bool {
-        !self.renderer.profile.bridge.is_empty()
+        !self.renderer.server.profile.bridge.is_empty()
     }
 
     fn own_place(&self, at: usize) -> Place {
         match self.messages.get(at).map(|message| &**message) {
             Some(Message::System(_)) if at < self.leading => Place::Nowhere,
-            Some(Message::System(_)) if self.renderer.profile.system_place == SystemPlace::MergedFirst => {
+            Some(Message::System(_))
+                if self.renderer.server.profile.system_place == SystemPlace::MergedFirst =>
+            {
                 Place::AsUser
             }
             _ => Place::Here,

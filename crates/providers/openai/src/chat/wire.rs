@@ -8,7 +8,7 @@ use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, Lenient, List, Number, Object, Text, lenient};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess};
+use serde::de::{MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -113,7 +113,7 @@ pub(super) struct Choice<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Delta<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "lenient")]
     pub(super) content: Content<'a>,
     pub(super) refusal: Text<'a>,
     pub(super) reasoning_content: Text<'a>,
@@ -146,7 +146,9 @@ pub(super) struct Call<'a> {
 pub(super) struct Function<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) arguments: Arguments<'a>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) input: Arguments<'a>,
 }
 
@@ -158,6 +160,7 @@ pub(super) struct Part<'a> {
     pub(super) kind: Text<'a>,
     pub(super) text: Text<'a>,
     pub(super) refusal: Text<'a>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) thinking: Content<'a>,
     pub(super) signature: Option<&'a RawValue>,
     pub(super) closed: Option<&'a RawValue>,
@@ -215,12 +218,6 @@ impl<'a> Lenient<'a> for Content<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient(deserializer)
-    }
-}
-
 impl<'a> Lenient<'a> for Arguments<'a> {
     fn borrowed(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
@@ -244,11 +241,5 @@ impl<'a> Lenient<'a> for Arguments<'a> {
 
     fn object<A: MapAccess<'a>>(object: A) -> Result<Self, A::Error> {
         Box::deserialize(MapAccessDeserializer::new(object)).map(Self::Json)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient(deserializer)
     }
 }

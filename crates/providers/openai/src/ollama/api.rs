@@ -6,64 +6,56 @@ use attache_core::capability::Matrix;
 use attache_core::tool::SchemaReport;
 use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
-    Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, ModelApi, Reading,
+    Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, ModelApi,
     note_made_documents,
 };
 
-use super::codec::{BASE_URL, NAME, OllamaCodec};
-use super::request;
+use super::codec::OllamaCodec;
 use super::stream::{Lines, Reply};
-use crate::address::from_environment;
-use crate::error;
-use crate::profile::Profile;
-
-const KEY_VARIABLES: [&str; 1] = ["OLLAMA_API_KEY"];
+use crate::error::{self, Result};
 
 impl Codec for OllamaCodec {
     fn model_id(&self) -> String {
-        format!("{NAME}/{}", self.model)
+        self.server.model_id()
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
+        &self.server.capabilities
     }
 
     fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(NAME, &self.model));
+        self.server.set_matrix(matrix);
     }
 
     fn set_base_url(&mut self, url: String) {
-        self.base_url = Arc::from(url);
+        self.server.set_base_url(url);
     }
 
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        let mut place = Profile::compatible(NAME, BASE_URL);
-        place.addresses = vec!["{OLLAMA_BASE_URL}".to_owned(), "{OLLAMA_HOST}".to_owned()];
-        if let Some(url) = from_environment(&place, &self.model, environment) {
-            // The variable may hold the address of the other dialect.
-            self.set_base_url(url.strip_suffix("/v1").unwrap_or(&url).to_owned());
+    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
+        let own = self.server.profile.base_url.clone();
+        let auth = self.server.configure(environment);
+        let url = &self.server.profile.base_url;
+        // The variable may hold the address of the other dialect.
+        if let Some(url) = url.strip_suffix("/v1").filter(|_| *url != own).map(str::to_owned) {
+            self.set_base_url(url);
         }
-        Ok(environment.first(KEY_VARIABLES).map_or(Auth::None, Auth::from))
+        Ok(auth)
     }
 
-    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
-        if self.model.trim().is_empty() {
-            return Err(error::configuration("no model is named"));
-        }
-        Ok(())
+    fn check(&self, auth: &Auth) -> Result<()> {
+        self.server.check(auth)
     }
 
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
         self.request(ask.with_request(&note_made_documents(ask.request, |_| false)))
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        request::check(self, tools, settings)
+        self.server.check_tools(tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = Reading::new(NAME, Arc::clone(&self.model), tools, degradations);
-        Box::new(Lines::new(Reply::new(reading)))
+        Box::new(Lines::new(Reply::new(self.server.reading(tools, degradations))))
     }
 
     fn error_reader(&self) -> ErrorReader {

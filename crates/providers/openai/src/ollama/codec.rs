@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use attache_core::ModelCapabilities;
-use attache_core::capability::Matrix;
 use attache_transport::HttpModel;
+
+use crate::profile::Profile;
+use crate::server::Server;
 
 /// The name of the provider, and its section of the matrix.
 pub(super) const NAME: &str = "ollama";
-/// Where a server is, unless variables say otherwise.
-pub(super) const BASE_URL: &str = "http://localhost:11434";
 
 /// A model of an Ollama server, spoken to in Ollama's own API.
 ///
@@ -51,28 +51,29 @@ pub(super) type Ask<'a> = attache_transport::Ask<'a, OllamaCodec>;
 /// ```
 #[derive(Clone, Debug)]
 pub struct OllamaCodec {
-    pub(super) base_url: Arc<str>,
-    pub(super) model: Arc<str>,
-    pub(super) capabilities: Arc<ModelCapabilities>,
+    pub(super) server: Server,
 }
 
 impl OllamaCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(model: &str) -> Self {
-        let capabilities = Arc::new(Matrix::bundled().resolve(NAME, model));
-        Self { base_url: Arc::from(BASE_URL), model: Arc::from(model), capabilities }
+        let mut profile = Profile::compatible(NAME, "http://localhost:11434");
+        profile.family = NAME.to_owned();
+        profile.addresses = ["{OLLAMA_BASE_URL}", "{OLLAMA_HOST}"].map(str::to_owned).to_vec();
+        profile.key.variables = vec!["OLLAMA_API_KEY".to_owned()];
+        Self { server: Server::new(&Arc::new(profile), model) }
     }
 
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.capabilities = capabilities.into();
+        self.server.set_capabilities(capabilities.into());
         self
     }
 
     /// The model's id at the server.
     pub fn model(&self) -> &str {
-        &self.model
+        &self.server.model
     }
 }
 

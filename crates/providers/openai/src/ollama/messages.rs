@@ -2,8 +2,8 @@
 
 use attache_core::capability::PlaceCapabilities;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, ProviderError, SystemMessage,
-    TextPart, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, SystemMessage, TextPart,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Json, Text};
 use attache_transport::{
@@ -13,6 +13,7 @@ use attache_transport::{
 
 use super::codec::NAME;
 use crate::chat::{NOT_HERE, result_content, text_of};
+use crate::error::Result;
 
 /// Writes messages for one model.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +35,7 @@ impl Renderer<'_> {
     }
 
     /// Writes a message of the user's side; `false` if it says nothing.
-    pub(super) fn user(
-        &self,
-        message: &UserMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn user(&self, message: &UserMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         check_routed(message)?;
         let place = self.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
@@ -78,7 +75,7 @@ impl Renderer<'_> {
         images: &[&Document],
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         for (at, image) in images.iter().enumerate() {
             if !place.accepts(image.media_type()) {
                 return Err(cannot_send(image, NOT_HERE));
@@ -94,11 +91,7 @@ impl Renderer<'_> {
     }
 
     /// Writes a reply of the model; `false` if nothing of it goes back.
-    pub(super) fn assistant(
-        &self,
-        message: &AssistantMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn assistant(&self, message: &AssistantMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         let known = |part: &AssistantPart| {
             matches!(
                 part,
@@ -155,7 +148,7 @@ impl Renderer<'_> {
         message: &ToolResultsMessage,
         asked: &AssistantMessage,
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let mut first = true;
         for call in asked.tool_calls() {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {

@@ -1,14 +1,13 @@
 //! The models of an Ollama server (openai.md C.13).
 
-use attache_core::{ModelSettings, ProviderError, Secret};
+use attache_core::{ModelSettings, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::codec::OllamaCodec;
-use super::request::addressed;
-use crate::error;
+use crate::error::{self, Result};
 
 #[derive(Deserialize)]
 struct Tags {
@@ -29,23 +28,19 @@ struct Shown {
 }
 
 impl ModelApi for OllamaCodec {
-    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        let mut parts = addressed(self, "api/tags", &ModelSettings::new(), key)?;
+    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts> {
+        let mut parts = self.server.envelope("api/tags", &ModelSettings::new(), key)?;
         parts.method = Method::GET;
         Ok(parts)
     }
 
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+    fn listed(&self, body: &[u8]) -> Result<ModelPage> {
         let Tags { models } = serde_json::from_slice(body).map_err(|_| error::no_answer(body))?;
         Ok(ModelPage::new(models.into_iter().map(|tag| ListedModel::new(tag.name)).collect(), None))
     }
 
-    fn detail(
-        &self,
-        model: &ListedModel,
-        key: Option<&Secret>,
-    ) -> Option<Result<RequestParts, ProviderError>> {
-        let parts = addressed(self, "api/show", &ModelSettings::new(), key);
+    fn detail(&self, model: &ListedModel, key: Option<&Secret>) -> Option<Result<RequestParts>> {
+        let parts = self.server.envelope("api/show", &ModelSettings::new(), key);
         Some(parts.map(|mut parts| {
             parts.body = json!({"model": model.id}).to_string().into();
             parts

@@ -3,12 +3,14 @@
 use attache_core::capability::StructuredOutput;
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Degradation, ProviderError, ResponseFormat, ToolChoice};
+use attache_core::{Degradation, ResponseFormat, ToolChoice};
 use attache_transport::{ANY, Codec as _, Refusals, check_choice, forces_tool, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 
 use super::codec::Ask;
 use crate::chat::Reasons;
+use crate::error::Result;
+use crate::head::Offered;
 use crate::profile::{Thinking, ToolSchemas};
 
 /// The options of a request.
@@ -16,14 +18,14 @@ use crate::profile::{Thinking, ToolSchemas};
 pub(super) struct Options {
     /// The members that follow the messages, in order.
     pub(super) members: Map<String, Value>,
-    /// True if the tools are offered.
-    pub(super) offers_tools: bool,
+    /// The tools that are offered: all or none.
+    pub(super) offered: Offered,
     pub(super) degradations: Vec<Degradation>,
 }
 
 /// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (invariant 12).
-pub(super) fn options(ask: Ask<'_>) -> Result<Options, ProviderError> {
+pub(super) fn options(ask: Ask<'_>) -> Result<Options> {
     let (request, settings, capabilities) = (ask.request, ask.settings, ask.codec.capabilities());
     let mut refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
@@ -34,13 +36,13 @@ pub(super) fn options(ask: Ask<'_>) -> Result<Options, ProviderError> {
     set_member(&mut members, "format", format(ask, &mut refusals)?);
     let sampling = sampling(ask, reasons.perhaps(), &mut refusals)?;
     set_member(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
-    let offers_tools = tools(ask, &mut refusals)?;
+    let offered = tools(ask, &mut refusals)?;
     if settings.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
         refusals.refuse("cache", why, "kept as long as it does")?;
     }
     merge_members(&mut members, &settings.extra_body);
-    Ok(Options { members, offers_tools, degradations: refusals.into_recorded() })
+    Ok(Options { members, offered, degradations: refusals.into_recorded() })
 }
 
 /// `think` is a boolean, or an effort for models that know one.
@@ -52,11 +54,7 @@ fn thinking() -> Thinking {
     thinking
 }
 
-fn sampling(
-    ask: Ask<'_>,
-    reasons: bool,
-    refusals: &mut Refusals<'_>,
-) -> Result<Map<String, Value>, ProviderError> {
+fn sampling(ask: Ask<'_>, reasons: bool, refusals: &mut Refusals<'_>) -> Result<Map<String, Value>> {
     let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let mut options = Map::new();
     let numbers = [
@@ -79,8 +77,8 @@ fn sampling(
     Ok(options)
 }
 
-/// True if the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
-fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderError> {
+/// The tools that are offered. The API knows no choice: all that can be chosen is not to offer them.
+fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Offered> {
     let Ask { request, settings, codec, .. } = ask;
     refuse_allowed(request, refusals)?;
     let cites = settings.citations.filter(|cites| *cites);
@@ -88,7 +86,7 @@ fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderErro
     let has_tools = !request.tools.is_empty();
     check_choice(&request.tool_choice, &request.tools, has_tools, codec.capabilities())?;
     if request.tool_choice == ToolChoice::None {
-        return Ok(false);
+        return Ok(Offered::None);
     }
     if forces_tool(&request.tool_choice) {
         refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
@@ -96,10 +94,10 @@ fn tools(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<bool, ProviderErro
     if has_tools && settings.parallel_tool_calls == Some(false) {
         refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
     }
-    Ok(has_tools)
+    Ok(Offered::All)
 }
 
-fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+fn format(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>> {
     let takes = ask.codec.capabilities().structured_output;
     Ok(match &ask.settings.response_format {
         None | Some(ResponseFormat::Text) => None,

@@ -2,17 +2,17 @@
 
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
-    ReasoningPart, ToolCall, Usage,
+    AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, RawUsage, ReasoningPart,
+    ToolCall, Usage,
 };
 use attache_transport::lenient::Object;
-use attache_transport::{ChunkSink, Decoder, Reading};
+use attache_transport::{ChunkSink, Decoder, Reading, malformed};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::wire::{Call, Line};
 use crate::chat::finish_reason;
-use crate::error;
+use crate::error::{self, Result, is_set, too_many};
 
 /// The most bytes of one line, and of an answer that is one object.
 const LINE_LIMIT: usize = 64 << 20;
@@ -37,7 +37,7 @@ impl Lines {
         Self { reply, ..Self::default() }
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+    fn hold(&mut self, bytes: &[u8]) -> Result<()> {
         if self.held.len().saturating_add(bytes.len()) > LINE_LIMIT {
             return Err(too_long(LINE_LIMIT));
         }
@@ -46,7 +46,7 @@ impl Lines {
     }
 
     /// Takes a line; `last` says that nothing follows.
-    fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<()> {
         let first = !self.begun;
         let line = line.strip_prefix(b"\xEF\xBB\xBF").filter(|_| first).unwrap_or(line).trim_ascii();
         if line.is_empty() || out.is_done() {
@@ -54,8 +54,7 @@ impl Lines {
         }
         self.begun = true;
         if first && line.starts_with(b"<") {
-            let message = "the server answered with a web page instead of a reply";
-            return Err(ProviderError::new(ErrorKind::Malformed, message));
+            return Err(malformed("the server answered with a web page instead of a reply"));
         }
         let text = std::str::from_utf8(line).map_err(|error| error::malformed(line, error))?;
         match serde_json::from_str::<Object<Line<'_>>>(text) {
@@ -71,7 +70,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<()> {
         self.received = self.received.saturating_add(bytes.len());
         if self.received > STREAM_LIMIT {
             return Err(too_long(STREAM_LIMIT));
@@ -93,7 +92,7 @@ impl Decoder for Lines {
         self.hold(rest)
     }
 
-    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<()> {
         let rest = std::mem::take(&mut self.held);
         self.line(&rest, true, out)?;
         if self.begun && !self.reply.seen && !out.is_done() {
@@ -126,8 +125,8 @@ impl Reply {
         Self { reading, ..Self::default() }
     }
 
-    fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        if line.has_error() {
+    fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<()> {
+        if is_set(line.error) {
             return Err(error::reported(json));
         }
         self.seen |= line.message.0.is_some() || line.is_last();
@@ -180,7 +179,7 @@ impl Reply {
             .for_each(|delta| out.push(delta));
     }
 
-    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {
         let Some(function) = &call.function.0 else { return Ok(()) };
         let arguments = call.arguments();
         let fragment = ToolCallFragment::new()
@@ -190,7 +189,7 @@ impl Reply {
             .with_arguments(arguments.as_deref());
         out.push(self.calls.push(&fragment));
         if self.calls.len() > MAX_CALLS {
-            return Err(ProviderError::new(ErrorKind::Malformed, "the reply has too many tool calls"));
+            return Err(too_many("tool calls"));
         }
         Ok(())
     }
@@ -237,5 +236,5 @@ fn counts(json: &[u8]) -> Option<RawUsage> {
 }
 
 fn too_long(limit: usize) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply is longer than {limit} bytes"))
+    malformed(format!("the reply is longer than {limit} bytes"))
 }

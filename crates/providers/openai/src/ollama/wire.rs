@@ -26,10 +26,6 @@ impl Line<'_> {
     pub(super) fn is_last(&self) -> bool {
         self.done.is_some_and(|done| done.get() == "true")
     }
-
-    pub(super) fn has_error(&self) -> bool {
-        self.error.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
-    }
 }
 
 /// A message, or a piece of one.

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use attache_core::message::{OpaquePart, ReplayData};
-use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReasoningPart, TextPart, ToolCall};
+use attache_core::{AssistantMessage, AssistantPart, ReasoningPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::messages::Renderer;
+use crate::error::Result;
 use crate::profile::{ItemIds, ReasoningItems, ResponsesRules};
 
 /// The member that a text has for itself among those of its message.
@@ -57,7 +58,7 @@ impl Renderer<'_> {
         message: &AssistantMessage,
         ids: &[String],
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let items = Finder::new(self).find(message)?;
         let mut used = Vec::new();
         let mut first = true;
@@ -82,17 +83,17 @@ impl Renderer<'_> {
     }
 
     fn rules(&self) -> &ResponsesRules {
-        &self.profile.responses
+        &self.server.profile.responses
     }
 
     /// Data that came from this profile.
     fn known<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
-        replay.filter(|replay| replay.family() == self.profile.name)
+        replay.filter(|replay| replay.family() == self.server.profile.name)
     }
 
     /// Data that came from this profile and model, to which ids and encrypted content belong.
     fn own<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
-        self.known(replay).filter(|replay| replay.model() == self.model)
+        self.known(replay).filter(|replay| replay.model() == &*self.server.model)
     }
 
     fn verbatim(&self, json: &str, out: &mut ItemWriter<'_>) {
@@ -133,15 +134,15 @@ impl Renderer<'_> {
             None => rest(&known, &["type", "role", "content", ANNOTATIONS, "id", "status"], out),
         }
         out.raw(r#","content":"#);
-        let refuses = self.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
-        if id.is_none() && !refuses && (texts.len() == 1 || self.profile.joined_texts) {
+        let refuses = self.server.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
+        if id.is_none() && !refuses && (texts.len() == 1 || self.server.profile.joined_texts) {
             joined(texts.iter().map(|text| text.text()), "", out);
         } else {
             out.raw("[");
             let mut first = true;
             for text in texts {
                 separate(&mut first, out);
-                if text.is_refusal() && self.profile.refusal_parts {
+                if text.is_refusal() && self.server.profile.refusal_parts {
                     out.fill(template!(r#"{"type":"refusal","refusal":$}"#), &[Text(text.text())]);
                 } else {
                     let known = self.known(text.replay()).and_then(|replay| members(replay.json()));
@@ -176,7 +177,11 @@ impl Renderer<'_> {
         }
         out.fill(
             template!(r#","call_id":$,"name":$,"arguments":$}"#),
-            &[Text(call_id), Text(&self.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
+            &[
+                Text(call_id),
+                Text(&self.request.tools.wire_name(&call.name)),
+                Text(call.arguments.replay_json()),
+            ],
         );
     }
 }
@@ -186,7 +191,7 @@ impl<'a> Finder<'a> {
         Self { renderer, items: Vec::new(), pending: Vec::new(), reason: Reason::None, calls: 0 }
     }
 
-    fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>, ProviderError> {
+    fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>> {
         for part in &message.parts {
             match part {
                 AssistantPart::Text(text) => self.text(text),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use attache_core::ProviderError;
 use attache_core::message::{MadeDocument, ReplayData};
 use attache_transport::{
     Codec as _, CountRequest, Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, join_url,
@@ -13,6 +12,7 @@ use super::ask::{Ask, Responses};
 use super::request;
 use super::stream::Events;
 use crate::codec::{Dialect, ServerCodec};
+use crate::error::Result;
 use crate::profile::Profile;
 
 /// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
@@ -44,7 +44,7 @@ impl Dialect for Responses {
         Profile::openai()
     }
 
-    fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+    fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
         let goes_back = |made: &MadeDocument| {
             let is_own = |replay: &ReplayData| replay.family() == &*ask.codec.server.family;
             made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
@@ -52,7 +52,7 @@ impl Dialect for Responses {
         request::encode(ask.with_request(&note_made_documents(ask.request, goes_back)))
     }
 
-    fn count(ask: Ask<'_>) -> Option<Result<CountRequest, ProviderError>> {
+    fn count(ask: Ask<'_>) -> Option<Result<CountRequest>> {
         let profile = ask.codec.profile();
         let counted = || {
             let url = join_url(&profile.base_url, "responses/input_tokens")?;

@@ -1,11 +1,11 @@
 //! The items of an answer while it is read: which of them an event is about.
 
-use attache_core::ProviderError;
 use attache_core::assembler::ToolCallAssembler;
 use serde_json::value::RawValue;
 
-use super::output::{Field, Item, too_many};
+use super::output::{Field, Item};
 use super::wire;
+use crate::error::{Result, too_many};
 
 /// The most items of an answer.
 pub(super) const MAX_ITEMS: usize = 4096;
@@ -71,7 +71,7 @@ impl Items {
     }
 
     /// The item of a piece.
-    pub(super) fn at(&mut self, place: Place<'_>, field: Field) -> Result<usize, ProviderError> {
+    pub(super) fn at(&mut self, place: Place<'_>, field: Field) -> Result<usize> {
         // Nearly always the last one.
         if let Some(item) = self.list.get(self.last)
             && place.index.is_some()
@@ -88,21 +88,17 @@ impl Items {
     }
 
     /// The item that a piece may be of, by the most reliable sign first.
-    pub(super) fn written(&self, place: Place<'_>, field: Field) -> Option<usize> {
+    fn written(&self, place: Place<'_>, field: Field) -> Option<usize> {
         let find =
             |sign: &dyn Fn(&Item) -> bool| self.list.iter().rposition(|item| item.takes(field) && sign(item));
-        let by_id = |item: &Item| place.has_id_of(item);
-        let by_index = |item: &Item| place.has_index_of(item);
-        find(&|item| by_id(item) && by_index(item))
-            .or_else(|| find(&|item| by_id(item) && item.done.is_none()))
-            .or_else(|| find(&by_index))
-            // A piece without an index, of an id that is unknown: that of an item which was begun was changed.
-            .or_else(|| {
-                let is_open = |item: &Item| {
-                    item.done.is_none() && (place.id.is_none() || !item.kind.is_empty() || item.id.is_none())
-                };
-                if place.index.is_none() { find(&is_open) } else { None }
-            })
+        // A piece without an index, of an id that is unknown: that of an item which was begun was changed.
+        let is_open = |item: &Item| {
+            item.done.is_none() && (place.id.is_none() || !item.kind.is_empty() || item.id.is_none())
+        };
+        find(&|item| place.has_id_of(item) && place.has_index_of(item))
+            .or_else(|| find(&|item| place.has_id_of(item) && item.done.is_none()))
+            .or_else(|| find(&|item| place.has_index_of(item)))
+            .or_else(|| find(&is_open).filter(|_| place.index.is_none()))
     }
 
     /// The item that is begun now, where pieces opened it before or it is begun once more.
@@ -122,11 +118,9 @@ impl Items {
             let mut items = self.list.iter().enumerate().rev();
             items.find(|(at, item)| sign(item) && reads(*at, item)).map(|(at, _)| at)
         };
-        let by_id = |item: &Item| place.has_id_of(item);
-        let by_index = |item: &Item| place.has_index_of(item);
-        find(&|item| by_id(item) && by_index(item))
-            .or_else(|| find(&by_id))
-            .or_else(|| find(&by_index))
+        find(&|item| place.has_id_of(item) && place.has_index_of(item))
+            .or_else(|| find(&|item| place.has_id_of(item)))
+            .or_else(|| find(&|item| place.has_index_of(item)))
             .or_else(|| find(&|_| true))
     }
 
@@ -144,13 +138,11 @@ impl Items {
         let is_open = |item: &Item| item.done.is_none() && item.may_be(wire.kind());
         let find =
             |sign: &dyn Fn(&Item) -> bool| self.list.iter().rposition(|item| is_open(item) && sign(item));
-        let by_id =
-            |item: &Item| item.is_identified_by(wire) || place.id.is_some() && item.id.as_deref() == place.id;
-        let by_index = |item: &Item| place.index.is_some() && item.index == place.index;
-        find(&|item| by_id(item) && by_index(item))
+        let by_id = |item: &Item| item.is_identified_by(wire) || place.has_id_of(item);
+        find(&|item| by_id(item) && place.has_index_of(item))
             .or_else(|| find(&by_id))
-            .or_else(|| find(&by_index))
-            .or_else(|| if place.index.is_none() { find(&|_| true) } else { None })
+            .or_else(|| find(&|item| place.has_index_of(item)))
+            .or_else(|| find(&|_| true).filter(|_| place.index.is_none()))
     }
 
     /// True if an item that is complete comes once more as it was.
@@ -195,7 +187,7 @@ impl Items {
         whole.starts_with(self.calls.arguments_of(at as u64).unwrap_or_default())
     }
 
-    pub(super) fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize, ProviderError> {
+    pub(super) fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize> {
         if self.list.len() >= MAX_ITEMS {
             return Err(too_many("items"));
         }

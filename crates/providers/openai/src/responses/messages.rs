@@ -1,10 +1,9 @@
 //! Messages and results as input items (openai.md B.2).
 
 use attache_core::capability::PlaceCapabilities;
-use attache_core::files::FileReferences;
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, MediaKind, ModelCapabilities, ProviderError, SystemMessage,
-    TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    AssistantMessage, ChatRequest, Document, DocumentSource, MediaKind, SystemMessage, TextPart, ToolResult,
+    ToolResultsMessage, UserMessage, UserPart,
 };
 use attache_transport::Fill::{DataUri, Json, Text};
 use attache_transport::{
@@ -12,17 +11,15 @@ use attache_transport::{
     plain_text, separate, template, unknown_part, with_text_of,
 };
 
-use crate::profile::Profile;
+use crate::error::Result;
 use crate::render::{check_routed, file_name, invalid, open_result};
+use crate::server::Server;
 
 /// Writes items for one profile and model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Renderer<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) model: &'a str,
-    pub(super) capabilities: &'a ModelCapabilities,
-    pub(super) tools: &'a ToolSet,
-    pub(super) files: &'a FileReferences,
+    pub(super) server: &'a Server,
+    pub(super) request: &'a ChatRequest,
     /// True if answers are kept at the server, so that reasoning can be named by its id alone.
     pub(super) stored: bool,
 }
@@ -40,13 +37,9 @@ impl Renderer<'_> {
     }
 
     /// Writes a message of the user's side; `false` if it says nothing.
-    pub(super) fn user(
-        &self,
-        message: &UserMessage,
-        out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    pub(super) fn user(&self, message: &UserMessage, out: &mut ItemWriter<'_>) -> Result<bool> {
         check_routed(message)?;
-        let place = self.capabilities.place(place_of_user(message));
+        let place = self.server.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
@@ -54,7 +47,7 @@ impl Renderer<'_> {
         open("user", out);
         let texts: Option<Vec<_>> = parts.iter().map(|part| plain_text(part)).collect();
         match texts {
-            Some(texts) if texts.len() == 1 || self.profile.joined_texts => joined(texts, "\n", out),
+            Some(texts) if texts.len() == 1 || self.server.profile.joined_texts => joined(texts, "\n", out),
             _ => {
                 out.raw("[");
                 let mut first = true;
@@ -77,7 +70,7 @@ impl Renderer<'_> {
         content: &UserPart,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         match (content, plain_text(content)) {
             (UserPart::Document(document), _) => self.document(document, place, out)?,
             (_, Some(text)) => text_part(&text, out),
@@ -91,11 +84,11 @@ impl Renderer<'_> {
         document: &Document,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let media = document.media_type();
         // That an address may be shown is for routing to decide, which leaves only such addresses here.
         if let DocumentSource::External { url } = document.source() {
-            let fetched = self.capabilities.files.urls == Some(true) && place.accepts_url(media);
+            let fetched = self.server.capabilities.files.urls == Some(true) && place.accepts_url(media);
             let part = match media.kind() {
                 MediaKind::Image if fetched => {
                     template!(r#"{"type":"input_image","detail":"auto","image_url":$}"#)
@@ -112,7 +105,7 @@ impl Renderer<'_> {
         if !place.accepts(media) {
             return Err(cannot_send(document, "the model does not take this media type here"));
         }
-        if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
+        if let Some(id) = self.request.files.get(document).filter(|_| place.refers(media)) {
             let part = match media.kind() {
                 MediaKind::Image => Some(template!(r#"{"type":"input_image","detail":"auto","file_id":$}"#)),
                 // The name is that of the upload, and one beside an id is an error too.
@@ -149,7 +142,7 @@ impl Renderer<'_> {
         asked: &AssistantMessage,
         ids: &[String],
         out: &mut ItemWriter<'_>,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<bool> {
         let mut first = true;
         for (call, id) in asked.tool_calls().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
@@ -164,7 +157,7 @@ impl Renderer<'_> {
     }
 
     /// The result of a call: a string, or a list of parts where documents are attached.
-    fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<()> {
         check_result_routed(result)?;
         let attached: Vec<_> = result.attached().iter().filter(|content| !is_blank(content)).collect();
         let texts: Option<Vec<_>> = attached.iter().map(|content| plain_text(content)).collect();
@@ -177,7 +170,7 @@ impl Renderer<'_> {
             out.raw("\"");
             return Ok(());
         }
-        let place = self.capabilities.place(place_of_result(result));
+        let place = self.server.capabilities.place(place_of_result(result));
         out.raw(r#"[{"type":"input_text","text":"#);
         open_result(result, out);
         out.raw("\"}");

@@ -2,16 +2,15 @@
 
 use attache_core::capability::StructuredOutput;
 use attache_core::json::merge_members;
-use attache_core::{Degradation, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice};
-use attache_transport::{
-    ANY, Codec as _, StrictForms, can_reason, check_choice, forces_tool, knows, set_member,
-};
+use attache_core::{Degradation, ModelSettings, Reasoning, ResponseFormat, ToolChoice};
+use attache_transport::{ANY, Codec as _, StrictForms, can_reason, check_choice, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
+use crate::error::Result;
 use crate::options::{Writer, any_object};
 use crate::profile::Profile;
-use crate::tools::{self, allowed, allowed_functions, reference};
+use crate::tools;
 
 /// The members of a request body that follow the items, in order.
 #[derive(Debug)]
@@ -28,8 +27,8 @@ pub(super) fn options(
     ask: Ask<'_>,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
-    cache_key: impl FnOnce() -> String,
-) -> Result<Options, ProviderError> {
+    cache_key: &str,
+) -> Result<Options> {
     let (request, settings) = (ask.request, ask.settings);
     let (profile, capabilities) = (ask.codec.profile(), ask.codec.capabilities());
     let mut writer = Writer::new(ask, hosted, false);
@@ -49,7 +48,7 @@ pub(super) fn options(
     sampling(&mut writer, reasons)?;
     tool_choice(&mut writer)?;
     format(&mut writer)?;
-    writer.caching(|| Value::from(cache_key()))?;
+    writer.caching(|| Value::from(cache_key))?;
     merge_members(&mut writer.members, &profile.extra_body);
     merge_members(&mut writer.members, &settings.extra_body);
     writer.members.shift_remove("tools");
@@ -63,7 +62,7 @@ pub(super) fn is_stored(profile: &Profile, settings: &ModelSettings) -> bool {
     profile.responses.stores && said == Some(&Value::Bool(true))
 }
 
-fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn limits(writer: &mut Writer<'_>) -> Result<()> {
     let Some(tokens) = writer.settings.max_tokens else { return Ok(()) };
     let least = writer.profile.responses.least_tokens;
     if tokens < least {
@@ -75,7 +74,7 @@ fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
 }
 
 /// Sets effort and summary. Yields whether the model reasons then.
-fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
+fn reasoning(writer: &mut Writer<'_>) -> Result<bool> {
     let (option, capabilities) = ("reasoning", writer.capabilities);
     let knows_off = knows(capabilities, "off");
     let mut effort = None;
@@ -109,7 +108,7 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21). The
 /// others only Chat Completions has.
-fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError> {
+fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<()> {
     let settings = writer.settings;
     let refuses = reasons && !writer.capabilities.sampling;
     let why = refuses.then_some("it has none while the model reasons");
@@ -129,7 +128,7 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     Ok(())
 }
 
-fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn tool_choice(writer: &mut Writer<'_>) -> Result<()> {
     let request = writer.request;
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, writer.capabilities)?;
     let choice = match &request.tool_choice {
@@ -138,23 +137,19 @@ fn tool_choice(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
         ToolChoice::Tool(name) => Some(json!({"type": "function", "name": request.tools.wire_name(name)})),
         _ => None,
     };
-    let can_force = writer.capabilities.forced_tools;
-    let among = allowed(request, writer.capabilities, can_force, &mut writer.refusals)?.map(|mode| {
-        let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
-        let tools: Vec<Value> = own.chain(writer.hosted.iter().map(|tool| reference(tool))).collect();
-        json!({"type": "allowed_tools", "mode": mode, "tools": tools})
-    });
-    if forces_tool(&request.tool_choice) && !can_force {
-        // openai.md D 2
-        writer.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
-        set_member(&mut writer.members, "tool_choice", among);
-    } else {
-        set_member(&mut writer.members, "tool_choice", among.or(choice));
-    }
+    // openai.md D 2
+    let unforced = (!writer.capabilities.forced_tools).then_some("no tool can be forced");
+    let function = |name: &str| json!({"type": "function", "name": name});
+    writer.choose(
+        choice,
+        unforced,
+        function,
+        |mode, tools| json!({"type": "allowed_tools", "mode": mode, "tools": tools}),
+    )?;
     writer.parallel(writer.settings.parallel_tool_calls)
 }
 
-fn format(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+fn format(writer: &mut Writer<'_>) -> Result<()> {
     let option = "response_format";
     let takes = match writer.capabilities.structured_output {
         _ if !writer.profile.responses.text_format => StructuredOutput::None,

@@ -2,14 +2,13 @@
 
 use attache_core::assembler::AssembledCall;
 use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
-use attache_core::{
-    Arguments, AssistantPart, ErrorKind, ProviderCallId, ProviderError, ReasoningPart, TextPart, ToolCall,
-};
+use attache_core::{Arguments, AssistantPart, ProviderCallId, ReasoningPart, TextPart, ToolCall};
 use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
+use crate::error::{Result, too_many};
 
 /// The most parts of an item.
 const MAX_PARTS: usize = 1024;
@@ -106,13 +105,7 @@ impl Item {
     }
 
     /// Takes a piece of a text.
-    pub(super) fn write(
-        &mut self,
-        field: Field,
-        part: u64,
-        delta: &str,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn write(&mut self, field: Field, part: u64, delta: &str, out: &mut ChunkSink) -> Result<()> {
         let open = |piece: &Written| piece.field == field && piece.part == part && !piece.done;
         let at = match self.pieces.iter().rposition(open) {
             Some(at) => at,
@@ -143,7 +136,7 @@ impl Item {
         part: u64,
         text: &str,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -162,13 +155,7 @@ impl Item {
         }
     }
 
-    fn new_whole(
-        &mut self,
-        field: Field,
-        part: u64,
-        text: &str,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    fn new_whole(&mut self, field: Field, part: u64, text: &str, out: &mut ChunkSink) -> Result<()> {
         self.write(field, part, text, out)?;
         if let Some(piece) = self.pieces.last_mut() {
             piece.done = true;
@@ -233,7 +220,7 @@ impl Item {
     /// Takes what the events left out of a message or of reasoning that is complete now. A text of it is the one that
     /// reads the same as far as it came, or else the next of its kind: what was handed out cannot be taken back, but
     /// the whole is what counts (openai.md B.6).
-    pub(super) fn take(&mut self, wire: &wire::Item<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    pub(super) fn take(&mut self, wire: &wire::Item<'_>, out: &mut ChunkSink) -> Result<()> {
         let count = |list: &List<Object<Part<'_>>>| list.0.len();
         if count(&wire.content).saturating_add(count(&wire.summary)) > MAX_PARTS {
             return Err(too_many("parts"));
@@ -446,7 +433,3 @@ const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.
 const TEXTS: [&str; 4] = ["output_text", "text", "refusal", "reasoning_text"];
-
-pub(super) fn too_many(what: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
-}

@@ -2,10 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use attache_core::{Message, ProviderError, ResponseFormat, ToolSet};
+use attache_core::{Message, ResponseFormat, ToolSet};
 use attache_transport::{
-    EncodedRequest, RequestParts, RoleTag, StrictForms, asked, behind, check_pairing, forbid, system_texts,
-    tail, with_kept, write_json,
+    EncodedRequest, RequestParts, RoleTag, StrictForms, asked, behind, check_pairing, system_texts,
+    with_kept, write_json,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -14,8 +14,9 @@ use super::ask::Ask;
 use super::ids::WireIds;
 use super::messages::Renderer;
 use super::options::{is_stored, options};
-use crate::head::{Head, Kept};
-use crate::profile::{Profile, SystemPlace};
+use crate::error::Result;
+use crate::head::{Form, Kept, Offered, Wanted};
+use crate::profile::{Profile, SystemPlace, SystemRole};
 use crate::render::invalid;
 use crate::tools;
 
@@ -33,8 +34,6 @@ struct State {
     kept: Kept,
     stored: bool,
     ids: WireIds,
-    /// True if the instructions in the head are an item.
-    as_item: bool,
 }
 
 /// How a message is rendered beside its own content: in its place, merged with the instructions before the items, or
@@ -55,48 +54,46 @@ fn renamed(ids: Option<&[String]>) -> u64 {
 ///
 /// # Errors
 /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
-pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("responses", ask.settings, ask.key)?;
     check_pairing(&ask.request.messages)?;
     let wire_key = format!("responses/{}", server.model_id());
     let stored = is_stored(&server.profile, ask.settings);
     let fits = |state: &State| state.kept.fits(server, tools) && state.stored == stored;
-    let new = || State { kept: Kept::new(server, tools), stored, ids: WireIds::default(), as_item: false };
+    let new = || State { kept: Kept::new(server, tools), stored, ids: WireIds::default() };
     with_kept(ask.request, &wire_key, fits, new, |state| state.body(ask, parts))
 }
 
 impl State {
-    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+    fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
         let (request, server) = (ask.request, &ask.codec.server);
         let leading = server.count_leading(&request.messages);
         self.render(ask, leading)?;
-        let has_items = self.kept.log.first_role().is_some();
         let hosted = tools::hosted(&server.profile, ask.settings)?;
         // An answer of JSON without a schema is given only if an item asks for it, and `instructions` are none.
         // (openai.md A.4)
         let as_item = !server.profile.responses.instructions
             || matches!(ask.settings.response_format, Some(ResponseFormat::JsonObject));
-        let is_known = std::mem::replace(&mut self.as_item, as_item) == as_item;
-        let known = self.kept.known_head(&request.tools, &hosted).filter(|_| is_known);
         let mut forms = server.strict_forms(&request.tools);
-        let head = self.kept.head.insert(head(ask, known, (leading, as_item), &hosted, forms.as_ref())?);
-        let has_instructions = as_item && !head.system.is_empty();
-        if !has_items && !has_instructions {
-            return Err(invalid("there is no message to send"));
-        }
-        let mut options = options(ask, &hosted, forms.as_ref(), || head.cache_key.clone())?;
-        options.members.remove("model");
-        forbid(&options.members, &["input", "instructions"])?;
-        let tail = tail(&options.members)?;
+        let model = server.named_model(ask.settings);
+        let texts: Vec<&str> = system_texts(ask.settings, &request.messages, leading).collect();
+        let form = Form { offered: Offered::All, marker: None, as_item };
+        let wanted = Wanted { model, hosted: &hosted, system: texts.join("\n\n"), form };
+        let before =
+            |_: &Form| model_and_tools(&server.profile, model, &request.tools, &hosted, forms.as_ref());
+        let cache_key = self.kept.renew_head(&request.tools, wanted, before, |system, head| {
+            add_system(system, as_item.then_some(server.profile.system_role), head)
+        })?;
+        let options = options(ask, &hosted, forms.as_ref(), cache_key)?;
         if options.strict_answer {
             forms = Some(StrictForms::with_answer(forms, server.profile.tool_schemas.subset()));
         }
-        parts.body = self.kept.log.body(head.bytes(has_items), tail, &[]);
+        parts.body = self.kept.body(options.members, &["input", "instructions"], &[])?;
         Ok(EncodedRequest::new(parts, options.degradations).with_strict(forms))
     }
 
-    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<(), ProviderError> {
+    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<()> {
         let (request, profile) = (ask.request, ask.codec.profile());
         let (place, rule) = (profile.system_place, profile.call_ids);
         self.ids.sync(&request.messages, rule);
@@ -113,7 +110,7 @@ impl State {
             _ => PLAIN,
         };
         let variant = |at: usize, message: &Message| variant(at, message) ^ request.files.variant(message);
-        let renderer = renderer(ask, self.stored);
+        let renderer = Renderer { server: &ask.codec.server, request, stored: self.stored };
         self.kept.log.sync(&request.messages, variant, |at, message, out| {
             let written = match message {
                 Message::System(_) if at < leading => false,
@@ -138,39 +135,22 @@ impl State {
     }
 }
 
-/// The members before the items, out of the state of before if that still holds.
-fn head(
-    ask: Ask<'_>,
-    known: Option<Head>,
-    (leading, as_item): (usize, bool),
-    hosted: &[&Value],
-    forms: Option<&StrictForms>,
-) -> Result<Head, ProviderError> {
-    let server = &ask.codec.server;
-    let model = server.named_model(ask.settings);
-    let texts: Vec<&str> = system_texts(ask.settings, &ask.request.messages, leading).collect();
-    let system = texts.join("\n\n");
-    let before = match known.filter(|head| head.model == model) {
-        Some(head) if head.system == system => return Ok(head),
-        Some(head) => head.before,
-        None => model_and_tools(&server.profile, model, &ask.request.tools, hosted, forms)?,
-    };
-    let mut alone = before.clone();
-    let ends_in_item = as_item && !system.is_empty();
-    if ends_in_item {
-        alone.push_str(",\"input\":[{\"type\":\"message\",\"role\":\"");
-        alone.push_str(server.profile.system_role.as_str());
-        alone.push_str("\",\"content\":");
-        write_json(&system, &mut alone)?;
-        alone.push('}');
-    } else {
-        if !system.is_empty() {
-            alone.push_str(",\"instructions\":");
-            write_json(&system, &mut alone)?;
-        }
-        alone.push_str(",\"input\":[");
+/// Writes the instructions and opens the items; as the first of these where they have a role.
+fn add_system(system: &str, role: Option<SystemRole>, head: &mut String) -> Result<()> {
+    if let Some(role) = role.filter(|_| !system.is_empty()) {
+        head.push_str(",\"input\":[{\"type\":\"message\",\"role\":\"");
+        head.push_str(role.as_str());
+        head.push_str("\",\"content\":");
+        write_json(system, head)?;
+        head.push('}');
+        return Ok(());
     }
-    Ok(Head::new(model, hosted, system, before, alone, ends_in_item))
+    if !system.is_empty() {
+        head.push_str(",\"instructions\":");
+        write_json(system, head)?;
+    }
+    head.push_str(",\"input\":[");
+    Ok(())
 }
 
 fn model_and_tools(
@@ -179,7 +159,7 @@ fn model_and_tools(
     tools: &ToolSet,
     hosted: &[&Value],
     forms: Option<&StrictForms>,
-) -> Result<String, ProviderError> {
+) -> Result<String> {
     #[derive(Serialize)]
     struct Tool<'a> {
         r#type: &'static str,
@@ -196,7 +176,7 @@ fn model_and_tools(
     write_json(model, &mut head)?;
     for (at, (name, tool)) in tools.iter().enumerate() {
         head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
-        let tool = tools::written(tool, profile.tool_schemas, forms);
+        let tool = tools::written(tool, profile.tool_schemas, forms)?;
         let (description, parameters) = (tool.description.as_str(), &*tool.parameters);
         let strict = (tool.strict || explicit).then_some(tool.strict);
         write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
@@ -206,16 +186,4 @@ fn model_and_tools(
         head.push(']');
     }
     Ok(head)
-}
-
-fn renderer<'a>(ask: Ask<'a>, stored: bool) -> Renderer<'a> {
-    let server = &ask.codec.server;
-    Renderer {
-        profile: &server.profile,
-        model: &server.model,
-        capabilities: &server.capabilities,
-        tools: &ask.request.tools,
-        files: &ask.request.files,
-        stored,
-    }
 }

@@ -1,14 +1,15 @@
 //! One answer while it is read.
 
 use attache_core::assembler::{AssembledCall, ToolCallFragment};
-use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, StreamChunk, Usage};
+use attache_core::{AssistantMessage, Completion, FinishReason, StreamChunk, Usage};
 use attache_transport::lenient::List;
 use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
 use super::items::{Items, MAX_ITEMS, Place};
-use super::output::{Field, too_many};
+use super::output::Field;
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
+use crate::error::{Result, too_many};
 use crate::usage;
 
 #[derive(Debug, Default)]
@@ -45,7 +46,7 @@ impl Reply {
         field: Field,
         delta: &str,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if delta.is_empty() {
             return Ok(());
         }
@@ -63,7 +64,7 @@ impl Reply {
         field: Field,
         text: &str,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -76,12 +77,7 @@ impl Reply {
     }
 
     /// Takes a part that is complete.
-    pub(super) fn part(
-        &mut self,
-        place: Place<'_>,
-        part: &Part<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn part(&mut self, place: Place<'_>, part: &Part<'_>, out: &mut ChunkSink) -> Result<()> {
         let field = match part.kind.get() {
             Some("summary_text") => Field::Summary,
             Some("reasoning_text") => Field::Thought,
@@ -96,12 +92,7 @@ impl Reply {
     }
 
     /// Takes a piece of a call's arguments.
-    pub(super) fn arguments(
-        &mut self,
-        place: Place<'_>,
-        delta: &str,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn arguments(&mut self, place: Place<'_>, delta: &str, out: &mut ChunkSink) -> Result<()> {
         let at = self.items.at(place, Field::Arguments)?;
         self.call(at, ToolCallFragment::new().with_arguments(delta), out);
         Ok(())
@@ -113,7 +104,7 @@ impl Reply {
         place: Place<'_>,
         arguments: &str,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         let at = self.items.said(place, |at, item| {
             item.is_call()
                 && self.items.begins(at, arguments)
@@ -125,12 +116,7 @@ impl Reply {
     }
 
     /// Takes an item that was begun.
-    pub(super) fn begin(
-        &mut self,
-        place: Place<'_>,
-        raw: &RawValue,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn begin(&mut self, place: Place<'_>, raw: &RawValue, out: &mut ChunkSink) -> Result<()> {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
         let at =
@@ -140,12 +126,7 @@ impl Reply {
     }
 
     /// Takes an item that is complete.
-    pub(super) fn end(
-        &mut self,
-        place: Place<'_>,
-        raw: &RawValue,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn end(&mut self, place: Place<'_>, raw: &RawValue, out: &mut ChunkSink) -> Result<()> {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
         let place = Place { id, ..place };
@@ -162,11 +143,7 @@ impl Reply {
     }
 
     /// Takes the output of a response: what its events left out, or all of it.
-    pub(super) fn output(
-        &mut self,
-        response: &Response<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    pub(super) fn output(&mut self, response: &Response<'_>, out: &mut ChunkSink) -> Result<()> {
         let Some(output) = response.output else { return Ok(()) };
         let output: List<&RawValue> = serde_json::from_str(output.get()).unwrap_or_default();
         if output.0.len() > MAX_ITEMS {
@@ -270,7 +247,7 @@ impl Reply {
         wire: &wire::Item<'_>,
         raw: &RawValue,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         self.name(at, wire, out);
         if matches!(wire.kind(), FUNCTION_CALL | CUSTOM_CALL) {
             self.complete_arguments(at, &wire.given(), out);

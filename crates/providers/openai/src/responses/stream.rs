@@ -1,13 +1,13 @@
 //! From the bytes of an answer to chunks.
 
-use attache_core::{Completion, ProviderError};
+use attache_core::Completion;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
 use super::items::Place;
 use super::output::Field;
 use super::response::{Reply, is_open};
-use super::wire::{Piece, Response, Whole, is_set, object, text};
-use crate::error;
+use super::wire::{Piece, Response, Whole, object, text};
+use crate::error::{self, Result, is_set};
 use attache_transport::lenient::Object;
 
 /// Reads the events of a stream, or a whole answer.
@@ -21,7 +21,7 @@ impl Events {
         Self { reply: Reply::new(reading) }
     }
 
-    fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<()> {
         // Checked once here, the text is not checked again string by string.
         let json = std::str::from_utf8(data).map_err(|error| error::malformed(data, error))?;
         let piece = match Piece::read(json) {
@@ -50,13 +50,7 @@ impl Events {
     }
 
     /// Takes an event that says what something is as a whole.
-    fn whole_of(
-        &mut self,
-        kind: &str,
-        place: Place<'_>,
-        json: &str,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    fn whole_of(&mut self, kind: &str, place: Place<'_>, json: &str, out: &mut ChunkSink) -> Result<()> {
         let whole: Whole<'_> = object(json).unwrap_or_default();
         let full = whole.text.get().unwrap_or_default();
         match kind {
@@ -94,13 +88,7 @@ impl Events {
     }
 
     /// Takes the last event of an answer.
-    fn last(
-        &mut self,
-        ended: &str,
-        whole: &Whole<'_>,
-        json: &str,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    fn last(&mut self, ended: &str, whole: &Whole<'_>, json: &str, out: &mut ChunkSink) -> Result<()> {
         let response: Response<'_> =
             whole.response.and_then(|response| object(response.get())).unwrap_or_default();
         self.reply.header(&response);
@@ -114,7 +102,7 @@ impl Events {
         ended: &str,
         json: &str,
         out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<()> {
         self.reply.output(response, out)?;
         let status = response.status.get().filter(|status| !is_open(status)).unwrap_or(ended);
         // An error beside an answer that ended well is none.
@@ -138,7 +126,7 @@ fn is_error(kind: &str, whole: &Whole<'_>, json: &str) -> bool {
 }
 
 impl EventDecoder for Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<()> {
         let data = event.data.trim_ascii();
         // A stream that ends with it without a last event is cut.
         if data == b"[DONE]" || data.is_empty() {
@@ -150,7 +138,7 @@ impl EventDecoder for Events {
         self.read(event.name, data, out)
     }
 
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<()> {
         let json = std::str::from_utf8(body).map_err(|error| error::malformed(body, error))?;
         let response: Object<Response<'_>> =
             serde_json::from_str(json).map_err(|error| error::malformed(body, error))?;
@@ -167,7 +155,7 @@ impl EventDecoder for Events {
         }
     }
 
-    fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+    fn end(&mut self, _: &mut ChunkSink) -> Result<()> {
         // Without its last event an answer is cut, whatever came.
         Ok(())
     }

@@ -135,8 +135,3 @@ pub(super) fn text(json: &str) -> String {
         Err(_) => json.to_owned(),
     }
 }
-
-/// True if a member that is there holds anything.
-pub(super) fn is_set(raw: Option<&RawValue>) -> bool {
-    raw.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
-}
