@@ -39,6 +39,7 @@
 mod ask;
 mod auth;
 mod body;
+mod call_pairing;
 pub mod cassette;
 pub mod cited;
 pub mod claude;
@@ -47,6 +48,7 @@ mod codec;
 mod conversation;
 mod count;
 mod cursor;
+mod document_parts;
 mod drive;
 mod encoded;
 mod error;
@@ -54,22 +56,20 @@ mod fetch;
 mod files;
 #[cfg(feature = "google")]
 mod google;
-mod history;
 mod json;
 pub mod lenient;
 mod listing;
 mod log;
-mod made;
 mod model;
 mod network;
 mod options;
+mod output_documents;
 mod reading;
 mod redact;
 mod refused_options;
 mod reply;
 mod request;
 mod retry;
-mod shown;
 mod sse;
 mod strict;
 mod token;
@@ -78,6 +78,7 @@ mod tool_schema;
 pub use ask::Ask;
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
+pub use call_pairing::{check_pairing, wire_ids};
 pub use client::{AddressGuard, EndedExchange, Hook, HttpClient, Reply, Timeouts};
 pub use codec::{Codec, Replay, replay};
 pub use conversation::{
@@ -86,6 +87,10 @@ pub use conversation::{
 };
 pub use count::CountRequest;
 pub use cursor::JsonCursor;
+pub use document_parts::{
+    Shown, bytes_of, cannot_send, cannot_take, check_result_routed, check_routed, is_blank, place_of_result,
+    place_of_user, plain_text, shown, unknown_part, with_text_of,
+};
 pub use drive::{Exchange, stream};
 pub use encoded::EncodedRequest;
 pub use error::{
@@ -98,24 +103,19 @@ pub use files::{
 };
 #[cfg(feature = "google")]
 pub use google::{GoogleCredentials, google_auth, vertex_host};
-pub use history::{check_pairing, wire_ids};
 pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
-pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::HttpModel;
 pub use network::Network;
 pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refuse_allowed, set_member};
+pub use output_documents::{made_document, made_document_of_uri, note, note_made_documents};
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
 pub use refused_options::{ANY, Refusals};
 pub use reply::{BodyForm, ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
 pub use request::{RequestParts, join_url, percent_decoded, percent_encoded};
 pub use retry::{RetryPolicy, Trying};
-pub use shown::{
-    Shown, bytes_of, cannot_send, cannot_take, check_result_routed, check_routed, is_blank, place_of_result,
-    place_of_user, plain_text, shown, unknown_part, with_text_of,
-};
 pub use sse::{SseDecoder, SseEvent};
 pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};

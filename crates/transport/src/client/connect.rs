@@ -19,9 +19,9 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::guard::{AddressGuard, NotPublic, Resolver};
+use super::http2_streams::Watched;
 use super::lanes::Origins;
 use super::proxies::Proxies;
-use super::settings::Watched;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;

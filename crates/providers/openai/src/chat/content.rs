@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::reasoning::Origin;
-use super::think::{Split, TagSplitter};
+use super::think_tags::{Split, TagSplitter};
 use super::wire::{Content, Part};
 use crate::profile::ThinkTags;
 

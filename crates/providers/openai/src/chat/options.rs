@@ -8,7 +8,7 @@ use attache_transport::{ANY, Codec as _, StrictForms, check_choice, forces_tool,
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
-use super::reasons::Reasons;
+use super::reasoning_options::Reasons;
 use crate::error::Result;
 use crate::head::Offered;
 use crate::options::{Writer, any_object};

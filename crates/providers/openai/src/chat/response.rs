@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::beside::Beside;
 use super::content::Body;
-use super::endings::finish_reason;
+use super::finish_reasons::finish_reason;
 use super::reasoning::MemberReasoning;
 use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::citations;

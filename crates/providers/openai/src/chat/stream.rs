@@ -4,7 +4,7 @@ use attache_core::Completion;
 use attache_transport::lenient::Object;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
-use super::endings::error_in;
+use super::finish_reasons::error_in;
 use super::response::Reply;
 use super::wire::{Chunk, Piece};
 use crate::error::{self, Result};
