@@ -126,6 +126,14 @@ async function agui() {
   await agent.runAgent({ tools });
   assert.deepEqual(told(agent).map(([role]) => role), ["user", "assistant", "user", "assistant"]);
   assert.deepEqual([agent.messages[2].id, agent.messages[1].content], ["again", ANSWER]);
+  // The same question once more is another message, and a page that comes back has the ids of the one that asked.
+  agent.addMessage({ id: "once more", role: "user", content: "What is the rent?" });
+  await agent.runAgent({ tools });
+  const back = new HttpAgent({ url, threadId: `rent-${process.pid}` });
+  await back.runAgent({ tools });
+  const ids = (agent) => agent.messages.map((message) => message.id);
+  assert.equal(ids(agent).length, 6);
+  assert.deepEqual(ids(back), ids(agent));
   // A tool of the page.
   agent = thread("weather", "The weather?");
   await agent.runAgent({ tools });

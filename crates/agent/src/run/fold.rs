@@ -71,8 +71,15 @@ impl Run {
 
     /// An id that is the same at each replay.
     pub(super) fn mint(&mut self) -> MessageId {
+        let id = self.next_id();
         self.made += 1;
-        MessageId::parse([&self.base, ".", &self.made.to_string()].concat()).unwrap_or_else(MessageId::new)
+        id
+    }
+
+    /// The id of the next message that the run makes: that of a reply, while the model is asked.
+    pub(crate) fn next_id(&self) -> MessageId {
+        let number = (self.made + 1).to_string();
+        MessageId::parse([&self.base, ".", &number].concat()).unwrap_or_else(MessageId::new)
     }
 
     pub(super) fn push(&mut self, message: Message) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use attache_agent::{EndReason, Outcome};
-use attache_core::{ToolCallId, Usage};
+use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
-use super::snapshot::{Thread, tool};
+use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
@@ -23,10 +23,11 @@ pub(crate) struct AgUi {
     run: String,
     began: bool,
     open: Option<Open>,
-    /// The number of the next message.
-    next: usize,
-    /// The last message of the model, to which its calls belong.
-    parent: Option<String>,
+    /// The reply that is told, by its id in the conversation.
+    reply: Option<MessageId>,
+    /// The messages that were told of it, and its thoughts.
+    told: usize,
+    thoughts: usize,
     /// The calls that are still written.
     writing: Vec<ToolCallId>,
     /// The event with the messages that the client lacks, until it was told.
@@ -48,8 +49,9 @@ impl AgUi {
             run,
             began: false,
             open: None,
-            next: 0,
-            parent: None,
+            reply: None,
+            told: 0,
+            thoughts: 0,
             writing: Vec::new(),
             snapshot: Vec::new(),
         }
@@ -84,9 +86,22 @@ impl AgUi {
         out
     }
 
+    /// The id of the next message of the reply: the first one has that of the reply itself, by which it is known again when
+    /// the client sends it.
     fn message(&mut self) -> String {
-        self.next += 1;
-        format!("{}-{}", self.run, self.next)
+        self.told += 1;
+        match &self.reply {
+            Some(reply) if self.told == 1 => reply.to_string(),
+            Some(reply) => format!("{reply}-{}", self.told),
+            None => format!("{}-{}", self.run, self.told),
+        }
+    }
+
+    /// The id of the next thoughts of the reply.
+    fn thought(&mut self) -> String {
+        self.thoughts += 1;
+        let whose = self.reply.as_ref().map_or(self.run.as_str(), MessageId::as_str);
+        format!("{whose}.thought-{}", self.thoughts)
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -107,7 +122,6 @@ impl AgUi {
             event("TEXT_MESSAGE_START", out, |object| {
                 object.with("messageId", &id).with("role", "assistant")
             });
-            self.parent = Some(id.clone());
             self.open = Some(Open::Text(id));
         }
         if let Some(Open::Text(id)) = &self.open {
@@ -118,7 +132,7 @@ impl AgUi {
     fn thinking(&mut self, text: &str, out: &mut Vec<u8>) {
         if !matches!(self.open, Some(Open::Thinking(_))) {
             self.close(out);
-            let id = self.message();
+            let id = self.thought();
             event("REASONING_START", out, |object| object.with("messageId", &id));
             event("REASONING_MESSAGE_START", out, |object| {
                 object.with("messageId", &id).with("role", "reasoning")
@@ -172,21 +186,23 @@ impl AgUi {
             out.append(&mut self.snapshot);
         }
         match piece {
-            Piece::Step => {
+            Piece::Step | Piece::Break => self.close(out),
+            Piece::Reply(reply) => {
                 self.close(out);
-                self.parent = None;
+                (self.reply, self.told, self.thoughts) = (Some(reply.clone()), 0, 0);
             }
-            Piece::Break => self.close(out),
             Piece::Text(text) => self.text(text, out),
             Piece::Thinking(text) if self.shown.thinking => self.thinking(text, out),
             Piece::Writes { id, name } => {
                 self.close(out);
                 self.writing.push(id.clone());
+                // The client has it in the message of the reply: text behind it is a message of its own.
+                self.told = self.told.max(1);
                 event("TOOL_CALL_START", out, |object| {
                     object
                         .with("toolCallId", id)
                         .with("toolCallName", name)
-                        .maybe("parentMessageId", self.parent.as_ref())
+                        .maybe("parentMessageId", self.reply.as_ref())
                 });
             }
             Piece::Arguments { id, delta } if self.shown.details => {
@@ -200,9 +216,10 @@ impl AgUi {
             }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
-                let message = self.message();
                 event("TOOL_CALL_RESULT", out, |object| {
-                    let object = object.with("messageId", &message).with("toolCallId", &result.call_id);
+                    let object = object
+                        .with("messageId", &id_of_result(&result.call_id))
+                        .with("toolCallId", &result.call_id);
                     tool(object, result, self.shown)
                 });
             }

@@ -1,7 +1,7 @@
 //! An answer as every dialect tells it: what a run says, piece by piece, and what of it was told already.
 
 use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
-use attache_core::{Citation, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{Citation, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
 use super::event;
 use crate::fault::Fault;
@@ -15,6 +15,8 @@ pub(crate) struct Answer {
     thinking: usize,
     /// The step of the last text.
     step: Option<u32>,
+    /// The id of the reply that is told.
+    reply: Option<MessageId>,
     /// True if text was told in the step under way.
     spoke: bool,
     calls: Vec<CallTold>,
@@ -66,6 +68,8 @@ struct CallTold {
 pub(crate) enum Piece<'p> {
     /// A call of the model begins.
     Step,
+    /// What follows is said in the message of that id in the conversation.
+    Reply(&'p MessageId),
     /// The next text is said in another step than the one before.
     Break,
     Text(&'p str),
@@ -164,9 +168,10 @@ impl Answer {
                 self.thinking += piece.len();
                 tell(Piece::Thinking(piece));
             }
-            EventKind::StepStarted { .. } => {
+            EventKind::StepStarted { reply, .. } => {
                 self.spoke = false;
                 tell(Piece::Step);
+                self.of(Some(reply), tell);
             }
             EventKind::StepFinished { usage, .. } => self.usage.add(usage),
             EventKind::ToolCallDelta { id, name, arguments_delta } => {
@@ -197,6 +202,11 @@ impl Answer {
         let (mut text, mut thinking) = (self.text, self.thinking);
         let spoke = view.spoke;
         for block in &view.blocks {
+            let step = match block {
+                Block::Text { step, .. } | Block::Thinking { step, .. } => *step,
+                Block::Call(call) => call.step,
+            };
+            self.of(view.reply(step), tell);
             match block {
                 Block::Text { step, text: said } => match said.get(text..) {
                     Some(untold) if !untold.is_empty() => {
@@ -242,6 +252,13 @@ impl Answer {
         if let Some(end) = &view.end {
             self.entry(end, tell);
         }
+    }
+
+    /// Says of which reply the next pieces are.
+    fn of(&mut self, reply: Option<&MessageId>, tell: &mut dyn FnMut(Piece<'_>)) {
+        let Some(reply) = reply.filter(|reply| self.reply.as_ref() != Some(reply)) else { return };
+        tell(Piece::Reply(reply));
+        self.reply = Some(reply.clone());
     }
 
     fn say(&mut self, step: u32, piece: &str, tell: &mut dyn FnMut(Piece<'_>)) {
@@ -343,6 +360,10 @@ impl Answer {
             // It stands apart from what the model said before.
             if self.text > 0 {
                 tell(Piece::Break);
+            }
+            if is_output {
+                let replies = outcome.messages.iter().filter(|message| message.role() == Role::Assistant);
+                self.of(replies.last().map(|message| message.id()), tell);
             }
             self.text += unsaid.len();
             tell(Piece::Text(unsaid));

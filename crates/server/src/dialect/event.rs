@@ -50,7 +50,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::DocumentsLeftOut { documents } => object.with("documents", documents),
         EventKind::ToolsOffered { names } => object.with("names", names),
         EventKind::HandedOff { from, agent } => object.with("from", from).with("agent", agent),
-        EventKind::StepStarted { model } => object.with("model", model),
+        EventKind::StepStarted { model, .. } => object.with("model", model),
         EventKind::Thinking(text) => object.with("delta", text),
         EventKind::ToolCallDelta { id, name, arguments_delta } => {
             let delta = if shown.details { arguments_delta.as_str() } else { "" };

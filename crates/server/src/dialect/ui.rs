@@ -222,13 +222,15 @@ impl Ui {
             Piece::Result { result, .. } => self.known.contains(result.call_id.as_str()),
             _ => false,
         };
-        let is_outside = is_known || matches!(piece, Piece::End { .. } | Piece::Failed(_) | Piece::Step);
+        let is_outside =
+            is_known || matches!(piece, Piece::End { .. } | Piece::Failed(_) | Piece::Step | Piece::Reply(_));
         if !self.in_step && !is_outside {
             self.in_step = true;
             part("start-step", out, |object| object);
         }
         match piece {
             Piece::Step => self.step(out),
+            Piece::Reply(_) => {}
             Piece::Break => self.close(out),
             Piece::Text(text) => self.delta(true, text, out),
             Piece::Thinking(text) if self.shown.thinking => self.delta(false, text, out),

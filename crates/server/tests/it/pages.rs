@@ -186,6 +186,8 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
     let first = data(&told(&client, "/v1/ag-ui", body("r1", json!([question]))).await);
     assert!(!kinds(&first).contains(&"MESSAGES_SNAPSHOT"), "the client has all of a new thread");
     let call = find(&first, "TOOL_CALL_START")["toolCallId"].clone();
+    let answer =
+        first.iter().rfind(|event| event["type"] == "TEXT_MESSAGE_START").unwrap()["messageId"].clone();
     let second = |id: &str, said: &str| json!({"id": id, "role": "user", "content": said, "name": "Ann"});
     // All of it, as a client keeps it: pieces of the answer in messages of their own.
     let known = json!([
@@ -194,13 +196,13 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
         {"id": "a2", "role": "assistant", "toolCalls": [{"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
         {"id": "t1", "role": "tool", "toolCallId": call, "content": "seen"},
         {"id": "think", "role": "reasoning", "content": "hm"},
-        {"id": "a3", "role": "assistant", "content": "It is 900."},
+        {"id": answer, "role": "assistant", "content": "It is 900."},
         second("q2", "Sure?"),
     ]);
     let told_second = data(&told(&client, "/v1/ag-ui", body("r2", known)).await);
     assert!(!kinds(&told_second).contains(&"MESSAGES_SNAPSHOT"), "{told_second:?}");
     // A page that has lost the middle.
-    let some = json!([question, {"id": "a3", "role": "assistant", "content": "It is 900."}, second("q3", "And now?")]);
+    let some = json!([question, {"id": answer, "role": "assistant", "content": "It is 900."}, second("q3", "And now?")]);
     let third = data(&told(&client, "/v1/ag-ui", body("r3", some)).await);
     // The first one lets the client forget its order.
     assert_eq!(kinds(&third)[..3], ["RUN_STARTED", "MESSAGES_SNAPSHOT", "MESSAGES_SNAPSHOT"]);
@@ -226,7 +228,7 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
     );
     let ids: Vec<&str> =
         snapshot.as_array().unwrap().iter().map(|message| message["id"].as_str().unwrap()).collect();
-    assert_eq!((ids[0], ids[3], ids[6]), ("q1", "a3", "q3"), "{ids:?}");
+    assert_eq!((ids[0], ids[3], ids[6]), ("q1", answer.as_str().unwrap(), "q3"), "{ids:?}");
     assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), 7, "{ids:?}");
     assert_eq!(snapshot[1]["toolCalls"][0]["id"], call);
     assert_eq!((&snapshot[2]["toolCallId"], &snapshot[6]["name"]), (&call, &json!("Ann")));
