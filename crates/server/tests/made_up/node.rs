@@ -66,6 +66,8 @@ impl Node {
         command.args(["--seed", &seed.to_string(), "--generation-database", "none"]);
         command.args(["--request-timeout", "10", "--suppress-health-check", "all", "--no-color"]);
         command.args(["--checks", CHECKS, "--continue-on-failure"]).args(more);
+        let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real/routes_hooks.py");
+        command.env("SCHEMATHESIS_HOOKS", hooks).env("PYTHONDONTWRITEBYTECODE", "1");
         // It leaves a folder where it runs. Wherever a proxy of the environment leads, the server is on this machine.
         command.current_dir(self.folder.path()).env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
         let output = self.folder.path().join("said.txt");
