@@ -6,6 +6,7 @@ use attache_agent::{EndReason, Outcome};
 use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
+use super::event::progressed;
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
@@ -30,6 +31,8 @@ pub(crate) struct AgUi {
     thoughts: usize,
     /// The calls that are still written.
     writing: Vec<ToolCallId>,
+    /// Those that said how far they have come, and have no result.
+    running: Vec<ToolCallId>,
     /// The event with the messages that the client lacks, until it was told.
     snapshot: Vec<u8>,
 }
@@ -53,6 +56,7 @@ impl AgUi {
             told: 0,
             thoughts: 0,
             writing: Vec::new(),
+            running: Vec::new(),
             snapshot: Vec::new(),
         }
     }
@@ -214,8 +218,32 @@ impl AgUi {
                 event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", arguments));
                 self.end_call(id, out);
             }
+            Piece::Progress { id, progress } => {
+                if !self.running.contains(id) {
+                    self.running.push(id.clone());
+                }
+                event("ACTIVITY_SNAPSHOT", out, |object| {
+                    object
+                        .with("messageId", &id_of_progress(id))
+                        .with("activityType", "attache.tool_progress")
+                        .by("content", |out| {
+                            let object = Object::begin(out).with("toolCallId", id);
+                            progressed(object, progress, self.shown).with("isFinished", &false).end();
+                        })
+                        .with("replace", &true)
+                });
+            }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
+                if let Some(at) = self.running.iter().position(|running| *running == result.call_id) {
+                    self.running.swap_remove(at);
+                    event("ACTIVITY_DELTA", out, |object| {
+                        object
+                            .with("messageId", &id_of_progress(&result.call_id))
+                            .with("activityType", "attache.tool_progress")
+                            .by("patch", |out| out.extend_from_slice(FINISHED))
+                    });
+                }
                 event("TOOL_CALL_RESULT", out, |object| {
                     let object = object
                         .with("messageId", &id_of_result(&result.call_id))
@@ -261,6 +289,14 @@ impl AgUi {
         }
     }
 }
+
+/// The id of the activity of a call.
+fn id_of_progress(call: &ToolCallId) -> String {
+    format!("{call}.progress")
+}
+
+/// The change of an activity whose call has its result.
+const FINISHED: &[u8] = b"[{\"op\":\"replace\",\"path\":\"/isFinished\",\"value\":true}]";
 
 /// The schema of a decision about a call.
 const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";

@@ -1,6 +1,7 @@
 //! An answer as every dialect tells it: what a run says, piece by piece, and what of it was told already.
 
 use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
+use attache_core::tool::Progress;
 use attache_core::{Citation, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
 use super::event;
@@ -97,6 +98,11 @@ pub(crate) enum Piece<'p> {
         name: &'p str,
         arguments: &'p str,
     },
+    /// A call has come so far.
+    Progress {
+        id: &'p ToolCallId,
+        progress: &'p Progress,
+    },
     /// A call has a result that did not come from the client.
     Result {
         result: &'p ToolResult,
@@ -181,6 +187,7 @@ impl Answer {
                 calls.iter().for_each(|call| self.call(call, tell));
             }
             EventKind::ToolStarted { call } => self.call(call, tell),
+            EventKind::ToolProgress { id, progress } => tell(Piece::Progress { id, progress }),
             EventKind::CallDeferred(request) => self.call(&request.call, tell),
             EventKind::ExternalPending { call } => {
                 self.for_client(&call.id, &call.name, call.arguments.replay_json(), tell);
@@ -236,7 +243,12 @@ impl Answer {
                             self.result(result, disposition, tell);
                         }
                     }
-                    _ => self.written(&call.id, &call.name, &call.arguments, tell),
+                    state => {
+                        self.written(&call.id, &call.name, &call.arguments, tell);
+                        if let (CallState::Running, Some(progress)) = (state, &call.progress) {
+                            tell(Piece::Progress { id: &call.id, progress });
+                        }
+                    }
                 },
             }
         }

@@ -100,6 +100,7 @@ fn chunk(
         | Piece::Writes { .. }
         | Piece::Arguments { .. }
         | Piece::Written { .. }
+        | Piece::Progress { .. }
         | Piece::Result { .. }
         | Piece::Approval(_) => return,
         piece => piece,

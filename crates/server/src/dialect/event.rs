@@ -203,7 +203,7 @@ fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
 }
 
 /// Adds how far a call has come.
-fn progressed<'o>(object: Object<'o>, progress: &Progress, shown: Shown) -> Object<'o> {
+pub(super) fn progressed<'o>(object: Object<'o>, progress: &Progress, shown: Shown) -> Object<'o> {
     let message = progress.message.as_ref().filter(|_| shown.details);
     object.with("done", &progress.done).maybe("total", progress.total.as_ref()).maybe("message", message)
 }

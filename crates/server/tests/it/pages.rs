@@ -1,13 +1,17 @@
 //! The dialects of pages: AG-UI, and the UI message stream of Vercel's AI SDK.
 
+use std::sync::Arc;
+
 use attache_agent::{Agent, AgentBuilder, tool_fn};
-use attache_core::{Approval, Document, ErrorKind, Message};
+use attache_core::tool::Progress;
+use attache_core::{Approval, Document, ErrorKind, Message, ToolContext, ToolError};
 use attache_server::Dialect;
 use attache_testkit::Turn;
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
-use crate::common::{Client, Stage, data, named, server, text};
+use crate::common::{Client, Stage, data, named, server, text, until};
 
 fn tools() -> Value {
     json!([{"name": "notify", "description": "Shows a note", "parameters": {"type": "object"}}])
@@ -317,4 +321,58 @@ async fn the_context_of_ag_ui_is_that_of_the_turn_alone() {
     assert!(!seen.contains("one.html"), "{seen}");
     let listed = client.got("/v1/sessions/t").await["messages"].to_string();
     assert!(listed.contains("Second?") && !listed.contains("two.html"), "{listed}");
+}
+
+/// An agent whose tool says how far it has come, and waits until it is let go.
+fn indexing(stage: &Stage, gate: &Arc<Semaphore>) -> AgentBuilder {
+    let gate = Arc::clone(gate);
+    let index = tool_fn("index", "Indexes", move |context: ToolContext| {
+        let gate = Arc::clone(&gate);
+        async move {
+            context.progress(Progress::new(1.0).with_total(2.0).with_message("page 1"));
+            gate.acquire().await.unwrap().forget();
+            Ok::<_, ToolError>("indexed")
+        }
+    });
+    Agent::builder(stage.clone()).tool(index)
+}
+
+// A36: how far a call has come is told where a dialect has a place for it.
+#[tokio::test]
+async fn pages_hear_how_far_a_call_has_come() {
+    let user = json!({"id": "m1", "role": "user", "content": "x", "parts": [{"type": "text", "text": "x"}]});
+    let ui = json!({"id": "chat", "messages": [user], "onDisconnect": "detach"});
+    let ag_ui = json!({"threadId": "chat", "runId": "r", "messages": [user], "tools": [], "context": [],
+        "forwardedProps": {"onDisconnect": "detach"}});
+    for (path, body, kind, sought) in
+        [("/v1/ui", &ui, "data-tool-progress", "data"), ("/v1/ag-ui", &ag_ui, "ACTIVITY_SNAPSHOT", "content")]
+    {
+        for details in [true, false] {
+            let gate = Arc::new(Semaphore::new(0));
+            let stage = Stage::new([Turn::call("index", json!({})), Turn::text("Done.")]);
+            let client = Client::new(server(indexing(&stage, &gate)).tool_details(details));
+            let mut response = client.post(path, body.clone()).await;
+            let begun = until(response.body_mut(), kind).await;
+            // Another page comes back while the tool is at work.
+            let mut again = match path {
+                "/v1/ui" => client.get("/v1/ui/chat/stream").await,
+                _ => {
+                    let mut body = body.clone();
+                    body["messages"] = json!([]);
+                    client.post(path, body).await
+                }
+            };
+            let late = until(again.body_mut(), kind).await;
+            gate.add_permits(1);
+            for (begun, response) in [(begun, response), (late, again)] {
+                let told = data(&(begun + &text(response).await));
+                let told: Vec<&Value> = told.iter().filter(|event| event["type"] == kind).collect();
+                assert_eq!(told.len(), 1, "{told:?}");
+                let progress = &told[0][sought];
+                assert_eq!((&progress["done"], &progress["total"]), (&json!(1.0), &json!(2.0)));
+                assert_eq!(progress["message"], if details { json!("page 1") } else { Value::Null });
+                assert!(progress["toolCallId"].is_string());
+            }
+        }
+    }
 }
