@@ -32,6 +32,7 @@ impl Run {
         self.began_at = at;
         self.id.clone_from(&started.run_id);
         self.base = format!("{}-{:016x}", started.run_id, turn_number(&started.messages));
+        self.announced.0 = None;
         self.limits = started.limits.clone();
         self.deadline = started.deadline;
         self.external.clone_from(&started.external_tools);
@@ -71,15 +72,18 @@ impl Run {
 
     /// An id that is the same at each replay.
     pub(super) fn mint(&mut self) -> MessageId {
-        let id = self.next_id();
         self.made += 1;
-        id
+        self.announced.0.take().unwrap_or_else(|| self.numbered(self.made))
     }
 
-    /// The id of the next message that the run makes: that of a reply, while the model is asked.
-    pub(crate) fn next_id(&self) -> MessageId {
-        let number = (self.made + 1).to_string();
-        MessageId::parse([&self.base, ".", &number].concat()).unwrap_or_else(MessageId::new)
+    fn numbered(&self, number: u64) -> MessageId {
+        MessageId::parse([&self.base, ".", &number.to_string()].concat()).unwrap_or_else(MessageId::new)
+    }
+
+    /// The id of the next message that the run makes: that of a reply, while the model is asked. It is made once.
+    pub(crate) fn next_id(&mut self) -> MessageId {
+        let id = self.announced.0.take().unwrap_or_else(|| self.numbered(self.made + 1));
+        self.announced.0.insert(id).clone()
     }
 
     pub(super) fn push(&mut self, message: Message) {
