@@ -139,7 +139,7 @@ impl A2aAgent {
 }
 
 /// The texts of a message.
-fn words(message: &Message) -> String {
+pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match &part.content {
         Content::Text(text) => Some(text.as_str()),
         _ => None,

@@ -127,6 +127,9 @@ pub(crate) struct Message {
     pub(crate) parts: Vec<Part>,
 }
 
+/// The member of data in the message of a status with which an agent of ours says how far a call of it has come.
+pub(crate) const PROGRESS: &str = "attache.toolProgress";
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Artifact {
     pub(crate) id: String,
