@@ -69,7 +69,7 @@ struct CallTold {
 pub(crate) enum Piece<'p> {
     /// A call of the model begins.
     Step,
-    /// What follows is said in the message of that id in the conversation.
+    /// The next pieces are said in the message of that id in the conversation.
     Reply(&'p MessageId),
     /// The next text is said in another step than the one before.
     Break,
@@ -374,8 +374,9 @@ impl Answer {
                 tell(Piece::Break);
             }
             if is_output {
-                let replies = outcome.messages.iter().filter(|message| message.role() == Role::Assistant);
-                self.of(replies.last().map(|message| message.id()), tell);
+                let mut said = outcome.messages.iter().rev();
+                let output = said.find(|message| message.role() == Role::Assistant);
+                self.of(output.map(|message| message.id()), tell);
             }
             self.text += unsaid.len();
             tell(Piece::Text(unsaid));

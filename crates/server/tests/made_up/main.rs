@@ -24,7 +24,7 @@ fn node() {
     }
 }
 
-/// What the server holds is read from `/proc`.
+/// The memory and files of the server are read from `/proc`.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_request_that_anybody_makes_up_breaks_a_route() {

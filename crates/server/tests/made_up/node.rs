@@ -153,7 +153,7 @@ impl Drop for Node {
     }
 }
 
-/// What is looked at in each answer.
+/// The things that are looked at in each answer.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,use_after_free,ignored_auth,unsupported_method";
 
 /// The sum of the samples of a family.

@@ -1,9 +1,8 @@
-//! What an agent says while it works, as the progress of the call.
+//! The words of an agent while it works, as the progress of the call.
 
 use attache_core::tool::{Listening, Progress};
 use serde_json::Value;
 
-use super::conclude::words;
 use super::gather::Gathered;
 use crate::config::Config;
 use crate::wire::{Content, Message, PROGRESS};
@@ -30,7 +29,7 @@ impl<'a> Heard<'a> {
         let Some(said) = said.filter(|said| self.last.as_ref() != Some(said)) else { return };
         self.last = Some(said.clone());
         self.told += 1;
-        let text = self.config.told(&words(said), LONGEST);
+        let text = self.config.told(&said.words(), LONGEST);
         let mut progress = counted(said).unwrap_or_else(|| Progress::new(f64::from(self.told)));
         if !text.trim().is_empty() {
             progress = progress.with_message(text);

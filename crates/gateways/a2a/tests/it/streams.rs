@@ -81,7 +81,7 @@ async fn a_stream_that_breaks_before_its_task_is_known_fails_the_call() {
     assert!(ask(&fake.agent()).await.is_err());
 }
 
-/// What a call hears of its progress.
+/// A context, and the progress that is heard of its call.
 pub(crate) fn hearing() -> (ToolContext, Arc<Mutex<Vec<Progress>>>) {
     let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let told = Arc::clone(&heard);
@@ -91,7 +91,7 @@ pub(crate) fn hearing() -> (ToolContext, Arc<Mutex<Vec<Progress>>>) {
     (context, heard)
 }
 
-// What an agent says while it works is the progress of the call: by its stream, and where it is looked at.
+// The words of an agent while it works are the progress of the call: by its stream, and where it is looked at.
 #[tokio::test]
 async fn what_an_agent_says_while_it_works_is_the_progress_of_the_call() {
     let working = |id: &str, text: &str| {
