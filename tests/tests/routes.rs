@@ -1,5 +1,4 @@
-//! The server's routes, asked by programs of others: every route as its description says and as it does not, its numbers
-//! as a monitor reads them, other protocols beside them.
+//! The server's routes, asked by programs of others: its numbers as a monitor reads them, other protocols beside them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,9 +16,8 @@ use attache::Agent;
 use attache::a2a::{A2aProfile, A2aServer};
 use attache::agent::{MemorySessions, Sessions};
 use attache::mcp::{McpAgent, McpService};
-use attache::server::{ApiKey, ApiKeys, Principal, Scope, Server, ServerLimits};
+use attache::server::{ApiKey, ApiKeys, Principal, Scope, Server};
 use attache::transport::{HttpClient, RequestParts};
-use attache_offline::OfflineModel;
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tests::real::Python;
 use http::HeaderName;
@@ -62,39 +60,6 @@ async fn numbers(address: &str) -> Value {
 fn sum(numbers: &Value, family: &str) -> f64 {
     let samples = numbers[family]["samples"].as_array().unwrap_or_else(|| panic!("{family}: {numbers}"));
     samples.iter().map(|sample| sample[2].as_f64().unwrap()).sum()
-}
-
-/// The number of requests that are made up for each operation: enough to look at each parameter, more at night.
-fn examples() -> String {
-    std::env::var("ATTACHE_ROUTE_EXAMPLES").unwrap_or_else(|_| "8".to_owned())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_request_that_anybody_makes_up_breaks_a_route() {
-    let agent = Agent::builder(OfflineModel::new()).build().unwrap();
-    let mut limits = ServerLimits::default();
-    limits.body = 1 << 20;
-    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
-    let address = served(Server::new("papers", sessions).limits(limits)).await;
-    let mut command = python().bare();
-    // It leaves a folder where it runs.
-    command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-    command.args(["-m", "schemathesis.cli", "run", &format!("{address}/openapi.json")]);
-    command.args(["--url", &address, "--phases", "coverage,fuzzing,stateful", "--workers", "1"]);
-    command.args(["--max-examples", &examples(), "--seed", "1", "--generation-database", "none"]);
-    command.args(["--request-timeout", "10", "--suppress-health-check", "all", "--no-color"]);
-    command.args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance"]);
-    command.args(["--checks", "response_schema_conformance"]);
-    let (good, said) = run(command).await;
-    assert!(good, "{said}");
-    // Nothing of it is left.
-    let numbers = numbers(&address).await;
-    assert!(sum(&numbers, "attache_http_requests") > 200.0, "{said}");
-    let failed = numbers["attache_http_requests"]["samples"].as_array().unwrap();
-    let failed: Vec<_> =
-        failed.iter().filter(|sample| sample[1]["status"].as_str().unwrap().starts_with('5')).collect();
-    assert!(failed.is_empty(), "{failed:?}");
-    assert_eq!(sum(&numbers, "attache_viewers"), 0.0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

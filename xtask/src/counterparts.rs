@@ -20,12 +20,17 @@ pub(crate) fn install() -> Result<(), Failure> {
     install_chromium()?;
     install_nginx()?;
     for name in PYTHON {
-        environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)?;
+        install_python(name)?;
     }
     for name in NODE {
         environment("node", name, &root().join(format!("tests/real/{name}/package-lock.json")), fill_node)?;
     }
     Ok(())
+}
+
+/// One environment of Python.
+pub(crate) fn install_python(name: &str) -> Result<(), Failure> {
+    environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)
 }
 
 /// PostgreSQL, of which tests start servers of their own.

@@ -69,6 +69,9 @@ cargo xtask TASK
                         300 without N, as in the tests; nightly: 5,000
   fuzz [TARGET] [--seconds N]
                         hostile input to one reader, or to each in turn, guided by what it runs; needs a C++ compiler
+  fuzz-routes [--seconds N]
+                        requests that schemathesis makes up for every route of a server, and what it holds before and
+                        after; 25 minutes without N (nightly)
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
   new-provider NAME     a provider crate that compiles and replays a recording, to be changed into yours
   new-provider --try    one in a workspace of its own, and its tests (minutes, nightly)
@@ -111,6 +114,8 @@ fn main() -> ExitCode {
         ["semver", "--baseline", revision, packages @ ..] => semver::run_all(Some(revision), packages),
         ["semver", packages @ ..] => semver::run_all(None, packages),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["fuzz-routes"] => routes("1500"),
+        ["fuzz-routes", "--seconds", seconds] => routes(seconds),
         ["new-provider", "--try"] => scaffold::try_out(),
         ["new-provider", name] => scaffold::new_provider(name),
         ["release", "--dry-run"] => release::dry_run(),
@@ -135,6 +140,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Requests that are made up from the description of the server's routes, for that long; the test suite has a few of them.
+fn routes(seconds: &str) -> Result<(), Failure> {
+    if !seconds.parse::<u32>().is_ok_and(|seconds| seconds > 0) {
+        return Err("fuzz-routes takes [--seconds N]".to_owned());
+    }
+    counterparts::install_python("routes")?;
+    let test = ["test", "-p", "attache-server", "--test", "made_up", "--", "--nocapture"];
+    run_with("cargo", &test, &[("ATTACHE_ROUTE_SECONDS".to_owned(), seconds.to_owned())])
 }
 
 /// Random faults in memory and kills of a real process, as often as that; the test suite has fewer of both.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::repair::Repair;
 use attache_core::response::ResponseInfo;
 use attache_core::tool::Progress;
-use attache_core::{Citation, DocumentId, FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{Citation, DocumentId, FinishReason, MessageId, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
@@ -74,6 +74,8 @@ pub enum EventKind {
     StepStarted {
         /// The model, `provider/model`.
         model: String,
+        /// The id that its reply has in the conversation.
+        reply: MessageId,
     },
     /// A piece of answer text.
     Content(String),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{Message, ToolCall, ToolCallId, ToolResult};
+use attache_core::{Message, MessageId, ToolCall, ToolCallId, ToolResult};
 
 use crate::event::{Event, EventKind, NestedAgent};
 use crate::log::{Decision, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
@@ -80,6 +80,7 @@ impl LogEvents {
             }
             _ => None,
         };
+        let said = matches!(entry.kind, EntryKind::Reply(_)).then(|| self.run.next_id());
         self.run.apply(entry)?;
         let mut kinds = Vec::new();
         match &entry.kind {
@@ -96,7 +97,7 @@ impl LogEvents {
                 let from = self.agent.replace(handed.agent.clone());
                 kinds.push(EventKind::HandedOff { from, agent: handed.agent.clone() });
             }
-            EntryKind::Reply(reply) => self.reply(reply, &mut kinds),
+            EntryKind::Reply(reply) => self.reply(reply, said, &mut kinds),
             EntryKind::Asked(asked) => {
                 let request = self.run.approvals().into_iter().find(|request| request.id == asked.id);
                 kinds.extend(request.map(|request| EventKind::ApprovalRequested(Box::new(request))));
@@ -132,9 +133,10 @@ impl LogEvents {
         Event { seq: self.seq, step: self.run.steps(), kind }
     }
 
-    fn reply(&mut self, reply: &Reply, kinds: &mut Vec<EventKind>) {
-        let Message::Assistant(message) = &*reply.message else { return };
-        kinds.push(EventKind::StepStarted { model: reply.model.clone().unwrap_or_default() });
+    fn reply(&mut self, reply: &Reply, id: Option<MessageId>, kinds: &mut Vec<EventKind>) {
+        let (Message::Assistant(message), Some(id)) = (&*reply.message, id) else { return };
+        let model = reply.model.clone().unwrap_or_default();
+        kinds.push(EventKind::StepStarted { model, reply: id });
         let (thinking, text) = (message.thinking(), message.text());
         if !thinking.is_empty() {
             kinds.push(EventKind::Thinking(thinking));

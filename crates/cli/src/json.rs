@@ -19,7 +19,7 @@ pub(crate) fn line(event: &Event) -> String {
 fn fields(kind: &EventKind) -> (&'static str, Value) {
     match kind {
         EventKind::RunStarted { run_id } => ("run_started", json!({ "run_id": run_id })),
-        EventKind::StepStarted { model } => ("step_started", json!({ "model": model })),
+        EventKind::StepStarted { model, .. } => ("step_started", json!({ "model": model })),
         EventKind::Content(text) => ("content", json!({ "text": text })),
         EventKind::Thinking(text) => ("thinking", json!({ "text": text })),
         EventKind::ToolCallDelta { id, name, arguments_delta } => {

@@ -13,7 +13,10 @@ use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
-use attache_core::{Approval, ChatRequest, Citation, DocumentId, ErrorKind, Message, UserPart};
+use attache_core::tool::Progress;
+use attache_core::{
+    Approval, ChatRequest, Citation, DocumentId, ErrorKind, Message, ToolContext, ToolError, UserPart,
+};
 use attache_server::Server;
 use attache_testkit::{FunctionModel, Turn};
 use serde_json::json;
@@ -78,6 +81,7 @@ fn reply(request: &ChatRequest) -> Turn {
                 .citing(lease.with_answer_span(span))
                 .citing(Citation::new(page, How::Native))
         }
+        "index" => Turn::call("index", json!({})),
         "long" => Turn::text("One moment.").and_call("wait", json!({})),
         "What is the rent?" => Turn::text("The rent is 900 euros."),
         other => panic!("{other:?}"),
@@ -96,8 +100,14 @@ async fn server() -> (String, UnboundedReceiver<()>) {
         }
     });
     let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let index = tool_fn("index", "Indexes", |context: ToolContext| async move {
+        context.progress(Progress::new(1.0).with_total(2.0).with_message("page 1"));
+        // It is told while the tool is at work.
+        tokio::task::yield_now().await;
+        Ok::<_, ToolError>("indexed")
+    });
     let model = FunctionModel::new(|request, _| reply(request)).unverified();
-    let agent = Agent::builder(model).tool(wait).tool(pay).citations(true).build().unwrap();
+    let agent = Agent::builder(model).tool(wait).tool(pay).tool(index).citations(true).build().unwrap();
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

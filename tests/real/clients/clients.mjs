@@ -91,13 +91,28 @@ async function ai() {
   const cited = (await send(chat("cite"), [user("cite")])).parts.filter((part) => part.type.startsWith("source-"));
   assert.deepEqual(cited.map((part) => [part.type, part.title]), [["source-document", "lease.pdf"], ["source-url", "Rents"]]);
   assert.equal(cited[0].filename, "lease.pdf");
+  // How far a call has come: the page hears it, and no message keeps it.
+  const indexing = await transport.sendMessages({
+    chatId: chat("index"), messages: [user("index")], trigger: "submit-message",
+  });
+  const [chunks, stream] = indexing.tee();
+  const heard = [];
+  for await (const chunk of chunks) if (chunk.type === "data-tool-progress") heard.push(chunk);
+  assert.deepEqual(
+    heard.map(({ data: { done, total, message }, transient }) => [done, total, message, transient]),
+    [[1, 2, "page 1", true]],
+  );
+  let indexed;
+  for await (const message of readUIMessageStream({ stream, terminateOnError: true })) indexed = message;
+  assert.match(text(indexed), /indexed/);
+  assert.ok(indexed.parts.every((part) => !part.type.startsWith("data-")));
   await assert.rejects(send(chat("fail"), [user("fail")]));
   // Cancel.
   const leave = new AbortController();
-  const stream = await transport.sendMessages({
+  const long = await transport.sendMessages({
     chatId: chat("long"), messages: [user("long")], trigger: "submit-message", abortSignal: leave.signal,
   });
-  for await (const chunk of stream) if (chunk.type === "text-delta") break;
+  for await (const chunk of long) if (chunk.type === "text-delta") break;
   leave.abort();
   assert.equal(await transport.reconnectToStream({ chatId: chat("rent") }), null);
 }
@@ -126,6 +141,14 @@ async function agui() {
   await agent.runAgent({ tools });
   assert.deepEqual(told(agent).map(([role]) => role), ["user", "assistant", "user", "assistant"]);
   assert.deepEqual([agent.messages[2].id, agent.messages[1].content], ["again", ANSWER]);
+  // The same question once more is another message, and a page that comes back has the ids of the one that asked.
+  agent.addMessage({ id: "once more", role: "user", content: "What is the rent?" });
+  await agent.runAgent({ tools });
+  const back = new HttpAgent({ url, threadId: `rent-${process.pid}` });
+  await back.runAgent({ tools });
+  const ids = (agent) => agent.messages.map((message) => message.id);
+  assert.equal(ids(agent).length, 6);
+  assert.deepEqual(ids(back), ids(agent));
   // A tool of the page.
   agent = thread("weather", "The weather?");
   await agent.runAgent({ tools });
@@ -153,6 +176,13 @@ async function agui() {
   await agent.runAgent({ tools }, { onCustomEvent: ({ event }) => { cited.push(event); } });
   assert.deepEqual(cited.map((event) => event.name), ["attache.citation", "attache.citation"]);
   assert.deepEqual(cited.map((event) => Object.keys(event.value.source)[0]), ["document", "url"]);
+  agent = thread("index", "index");
+  await agent.runAgent({ tools });
+  const activity = agent.messages.find((message) => message.role === "activity");
+  const { toolCallId, ...progress } = activity.content;
+  assert.equal(activity.activityType, "attache.tool_progress");
+  assert.deepEqual(progress, { done: 1, total: 2, message: "page 1", isFinished: true });
+  assert.equal(toolCallId, agent.messages.find((message) => message.toolCalls).toolCalls[0].id);
   agent = thread("fail", "fail");
   await assert.rejects(agent.runAgent({ tools }));
   // Cancel.

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use async_stream::stream;
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, ProviderError,
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, MessageId, ProviderError,
     StreamChunk, ToolCallId, Usage,
 };
 use futures_core::Stream;
@@ -52,7 +52,12 @@ pub(super) fn ask<'a>(
         for kind in events {
             yield Ok(driver.event(kind));
         }
-        let kind = EventKind::StepStarted { model: driver.setup.model.id().to_owned() };
+        let mut reply = driver.run.next_id();
+        let started = |driver: &Driver, reply: &MessageId| EventKind::StepStarted {
+            model: driver.setup.model.id().to_owned(),
+            reply: reply.clone(),
+        };
+        let kind = started(driver, &reply);
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
@@ -107,6 +112,12 @@ pub(super) fn ask<'a>(
                                     yield Ok(driver.event(kind));
                                 }
                                 if let Some(request) = request {
+                                    // A decision of the memory has taken the id.
+                                    if driver.run.next_id() != reply {
+                                        reply = driver.run.next_id();
+                                        let kind = started(driver, &reply);
+                                        yield Ok(driver.event(kind));
+                                    }
                                     driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;

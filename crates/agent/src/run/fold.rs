@@ -32,6 +32,7 @@ impl Run {
         self.began_at = at;
         self.id.clone_from(&started.run_id);
         self.base = format!("{}-{:016x}", started.run_id, turn_number(&started.messages));
+        self.announced.0 = None;
         self.limits = started.limits.clone();
         self.deadline = started.deadline;
         self.external.clone_from(&started.external_tools);
@@ -72,7 +73,17 @@ impl Run {
     /// An id that is the same at each replay.
     pub(super) fn mint(&mut self) -> MessageId {
         self.made += 1;
-        MessageId::parse([&self.base, ".", &self.made.to_string()].concat()).unwrap_or_else(MessageId::new)
+        self.announced.0.take().unwrap_or_else(|| self.numbered(self.made))
+    }
+
+    fn numbered(&self, number: u64) -> MessageId {
+        MessageId::parse([&self.base, ".", &number.to_string()].concat()).unwrap_or_else(MessageId::new)
+    }
+
+    /// The id of the next message that the run makes: that of a reply, while the model is asked. It is made once.
+    pub(crate) fn next_id(&mut self) -> MessageId {
+        let id = self.announced.0.take().unwrap_or_else(|| self.numbered(self.made + 1));
+        self.announced.0.insert(id).clone()
     }
 
     pub(super) fn push(&mut self, message: Message) {

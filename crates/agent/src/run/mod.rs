@@ -111,6 +111,16 @@ pub struct ReplayError {
     pub problem: &'static str,
 }
 
+/// An id that is made already. It says nothing of a run that its log does not.
+#[derive(Clone, Debug, Default)]
+struct Announced(Option<MessageId>);
+
+impl PartialEq for Announced {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A run as its log tells it.
 ///
 /// It does no I/O: [`next`](Self::next) says what to do, [`apply`](Self::apply) takes what came of it. The same
@@ -147,6 +157,8 @@ pub struct Run {
     asked_at: u64,
     inboxes: u32,
     made: u64,
+    /// The id of the next message, where somebody was told of it.
+    announced: Announced,
     calls: Vec<ToolCall>,
     /// The ids of all calls of the conversation, also of those that were closed.
     call_ids: HashSet<ToolCallId>,

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex};
 use crate::common::Counter;
 use crate::common::kit::{all, counting, end, results, told};
 use crate::common::model::Says;
-use attache_agent::{Agent, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn};
+use attache_agent::{
+    Agent, Compaction, EmptyReply, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn,
+};
 use attache_core::repair::repair;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Effect, Message, ToolCall, ToolCallId, ToolContext,
-    ToolError, Usage,
+    Arguments, AssistantMessage, AssistantPart, Effect, ErrorKind, Message, Role, ToolCall, ToolCallId,
+    ToolContext, ToolError, Usage,
 };
-use attache_testkit::{ScriptedModel, Turn};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
+use serde_json::json;
 
 /// A call of that provider, which numbers the calls of each reply anew, or does not number them.
 fn call(n: i64) -> AssistantPart {
@@ -123,4 +126,57 @@ async fn a_run_tells_its_id_and_its_steps_wherever_it_speaks() {
     let log = Run::replay(&journal.entries()).unwrap();
     assert_eq!((log.id(), log.steps()), ("invoice 17", 3));
     assert_eq!((log.usage().input_tokens, log.usage().output_tokens), (Some(21), Some(6)));
+}
+
+/// The ids under which replies are announced.
+fn announced(events: &[Event]) -> Vec<String> {
+    let announced = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepStarted { reply, .. } => Some(reply.to_string()),
+        _ => None,
+    });
+    announced.collect()
+}
+
+/// The ids of the replies in a conversation.
+fn replied(messages: &[Arc<Message>]) -> Vec<String> {
+    let replies = messages.iter().filter(|message| message.role() == Role::Assistant);
+    replies.map(|message| message.id().to_string()).collect()
+}
+
+// A36: whoever shows a reply while it is written knows the message that it becomes.
+#[tokio::test]
+async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
+    // Results, a hint and words of the loop have ids, too.
+    let turns = [Turn::call("look", json!({})), Turn::empty(), Turn::text("It is 900.")];
+    let look = tool_fn("look", "", || Ok("seen"));
+    let journal = Arc::new(MemoryJournal::new());
+    let agent =
+        Agent::builder(ScriptedModel::new(turns).unverified()).tool(look).empty_reply(EmptyReply::Nudge(1));
+    let agent = agent.build().unwrap();
+    let events = all(&mut agent.run_in(journal.clone(), "Look.")).await;
+    let [first, _, last] = &announced(&events)[..] else { panic!("{events:?}") };
+    assert_eq!(replied(&end(&events).messages), [first.clone(), last.clone()]);
+    // Somebody who reads the log knows the same.
+    let mut told = agent.log_events();
+    let entries = journal.entries();
+    let read: Vec<Event> = entries.iter().flat_map(|entry| told.take(entry).unwrap()).collect();
+    assert_eq!(announced(&read), announced(&events));
+}
+
+// The same where the conversation became too long while the model was asked: the summary takes the next id.
+#[tokio::test]
+async fn a_reply_behind_a_summary_is_announced_anew() {
+    let model = FunctionModel::new(|request, number| match number {
+        0 => Turn::empty().then_error(ErrorKind::ContextTooLong),
+        1 => Turn::text("They talked."),
+        _ => Turn::text(&format!("{} messages", request.messages.len())),
+    });
+    let agent = Agent::builder(model).memory(Compaction::new()).build().unwrap();
+    let history = (0..8).flat_map(|n| {
+        [Message::user(format!("old {n}")).shared(), Message::assistant("word ".repeat(2_000)).shared()]
+    });
+    let events = all(&mut agent.run(RunInput::from("now").with_history(history))).await;
+    let outcome = end(&events);
+    assert_eq!(outcome.reason, EndReason::Answer);
+    assert_eq!(announced(&events).last(), replied(&outcome.messages).last());
 }

@@ -137,7 +137,7 @@ impl Terminal {
             }
         }
         match &event.kind {
-            EventKind::StepStarted { model } => self.status.asking(model),
+            EventKind::StepStarted { model, .. } => self.status.asking(model),
             EventKind::Content(text) => {
                 self.status.heard();
                 self.say(text)?;

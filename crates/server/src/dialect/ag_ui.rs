@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use attache_agent::{EndReason, Outcome};
-use attache_core::{ToolCallId, Usage};
+use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
-use super::snapshot::{Thread, tool};
+use super::event::progressed;
+use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
@@ -23,12 +24,15 @@ pub(crate) struct AgUi {
     run: String,
     began: bool,
     open: Option<Open>,
-    /// The number of the next message.
-    next: usize,
-    /// The last message of the model, to which its calls belong.
-    parent: Option<String>,
+    /// The reply that is told, by its id in the conversation.
+    reply: Option<MessageId>,
+    /// The messages that were told of it, and its thoughts.
+    told: usize,
+    thoughts: usize,
     /// The calls that are still written.
     writing: Vec<ToolCallId>,
+    /// Those that said how far they have come, and have no result.
+    running: Vec<ToolCallId>,
     /// The event with the messages that the client lacks, until it was told.
     snapshot: Vec<u8>,
 }
@@ -48,9 +52,11 @@ impl AgUi {
             run,
             began: false,
             open: None,
-            next: 0,
-            parent: None,
+            reply: None,
+            told: 0,
+            thoughts: 0,
             writing: Vec::new(),
+            running: Vec::new(),
             snapshot: Vec::new(),
         }
     }
@@ -84,9 +90,22 @@ impl AgUi {
         out
     }
 
+    /// The id of the next message of the reply: the first one has that of the reply itself, by which it is known again when
+    /// the client sends it.
     fn message(&mut self) -> String {
-        self.next += 1;
-        format!("{}-{}", self.run, self.next)
+        self.told += 1;
+        match &self.reply {
+            Some(reply) if self.told == 1 => reply.to_string(),
+            Some(reply) => format!("{reply}-{}", self.told),
+            None => format!("{}-{}", self.run, self.told),
+        }
+    }
+
+    /// The id of the next thoughts of the reply.
+    fn thought(&mut self) -> String {
+        self.thoughts += 1;
+        let whose = self.reply.as_ref().map_or(self.run.as_str(), MessageId::as_str);
+        format!("{whose}.thought-{}", self.thoughts)
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -107,7 +126,6 @@ impl AgUi {
             event("TEXT_MESSAGE_START", out, |object| {
                 object.with("messageId", &id).with("role", "assistant")
             });
-            self.parent = Some(id.clone());
             self.open = Some(Open::Text(id));
         }
         if let Some(Open::Text(id)) = &self.open {
@@ -118,7 +136,7 @@ impl AgUi {
     fn thinking(&mut self, text: &str, out: &mut Vec<u8>) {
         if !matches!(self.open, Some(Open::Thinking(_))) {
             self.close(out);
-            let id = self.message();
+            let id = self.thought();
             event("REASONING_START", out, |object| object.with("messageId", &id));
             event("REASONING_MESSAGE_START", out, |object| {
                 object.with("messageId", &id).with("role", "reasoning")
@@ -172,21 +190,23 @@ impl AgUi {
             out.append(&mut self.snapshot);
         }
         match piece {
-            Piece::Step => {
+            Piece::Step | Piece::Break => self.close(out),
+            Piece::Reply(reply) => {
                 self.close(out);
-                self.parent = None;
+                (self.reply, self.told, self.thoughts) = (Some(reply.clone()), 0, 0);
             }
-            Piece::Break => self.close(out),
             Piece::Text(text) => self.text(text, out),
             Piece::Thinking(text) if self.shown.thinking => self.thinking(text, out),
             Piece::Writes { id, name } => {
                 self.close(out);
                 self.writing.push(id.clone());
+                // The client has it in the message of the reply: text behind it is a message of its own.
+                self.told = self.told.max(1);
                 event("TOOL_CALL_START", out, |object| {
                     object
                         .with("toolCallId", id)
                         .with("toolCallName", name)
-                        .maybe("parentMessageId", self.parent.as_ref())
+                        .maybe("parentMessageId", self.reply.as_ref())
                 });
             }
             Piece::Arguments { id, delta } if self.shown.details => {
@@ -198,11 +218,36 @@ impl AgUi {
                 event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", arguments));
                 self.end_call(id, out);
             }
+            Piece::Progress { id, progress } => {
+                if !self.running.contains(id) {
+                    self.running.push(id.clone());
+                }
+                event("ACTIVITY_SNAPSHOT", out, |object| {
+                    object
+                        .with("messageId", &id_of_progress(id))
+                        .with("activityType", "attache.tool_progress")
+                        .by("content", |out| {
+                            let object = Object::begin(out).with("toolCallId", id);
+                            progressed(object, progress, self.shown).with("isFinished", &false).end();
+                        })
+                        .with("replace", &true)
+                });
+            }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
-                let message = self.message();
+                if let Some(at) = self.running.iter().position(|running| *running == result.call_id) {
+                    self.running.swap_remove(at);
+                    event("ACTIVITY_DELTA", out, |object| {
+                        object
+                            .with("messageId", &id_of_progress(&result.call_id))
+                            .with("activityType", "attache.tool_progress")
+                            .by("patch", |out| out.extend_from_slice(FINISHED))
+                    });
+                }
                 event("TOOL_CALL_RESULT", out, |object| {
-                    let object = object.with("messageId", &message).with("toolCallId", &result.call_id);
+                    let object = object
+                        .with("messageId", &id_of_result(&result.call_id))
+                        .with("toolCallId", &result.call_id);
                     tool(object, result, self.shown)
                 });
             }
@@ -244,6 +289,14 @@ impl AgUi {
         }
     }
 }
+
+/// The id of the activity of a call.
+fn id_of_progress(call: &ToolCallId) -> String {
+    format!("{call}.progress")
+}
+
+/// The change of an activity whose call has its result.
+const FINISHED: &[u8] = b"[{\"op\":\"replace\",\"path\":\"/isFinished\",\"value\":true}]";
 
 /// The schema of a decision about a call.
 const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";

@@ -1,7 +1,8 @@
 //! An answer as every dialect tells it: what a run says, piece by piece, and what of it was told already.
 
 use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
-use attache_core::{Citation, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::tool::Progress;
+use attache_core::{Citation, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
 use super::event;
 use crate::fault::Fault;
@@ -15,6 +16,8 @@ pub(crate) struct Answer {
     thinking: usize,
     /// The step of the last text.
     step: Option<u32>,
+    /// The id of the reply that is told.
+    reply: Option<MessageId>,
     /// True if text was told in the step under way.
     spoke: bool,
     calls: Vec<CallTold>,
@@ -66,6 +69,8 @@ struct CallTold {
 pub(crate) enum Piece<'p> {
     /// A call of the model begins.
     Step,
+    /// The next pieces are said in the message of that id in the conversation.
+    Reply(&'p MessageId),
     /// The next text is said in another step than the one before.
     Break,
     Text(&'p str),
@@ -92,6 +97,11 @@ pub(crate) enum Piece<'p> {
         id: &'p ToolCallId,
         name: &'p str,
         arguments: &'p str,
+    },
+    /// A call has come so far.
+    Progress {
+        id: &'p ToolCallId,
+        progress: &'p Progress,
     },
     /// A call has a result that did not come from the client.
     Result {
@@ -164,9 +174,10 @@ impl Answer {
                 self.thinking += piece.len();
                 tell(Piece::Thinking(piece));
             }
-            EventKind::StepStarted { .. } => {
+            EventKind::StepStarted { reply, .. } => {
                 self.spoke = false;
                 tell(Piece::Step);
+                self.of(Some(reply), tell);
             }
             EventKind::StepFinished { usage, .. } => self.usage.add(usage),
             EventKind::ToolCallDelta { id, name, arguments_delta } => {
@@ -176,6 +187,7 @@ impl Answer {
                 calls.iter().for_each(|call| self.call(call, tell));
             }
             EventKind::ToolStarted { call } => self.call(call, tell),
+            EventKind::ToolProgress { id, progress } => tell(Piece::Progress { id, progress }),
             EventKind::CallDeferred(request) => self.call(&request.call, tell),
             EventKind::ExternalPending { call } => {
                 self.for_client(&call.id, &call.name, call.arguments.replay_json(), tell);
@@ -197,6 +209,11 @@ impl Answer {
         let (mut text, mut thinking) = (self.text, self.thinking);
         let spoke = view.spoke;
         for block in &view.blocks {
+            let step = match block {
+                Block::Text { step, .. } | Block::Thinking { step, .. } => *step,
+                Block::Call(call) => call.step,
+            };
+            self.of(view.reply(step), tell);
             match block {
                 Block::Text { step, text: said } => match said.get(text..) {
                     Some(untold) if !untold.is_empty() => {
@@ -226,7 +243,12 @@ impl Answer {
                             self.result(result, disposition, tell);
                         }
                     }
-                    _ => self.written(&call.id, &call.name, &call.arguments, tell),
+                    state => {
+                        self.written(&call.id, &call.name, &call.arguments, tell);
+                        if let (CallState::Running, Some(progress)) = (state, &call.progress) {
+                            tell(Piece::Progress { id: &call.id, progress });
+                        }
+                    }
                 },
             }
         }
@@ -242,6 +264,13 @@ impl Answer {
         if let Some(end) = &view.end {
             self.entry(end, tell);
         }
+    }
+
+    /// Says of which reply the next pieces are.
+    fn of(&mut self, reply: Option<&MessageId>, tell: &mut dyn FnMut(Piece<'_>)) {
+        let Some(reply) = reply.filter(|reply| self.reply.as_ref() != Some(reply)) else { return };
+        tell(Piece::Reply(reply));
+        self.reply = Some(reply.clone());
     }
 
     fn say(&mut self, step: u32, piece: &str, tell: &mut dyn FnMut(Piece<'_>)) {
@@ -343,6 +372,11 @@ impl Answer {
             // It stands apart from what the model said before.
             if self.text > 0 {
                 tell(Piece::Break);
+            }
+            if is_output {
+                let mut said = outcome.messages.iter().rev();
+                let output = said.find(|message| message.role() == Role::Assistant);
+                self.of(output.map(|message| message.id()), tell);
             }
             self.text += unsaid.len();
             tell(Piece::Text(unsaid));

@@ -96,9 +96,11 @@ fn chunk(
         Piece::Citation(citation) => return annotations.cite(citation, wanted.documents.as_deref()),
         // The agent's own tools are its own business.
         Piece::Step
+        | Piece::Reply(_)
         | Piece::Writes { .. }
         | Piece::Arguments { .. }
         | Piece::Written { .. }
+        | Piece::Progress { .. }
         | Piece::Result { .. }
         | Piece::Approval(_) => return,
         piece => piece,

@@ -51,7 +51,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::DocumentsLeftOut { documents } => object.with("documents", documents),
         EventKind::ToolsOffered { names } => object.with("names", names),
         EventKind::HandedOff { from, agent } => object.with("from", from).with("agent", agent),
-        EventKind::StepStarted { model } => object.with("model", model),
+        EventKind::StepStarted { model, .. } => object.with("model", model),
         EventKind::Thinking(text) => object.with("delta", text),
         EventKind::ToolCallDelta { id, name, arguments_delta } => {
             let delta = if shown.details { arguments_delta.as_str() } else { "" };
@@ -204,7 +204,7 @@ fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
 }
 
 /// Adds how far a call has come.
-fn progressed<'o>(object: Object<'o>, progress: &Progress, shown: Shown) -> Object<'o> {
+pub(super) fn progressed<'o>(object: Object<'o>, progress: &Progress, shown: Shown) -> Object<'o> {
     let message = progress.message.as_ref().filter(|_| shown.details);
     object.with("done", &progress.done).maybe("total", progress.total.as_ref()).maybe("message", message)
 }

@@ -7,7 +7,7 @@ use attache_core::citation::Source;
 use attache_core::{Citation, Document, DocumentId, Message, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
-use super::{Shown, Tell, line, usage};
+use super::{Shown, Tell, event, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
 
@@ -152,7 +152,7 @@ impl Ui {
         part("file", out, |object| {
             let object = object.with("url", &url).with("mediaType", document.media_type().essence());
             object.by("providerMetadata", |out| {
-                let document = |out: &mut Vec<u8>| super::event::document(document, out);
+                let document = |out: &mut Vec<u8>| event::document(document, out);
                 Object::begin(out)
                     .by("attache", |out| Object::begin(out).by("document", document).end())
                     .end();
@@ -222,13 +222,14 @@ impl Ui {
             Piece::Result { result, .. } => self.known.contains(result.call_id.as_str()),
             _ => false,
         };
-        let is_outside = is_known || matches!(piece, Piece::End { .. } | Piece::Failed(_) | Piece::Step);
+        let is_outside = is_known || !is_inside(&piece);
         if !self.in_step && !is_outside {
             self.in_step = true;
             part("start-step", out, |object| object);
         }
         match piece {
             Piece::Step => self.step(out),
+            Piece::Reply(_) => {}
             Piece::Break => self.close(out),
             Piece::Text(text) => self.delta(true, text, out),
             Piece::Thinking(text) if self.shown.thinking => self.delta(false, text, out),
@@ -266,6 +267,15 @@ impl Ui {
                     });
                 }
             }
+            // The page hears of it, and no message keeps it.
+            Piece::Progress { id, progress } => part("data-tool-progress", out, |object| {
+                object
+                    .by("data", |out| {
+                        let object = Object::begin(out).with("toolCallId", id);
+                        event::progressed(object, progress, self.shown).end();
+                    })
+                    .with("transient", &true)
+            }),
             Piece::Result { result, is_denied } => self.result(result, is_denied, out),
             Piece::Approval(asked) => {
                 self.close(out);
@@ -316,6 +326,14 @@ impl Ui {
             }
         }
     }
+}
+
+/// True for what stands in a step of the message.
+fn is_inside(piece: &Piece<'_>) -> bool {
+    !matches!(
+        piece,
+        Piece::End { .. } | Piece::Failed(_) | Piece::Step | Piece::Reply(_) | Piece::Progress { .. }
+    )
 }
 
 fn part(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {

@@ -10,7 +10,7 @@ use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree, typed, unknown};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
-use crate::dialect::snapshot::{PROVIDER, Said, Sent};
+use crate::dialect::snapshot::{PROVIDER, Sent};
 use crate::documents::Documents;
 use crate::fault::Fault;
 
@@ -53,6 +53,7 @@ struct Context {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Message {
+    id: Option<String>,
     role: String,
     content: Option<Content>,
     #[serde(default, deserialize_with = "nullable")]
@@ -136,38 +137,29 @@ impl Body {
         let (mut reading, mut sent) = (Reading::default(), Vec::with_capacity(raw.len()));
         for (at, (message, raw)) in messages.into_iter().zip(raw).enumerate() {
             let context = if Some(at) == last { self.context.as_slice() } else { &[] };
-            sent.push(Sent { said: message.said(), raw });
+            sent.push(message.sent(raw));
             message.read(context, &mut reading, principal, documents).await.map_err(at_messages)?;
-        }
-        if self.resume.as_ref().is_none_or(Vec::is_empty) {
-            // A question is a new one, also where it was asked before in the same words.
-            let is_question = |sent: &&mut Sent| !matches!(sent.said, Said::Assistant { .. });
-            for sent in sent.iter_mut().rev().take_while(is_question) {
-                if matches!(sent.said, Said::User(_)) {
-                    sent.said = Said::Other;
-                }
-            }
         }
         Ok((reading.finish_as_it_is(), sent))
     }
 }
 
 impl Message {
-    /// The things by which the message is known again.
-    fn said(&self) -> Said {
-        let words = || match &self.content {
-            Some(Content::Text(text)) => text.clone(),
-            Some(Content::Parts(parts)) => parts.iter().filter_map(|part| part.text.as_deref()).collect(),
+    /// The message as a thread knows it again.
+    fn sent(&self, raw: Box<RawValue>) -> Sent {
+        let text = match (self.role.as_str(), &self.content) {
+            ("assistant", Some(Content::Text(text))) => text.clone(),
+            ("assistant", Some(Content::Parts(parts))) => {
+                parts.iter().filter_map(|part| part.text.as_deref()).collect()
+            }
             _ => String::new(),
         };
-        match self.role.as_str() {
-            "user" => Said::User(words()),
-            "assistant" => {
-                let calls = self.tool_calls.iter().map(|called| called.id.clone()).collect();
-                Said::Assistant { text: words(), calls }
-            }
-            "tool" => Said::Result(self.tool_call_id.clone().unwrap_or_default()),
-            _ => Said::Other,
+        Sent {
+            id: self.id.clone(),
+            text,
+            calls: self.tool_calls.iter().map(|called| called.id.clone()).collect(),
+            result: self.tool_call_id.clone().filter(|_| self.role == "tool"),
+            raw,
         }
     }
 
@@ -178,11 +170,12 @@ impl Message {
         principal: &str,
         documents: &Documents,
     ) -> Result<(), Fault> {
-        let Self { role, content, tool_calls, tool_call_id, error } = self;
+        let Self { id, role, content, tool_calls, tool_call_id, error } = self;
         match role.as_str() {
             "system" | "developer" => reading.system(&text(content, "instructions")?),
             "user" => {
                 reading.user(parts(content, principal, documents).await?);
+                reading.known_as(id.as_deref());
                 if !context.is_empty() {
                     let lines =
                         context.iter().map(|context| format!("{}: {}", context.description, context.value));
@@ -197,6 +190,7 @@ impl Message {
                     conversation::call(&called.id, called.function.name, called.function.arguments)
                 });
                 reading.assistant(&text(content, "a reply")?, calls.collect::<Result<_, _>>()?);
+                reading.known_as(id.as_deref());
             }
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs toolCallId"))?;

@@ -10,6 +10,7 @@ use attache_core::{
     ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 
+use crate::dialect::snapshot::known_as;
 use crate::fault::Fault;
 
 /// The most messages of a request.
@@ -84,6 +85,22 @@ impl Reading {
     pub(crate) fn user(&mut self, parts: Vec<Option<UserPart>>) {
         self.end_results();
         self.messages.push(Message::User(UserMessage::new(parts)).shared());
+    }
+
+    /// Keeps the id that the client has for the last message with it.
+    pub(crate) fn known_as(&mut self, id: Option<&str>) {
+        let (Some(id), Some(last)) = (id, self.messages.last_mut()) else { return };
+        *last = match &**last {
+            Message::User(said) => {
+                Message::User(said.clone().with_metadata(known_as(&said.metadata, id))).shared()
+            }
+            Message::Assistant(reply) => {
+                let mut reply = reply.clone();
+                reply.metadata = known_as(&reply.metadata, id);
+                Message::Assistant(reply).shared()
+            }
+            _ => return,
+        };
     }
 
     /// Something that holds for the run alone.

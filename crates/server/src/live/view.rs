@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind};
 use attache_core::tool::Progress;
-use attache_core::{Citation, ToolCall, ToolCallId, Usage};
+use attache_core::{Citation, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
 use super::entry::{Entry, What};
@@ -18,6 +18,8 @@ pub(crate) struct View {
     pub(crate) spoke: bool,
     /// Text, reasoning and calls in their order.
     pub(crate) blocks: Vec<Block>,
+    /// The steps, each with the id of its reply in the conversation.
+    replies: Vec<(u32, MessageId)>,
     /// The approvals that nobody has decided about.
     pub(crate) approvals: Vec<ApprovalRequest>,
     /// The calls whose results come later.
@@ -96,6 +98,11 @@ impl View {
         self.calls().filter(|call| matches!(call.state, CallState::Client))
     }
 
+    /// The id that the reply of a step has in the conversation.
+    pub(crate) fn reply(&self, step: u32) -> Option<&MessageId> {
+        self.replies.iter().rev().find(|(at, _)| *at == step).map(|(_, reply)| reply)
+    }
+
     /// True if nothing goes on before the client has answered calls.
     pub(super) fn waits_for_client(&self) -> bool {
         let mut waits = false;
@@ -125,8 +132,9 @@ impl View {
             self.step = event.step;
         }
         match &event.kind {
-            EventKind::StepStarted { model } if is_own => {
+            EventKind::StepStarted { model, reply } if is_own => {
                 (self.model, self.spoke) = (Some(model.clone()), false);
+                self.replies.push((event.step, reply.clone()));
             }
             EventKind::Content(piece) if is_own => {
                 self.spoke = true;

@@ -26,6 +26,7 @@ mod record;
 mod responses;
 mod sockets;
 mod storms;
+mod threads;
 mod typed;
 mod watching;
 mod web;

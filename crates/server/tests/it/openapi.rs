@@ -90,3 +90,15 @@ async fn every_reference_leads_somewhere_and_every_part_is_used() {
         }
     }
 }
+
+// A generated client sends what the description names, and the guide says what a turn has.
+#[tokio::test]
+async fn a_turn_has_the_members_of_the_guide() {
+    let guide = include_str!("../../../../docs/guide/server.md");
+    let (_, named) = guide.split_once("A turn is `{").unwrap();
+    let named: BTreeSet<&str> = named.split_once('}').unwrap().0.split(", ").collect();
+    let client = Client::new(server(Agent::builder(Stage::new([]))));
+    let description = client.got("/openapi.json").await;
+    let told = description["components"]["schemas"]["Turn"]["properties"].as_object().unwrap();
+    assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), named);
+}

@@ -1,13 +1,17 @@
 //! The dialects of pages: AG-UI, and the UI message stream of Vercel's AI SDK.
 
+use std::sync::Arc;
+
 use attache_agent::{Agent, AgentBuilder, tool_fn};
-use attache_core::{Approval, Document, ErrorKind, Message};
+use attache_core::tool::Progress;
+use attache_core::{Approval, Document, ErrorKind, Message, ToolContext, ToolError};
 use attache_server::Dialect;
 use attache_testkit::Turn;
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
-use crate::common::{Client, Stage, data, named, server, text};
+use crate::common::{Client, Stage, data, named, server, text, until};
 
 fn tools() -> Value {
     json!([{"name": "notify", "description": "Shows a note", "parameters": {"type": "object"}}])
@@ -186,6 +190,8 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
     let first = data(&told(&client, "/v1/ag-ui", body("r1", json!([question]))).await);
     assert!(!kinds(&first).contains(&"MESSAGES_SNAPSHOT"), "the client has all of a new thread");
     let call = find(&first, "TOOL_CALL_START")["toolCallId"].clone();
+    let answer =
+        first.iter().rfind(|event| event["type"] == "TEXT_MESSAGE_START").unwrap()["messageId"].clone();
     let second = |id: &str, said: &str| json!({"id": id, "role": "user", "content": said, "name": "Ann"});
     // All of it, as a client keeps it: pieces of the answer in messages of their own.
     let known = json!([
@@ -194,13 +200,13 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
         {"id": "a2", "role": "assistant", "toolCalls": [{"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
         {"id": "t1", "role": "tool", "toolCallId": call, "content": "seen"},
         {"id": "think", "role": "reasoning", "content": "hm"},
-        {"id": "a3", "role": "assistant", "content": "It is 900."},
+        {"id": answer, "role": "assistant", "content": "It is 900."},
         second("q2", "Sure?"),
     ]);
     let told_second = data(&told(&client, "/v1/ag-ui", body("r2", known)).await);
     assert!(!kinds(&told_second).contains(&"MESSAGES_SNAPSHOT"), "{told_second:?}");
     // A page that has lost the middle.
-    let some = json!([question, {"id": "a3", "role": "assistant", "content": "It is 900."}, second("q3", "And now?")]);
+    let some = json!([question, {"id": answer, "role": "assistant", "content": "It is 900."}, second("q3", "And now?")]);
     let third = data(&told(&client, "/v1/ag-ui", body("r3", some)).await);
     // The first one lets the client forget its order.
     assert_eq!(kinds(&third)[..3], ["RUN_STARTED", "MESSAGES_SNAPSHOT", "MESSAGES_SNAPSHOT"]);
@@ -226,7 +232,7 @@ async fn ag_ui_tells_the_messages_that_a_client_lacks() {
     );
     let ids: Vec<&str> =
         snapshot.as_array().unwrap().iter().map(|message| message["id"].as_str().unwrap()).collect();
-    assert_eq!((ids[0], ids[3], ids[6]), ("q1", "a3", "q3"), "{ids:?}");
+    assert_eq!((ids[0], ids[3], ids[6]), ("q1", answer.as_str().unwrap(), "q3"), "{ids:?}");
     assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), 7, "{ids:?}");
     assert_eq!(snapshot[1]["toolCalls"][0]["id"], call);
     assert_eq!((&snapshot[2]["toolCallId"], &snapshot[6]["name"]), (&call, &json!("Ann")));
@@ -315,4 +321,58 @@ async fn the_context_of_ag_ui_is_that_of_the_turn_alone() {
     assert!(!seen.contains("one.html"), "{seen}");
     let listed = client.got("/v1/sessions/t").await["messages"].to_string();
     assert!(listed.contains("Second?") && !listed.contains("two.html"), "{listed}");
+}
+
+/// An agent whose tool says how far it has come, and waits until it is let go.
+fn indexing(stage: &Stage, gate: &Arc<Semaphore>) -> AgentBuilder {
+    let gate = Arc::clone(gate);
+    let index = tool_fn("index", "Indexes", move |context: ToolContext| {
+        let gate = Arc::clone(&gate);
+        async move {
+            context.progress(Progress::new(1.0).with_total(2.0).with_message("page 1"));
+            gate.acquire().await.unwrap().forget();
+            Ok::<_, ToolError>("indexed")
+        }
+    });
+    Agent::builder(stage.clone()).tool(index)
+}
+
+// A36: how far a call has come is told where a dialect has a place for it.
+#[tokio::test]
+async fn pages_hear_how_far_a_call_has_come() {
+    let user = json!({"id": "m1", "role": "user", "content": "x", "parts": [{"type": "text", "text": "x"}]});
+    let ui = json!({"id": "chat", "messages": [user], "onDisconnect": "detach"});
+    let ag_ui = json!({"threadId": "chat", "runId": "r", "messages": [user], "tools": [], "context": [],
+        "forwardedProps": {"onDisconnect": "detach"}});
+    for (path, body, kind, sought) in
+        [("/v1/ui", &ui, "data-tool-progress", "data"), ("/v1/ag-ui", &ag_ui, "ACTIVITY_SNAPSHOT", "content")]
+    {
+        for details in [true, false] {
+            let gate = Arc::new(Semaphore::new(0));
+            let stage = Stage::new([Turn::call("index", json!({})), Turn::text("Done.")]);
+            let client = Client::new(server(indexing(&stage, &gate)).tool_details(details));
+            let mut response = client.post(path, body.clone()).await;
+            let begun = until(response.body_mut(), kind).await;
+            // Another page comes back while the tool is at work.
+            let mut again = match path {
+                "/v1/ui" => client.get("/v1/ui/chat/stream").await,
+                _ => {
+                    let mut body = body.clone();
+                    body["messages"] = json!([]);
+                    client.post(path, body).await
+                }
+            };
+            let late = until(again.body_mut(), kind).await;
+            gate.add_permits(1);
+            for (begun, response) in [(begun, response), (late, again)] {
+                let told = data(&(begun + &text(response).await));
+                let told: Vec<&Value> = told.iter().filter(|event| event["type"] == kind).collect();
+                assert_eq!(told.len(), 1, "{told:?}");
+                let progress = &told[0][sought];
+                assert_eq!((&progress["done"], &progress["total"]), (&json!(1.0), &json!(2.0)));
+                assert_eq!(progress["message"], if details { json!("page 1") } else { Value::Null });
+                assert!(progress["toolCallId"].is_string());
+            }
+        }
+    }
 }

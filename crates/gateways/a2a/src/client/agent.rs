@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::tool::ToolSpec;
+use attache_core::tool::{Listening, ToolSpec};
 use attache_core::{
     Arguments, ContentTree, Document, DocumentRef, Effect, Secret, ToolContext, ToolError, ToolErrorKind,
     ToolHandler, fresh,
@@ -225,7 +225,7 @@ impl A2aAgent {
         let end = Instant::now() + self.config.limits.patience;
         let mut guard = self.guard(&known);
         // Somebody waits for the task, whatever becomes of this answer.
-        let gathered = self.followed(&known, &draft, end, &mut guard).await;
+        let gathered = self.followed(&known, &draft, end, &mut guard, &Listening::default()).await;
         guard.let_go();
         self.update(gathered?)
     }
@@ -271,9 +271,10 @@ impl A2aAgent {
         draft: &Draft,
         end: Instant,
         guard: &mut CancelGuard,
+        listening: &Listening,
     ) -> Result<Gathered, ToolError> {
         let line = Line { config: &self.config, known };
-        let followed = Box::pin(line.follow(draft, end, guard)).await;
+        let followed = Box::pin(line.follow(draft, end, guard, listening)).await;
         followed.map_err(|(failure, begun)| failure.told(&self.config, begun))
     }
 
@@ -377,7 +378,8 @@ impl ToolHandler for A2aAgent {
                 None => {
                     let begun = Instant::now();
                     let mut guard = self.guard(&known);
-                    let gathered = self.followed(&known, &draft, begun + left, &mut guard).await?;
+                    let end = begun + left;
+                    let gathered = self.followed(&known, &draft, end, &mut guard, &context.listening).await?;
                     left = left.saturating_sub(begun.elapsed()).max(AFTER_ANSWER.min(patience));
                     let output = self.concluded(&known, gathered, &mut guard).await?;
                     let Some(question) = Stop::of(&output, asked) else { return Ok(output) };

@@ -15,7 +15,7 @@ use super::request::Ask;
 use super::results::Reader;
 use super::update::{A2aQuestion, A2aUpdate};
 use crate::config::A2aQuestions;
-use crate::wire::{A2aState, Content, Message, Task};
+use crate::wire::{A2aState, Message, Task};
 
 /// Longer questions are cut.
 const LONGEST_QUESTION: usize = 4_000;
@@ -39,7 +39,7 @@ impl A2aAgent {
 
     fn question(&self, task: &Task) -> A2aQuestion {
         let needs_auth = task.state == A2aState::AuthRequired;
-        let said = task.said.as_ref().map(words).unwrap_or_default();
+        let said = task.said.as_ref().map(Message::words).unwrap_or_default();
         let said = self.config().told(&said, LONGEST_QUESTION);
         let text = match (needs_auth, said.trim().is_empty()) {
             (false, false) => said,
@@ -136,13 +136,4 @@ impl A2aAgent {
             ..A2aOutput::default()
         }
     }
-}
-
-/// The texts of a message.
-fn words(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match &part.content {
-        Content::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

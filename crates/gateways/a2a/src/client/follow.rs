@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::tool::Listening;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::Answer;
 use super::failure::Failure;
 use super::gather::Gathered;
+use super::heard::Heard;
 use super::link::Known;
 use super::request::Ask;
 use super::stream::EventStream;
@@ -57,13 +59,16 @@ impl Line<'_> {
         draft: &Draft,
         end: Instant,
         guard: &mut CancelGuard,
+        listening: &Listening,
     ) -> Result<Gathered, (Failure, bool)> {
+        let mut heard = Heard::new(self.config, listening);
         let mut gathered = Gathered::default();
         let mut source = self.begin(draft, end, &mut gathered).await?;
         let failed = |failure| (failure, true);
         let (mut was_cut, mut streams, mut failures, mut wait) = (false, 0, 0, FIRST_LOOK);
         guard.note(gathered.id());
         while !gathered.is_settled() {
+            heard.note(&gathered);
             if let Some(stream) = &mut source {
                 match stream.next(end).await {
                     Ok(Some(event)) => {

@@ -10,6 +10,7 @@ mod file;
 pub(crate) mod follow;
 pub(crate) mod gather;
 pub(crate) mod handle;
+mod heard;
 pub(crate) mod link;
 pub(crate) mod listing;
 pub(crate) mod output;

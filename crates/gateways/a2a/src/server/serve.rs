@@ -2,12 +2,15 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use attache_core::calendar::rfc3339;
+use attache_core::fresh;
+use attache_core::tool::Progress;
 use axum::body::{Body, Bytes};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::error::Refusal;
@@ -214,6 +217,7 @@ pub(crate) async fn stream(
         }
         let mut told = Instant::now();
         let mut wait = FIRST_LOOK;
+        let mut progress = tasks.progress(&place.id);
         loop {
             // One that is driven here says when it stops.
             if tasks.step(&place.id).is_none() {
@@ -222,7 +226,11 @@ pub(crate) async fn stream(
                 wait = (wait * 2).min(LAST_LOOK);
             }
             let left = ALIVE.saturating_sub(told.elapsed());
-            if tokio::time::timeout(left, tasks.stopped(&place)).await.is_ok() {
+            let seen = tokio::time::timeout(left, seen(&tasks, &place, &mut progress)).await;
+            if let Ok(Some((word, come))) = &seen {
+                told = Instant::now();
+                yield Ok(framing.event(shape.status_event(&first.working(*word, come, now()))));
+            } else if seen.is_ok() {
                 let Ok((_, view)) = tasks.view(&principal, &place.id).await else { return };
                 if view.state.is_final() || view.state.is_waiting() {
                     for event in shape.last_events(&view) {
@@ -242,6 +250,36 @@ pub(crate) async fn stream(
     headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
+}
+
+/// The next progress of a call, or `None` once the task stops.
+async fn seen(
+    tasks: &Arc<Tasks>,
+    place: &Place,
+    progress: &mut Option<watch::Receiver<(u64, Option<Progress>)>>,
+) -> Option<(u64, Progress)> {
+    while let Some(news) = progress {
+        tokio::select! {
+            biased;
+            changed = news.changed() => {
+                if changed.is_err() {
+                    // Nobody drives it any more.
+                    *progress = None;
+                } else if let (word, Some(come)) = news.borrow_and_update().clone() {
+                    return Some((word, come));
+                }
+            }
+            () = tasks.stopped(place) => return None,
+        }
+    }
+    tasks.stopped(place).await;
+    None
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Begins or goes on with a task, and streams it.

@@ -98,7 +98,10 @@ impl Shape {
         if let (Some(status), Some(said)) = (status.as_object_mut(), &view.said) {
             let mut parts = vec![self.text(said)];
             parts.extend(view.asks.as_ref().map(|asks| self.data(asks)));
-            let id = format!("{}-{}", view.id, view.state.as_str());
+            let mut id = format!("{}-{}", view.id, view.state.as_str());
+            if let Some(word) = view.word {
+                id = format!("{id}-{word}");
+            }
             status.insert("message".to_owned(), self.message(view, &id, true, &parts));
         }
         status

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
+use attache_core::tool::Progress;
 use attache_core::{
     Capture, Document, DocumentStore, MediaKind, MediaType, ToolResult, UserMessage, UserPart, fresh,
 };
@@ -47,6 +48,8 @@ impl Step {
 struct Live {
     control: Control,
     step: watch::Receiver<Step>,
+    /// The newest progress of a call under way, with its number.
+    progress: watch::Receiver<(u64, Option<Progress>)>,
     driver: AbortHandle,
 }
 
@@ -134,6 +137,11 @@ impl Tasks {
 
     pub(crate) fn step(&self, id: &str) -> Option<watch::Receiver<Step>> {
         self.lock().live.get(id).map(|live| live.step.clone())
+    }
+
+    /// The progress of the calls of a run that is driven here.
+    pub(crate) fn progress(&self, id: &str) -> Option<watch::Receiver<(u64, Option<Progress>)>> {
+        self.lock().live.get(id).map(|live| live.progress.clone())
     }
 
     async fn session(&self, principal: &str, place: &Place) -> Result<Session, Refusal> {
@@ -249,6 +257,7 @@ impl Tasks {
         let control = run.control();
         let canceller = Some(run.control()).filter(|_| cancels);
         let (sender, mut step) = watch::channel(Step::Starting);
+        let (tells, progress) = watch::channel((0, None));
         let (tasks, id) = (Arc::downgrade(self), place.id.clone());
         let driving = async move {
             while let Some(event) = run.next().await {
@@ -256,6 +265,12 @@ impl Tasks {
                     canceller.cancel();
                 }
                 match event.kind {
+                    EventKind::ToolProgress { progress, .. } => {
+                        tells.send_modify(|told| *told = (told.0 + 1, Some(*progress)));
+                    }
+                    EventKind::ToolFinished { .. } => {
+                        tells.send_if_modified(|told| told.1.take().is_some());
+                    }
                     EventKind::Finished(result) => {
                         let last = match &result {
                             Ok(_) => Step::Over,
@@ -288,7 +303,7 @@ impl Tasks {
             }
             state.failed.retain(|(id, _)| *id != place.id);
             let driver = tokio::spawn(driving).abort_handle();
-            state.live.insert(place.id.clone(), Live { control, step: step.clone(), driver });
+            state.live.insert(place.id.clone(), Live { control, step: step.clone(), progress, driver });
         }
         let begun = step.wait_for(|step| !matches!(step, Step::Starting)).await;
         match begun.map(|step| step.clone()) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use attache_agent::{Action, EndReason, Entry, EntryKind, Outcome, Run};
+use attache_core::tool::Progress;
 use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::wire::A2aState;
+use crate::wire::{A2aState, PROGRESS};
 
 /// A task as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -18,12 +19,35 @@ pub(crate) struct View {
     /// Milliseconds since 1970.
     pub(crate) at: u64,
     pub(crate) said: Option<String>,
-    /// The thing that the state waits for, for programs.
+    /// The thing that the state waits for, or how far a call has come, for programs.
     pub(crate) asks: Option<Value>,
+    /// The number of the word about progress, where it is one.
+    pub(crate) word: Option<u64>,
     pub(crate) answer: Option<String>,
     pub(crate) structured: Option<Value>,
     pub(crate) files: Vec<File>,
     pub(crate) history: Vec<Said>,
+}
+
+impl View {
+    /// A task under way, with how far a call of it has come.
+    pub(crate) fn working(&self, word: u64, progress: &Progress, at: u64) -> Self {
+        let counted = match progress.total {
+            Some(total) => format!("{} of {total}", progress.done),
+            None => progress.done.to_string(),
+        };
+        let told = json!({ PROGRESS: {"done": progress.done, "total": progress.total} });
+        Self {
+            id: self.id.clone(),
+            context: self.context.clone(),
+            state: A2aState::Working,
+            at,
+            said: Some(progress.message.clone().unwrap_or(counted)),
+            asks: Some(told),
+            word: Some(word),
+            ..Self::default()
+        }
+    }
 }
 
 /// A document that is given away.

@@ -127,6 +127,20 @@ pub(crate) struct Message {
     pub(crate) parts: Vec<Part>,
 }
 
+impl Message {
+    /// Its texts.
+    pub(crate) fn words(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match &part.content {
+            Content::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The member of data in the message of a status with which an agent of ours says how far a call of it has come.
+pub(crate) const PROGRESS: &str = "attache.toolProgress";
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Artifact {
     pub(crate) id: String,

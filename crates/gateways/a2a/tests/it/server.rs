@@ -8,8 +8,8 @@ use attache_a2a::{
     A2aVersion,
 };
 use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, SessionStore, Sessions, tool_fn};
-use attache_core::tool::Deferred;
-use attache_core::{Approval, Document, ResultStatus};
+use attache_core::tool::{Deferred, Progress};
+use attache_core::{Approval, Document, ResultStatus, ToolContext};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
 use base64_simd::URL_SAFE_NO_PAD;
@@ -18,7 +18,8 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
-use crate::support::{ask, call};
+use crate::streams::hearing;
+use crate::support::{ask, call, call_with};
 
 const USER: HeaderName = HeaderName::from_static("x-user");
 
@@ -41,7 +42,14 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
         tokio::time::sleep(Duration::from_millis(700)).await;
         Ok::<_, attache_core::ToolError>("waited")
     });
+    let index = tool_fn("index", "Indexes", |context: ToolContext| async move {
+        context.progress(Progress::new(1.0).with_total(2.0).with_message("page 1"));
+        // It is told while the tool is at work.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok::<_, attache_core::ToolError>("indexed")
+    });
     Agent::builder(model)
+        .tool(index)
         .tool(lease)
         .tool(which)
         .tool(pay)
@@ -206,6 +214,20 @@ async fn a_stream_tells_the_task_its_answer_and_its_end() {
         let answers = text.matches("In 2031.").count();
         assert!(answers >= 1, "{text}");
         assert!(kinds.iter().all(|kind| names.contains(&&**kind)), "{kinds:?}");
+    }
+}
+
+// The progress of our tools reaches the callers of an agent, and is the progress of a call of theirs.
+#[tokio::test]
+async fn callers_hear_how_far_a_call_has_come() {
+    for version in [A2aVersion::V1, A2aVersion::V0_3] {
+        let ours = Ours::new([Turn::call("index", json!({})), Turn::text("Done.")]).await;
+        let (context, heard) = hearing();
+        let agent = ours.agent().version(version);
+        let output = call_with(&agent, json!({"message": "go"}), context).await.unwrap();
+        assert_eq!(output.tree.model_text(), "Done.");
+        let told = Progress::new(1.0).with_total(2.0).with_message("page 1");
+        assert_eq!(*heard.lock().unwrap(), [told], "{version:?}");
     }
 }
 

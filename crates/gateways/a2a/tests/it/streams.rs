@@ -1,5 +1,9 @@
 //! Streams that are cut, end early, or are none.
 
+use std::sync::{Arc, Mutex};
+
+use attache_core::tool::{Listening, Progress};
+use attache_core::{ToolCallId, ToolContext};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -75,4 +79,48 @@ async fn a_stream_that_breaks_before_its_task_is_known_fails_the_call() {
     assert!(error.for_model().contains("it is not known if it works on it"), "{error}");
     let fake = Fake::v1(true, |_, _| events(&[])).await;
     assert!(ask(&fake.agent()).await.is_err());
+}
+
+/// A context, and the progress that is heard of its call.
+pub(crate) fn hearing() -> (ToolContext, Arc<Mutex<Vec<Progress>>>) {
+    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let told = Arc::clone(&heard);
+    let mut context = ToolContext::new();
+    let hears = move |_: &ToolCallId, progress| told.lock().unwrap().push(progress);
+    context.listening = Listening::of(Arc::new(hears), ToolCallId::new());
+    (context, heard)
+}
+
+// The words of an agent while it works are the progress of the call: by its stream, and where it is looked at.
+#[tokio::test]
+async fn what_an_agent_says_while_it_works_is_the_progress_of_the_call() {
+    let working = |id: &str, text: &str| {
+        json!({"taskId": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING",
+            "message": {"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]}}})
+    };
+    let said = move |id: &str, text: &str| {
+        let mut task = working(id, text);
+        task["id"] = json!("t-1");
+        task
+    };
+    for streams in [true, false] {
+        let fake = Fake::v1(streams, move |asked, count| match (asked.rpc(), count) {
+            ("SendStreamingMessage", _) => events(&[
+                json!({"task": task("WORKING")}),
+                json!({"statusUpdate": working("m-1", "I read.")}),
+                json!({"statusUpdate": working("m-2", "I write.")}),
+                json!({"task": whole()}),
+            ]),
+            ("SendMessage", _) => result(&json!({"task": said("m-1", "I read.")})),
+            (_, ..3) => result(&said("m-1", "I read.")),
+            (_, 3) => result(&said("m-2", "I write.")),
+            _ => result(&whole()),
+        })
+        .await;
+        let (context, heard) = hearing();
+        let output = call_with(&fake.agent(), json!({"message": "go"}), context).await.unwrap();
+        assert_eq!(output.tree.model_text(), "all of it");
+        let told = |done: f64, text: &str| Progress::new(done).with_message(text);
+        assert_eq!(*heard.lock().unwrap(), [told(1.0, "I read."), told(2.0, "I write.")], "{streams}");
+    }
 }

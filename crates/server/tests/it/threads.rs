@@ -1,0 +1,157 @@
+//! The messages of a thread as a client of AG-UI has them, and what it is told of those that it lacks.
+
+use attache_agent::{Agent, Compaction, EmptyReply, tool_fn};
+use attache_testkit::Turn;
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, server, text};
+
+/// The messages that a client has behind an answer, as the protocol's own client puts them together: text and calls stand in
+/// the message that their events name, results behind them.
+fn kept(mut messages: Vec<Value>, events: &[Value]) -> Vec<Value> {
+    for event in events {
+        let id = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let known = |id: &str, messages: &[Value]| messages.iter().position(|message| message["id"] == id);
+        match event["type"].as_str().unwrap_or_default() {
+            "TEXT_MESSAGE_START" if known(&id("messageId"), &messages).is_none() => {
+                messages.push(json!({"id": id("messageId"), "role": "assistant", "content": ""}));
+            }
+            "TEXT_MESSAGE_CONTENT" => {
+                let at = known(&id("messageId"), &messages).unwrap();
+                let said = messages[at]["content"].as_str().unwrap_or_default().to_owned();
+                messages[at]["content"] = json!(said + event["delta"].as_str().unwrap());
+            }
+            "TOOL_CALL_START" => {
+                let parent = event["parentMessageId"].as_str().map_or_else(|| id("toolCallId"), str::to_owned);
+                let at = known(&parent, &messages).unwrap_or_else(|| {
+                    messages.push(json!({"id": parent, "role": "assistant"}));
+                    messages.len() - 1
+                });
+                let call = json!({"id": id("toolCallId"), "type": "function", "function": {"name": id("toolCallName"), "arguments": "{}"}});
+                match messages[at]["toolCalls"].as_array_mut() {
+                    Some(calls) => calls.push(call),
+                    None => messages[at]["toolCalls"] = json!([call]),
+                }
+            }
+            "TOOL_CALL_RESULT" => messages.push(json!({"id": id("messageId"), "role": "tool", "toolCallId": id("toolCallId"), "content": event["content"]})),
+            "MESSAGES_SNAPSHOT" => messages = event["messages"].as_array().unwrap().clone(),
+            _ => {}
+        }
+    }
+    messages
+}
+
+fn question(id: &str) -> Value {
+    json!({"id": id, "role": "user", "content": "Sure?"})
+}
+
+/// Sends the messages of a thread, and yields the events of the answer.
+async fn asked(client: &Client, run: &str, messages: &[Value]) -> Vec<Value> {
+    let body = json!({"threadId": "t", "runId": run, "messages": messages, "tools": [], "context": []});
+    let response = client.post("/v1/ag-ui", body).await;
+    let told = text(response).await;
+    assert!(told.contains("RUN_FINISHED"), "{told}");
+    data(&told)
+}
+
+// A36, A43: messages are known by their ids, whatever they say, and words of the loop to the model are nobody's messages.
+#[tokio::test]
+async fn messages_are_known_by_their_ids() {
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    // An empty reply is followed by a hint to the model.
+    let stage = Stage::new([
+        Turn::text("Yes."),
+        Turn::text("I look.").and_call("look", json!({})),
+        Turn::empty(),
+        Turn::text("Yes."),
+        Turn::text("Yes."),
+        Turn::text("Yes."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage).tool(look).empty_reply(EmptyReply::Nudge(1))));
+    // The same question is asked again and again, and answered in the same words.
+    let mut messages = Vec::new();
+    for id in ["q1", "q2", "q3"] {
+        messages.push(question(id));
+        let told = asked(&client, id, &messages).await;
+        assert!(told.iter().all(|event| event["type"] != "MESSAGES_SNAPSHOT"), "{id}: {told:?}");
+        messages = kept(messages, &told);
+    }
+    // A page that comes back has them under the same ids.
+    let all = kept(Vec::new(), &asked(&client, "back", &[]).await);
+    let ids = |messages: &[Value]| messages.iter().map(|message| message["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&all), ids(&messages));
+    // One that lost the second question and all of its answer is told these, at their place.
+    let mut some = messages.clone();
+    some.drain(2..6);
+    some.push(question("q4"));
+    let fourth = kept(some.clone(), &asked(&client, "r4", &some).await);
+    let mut whole = messages;
+    whole.extend([question("q4"), json!({"role": "assistant", "content": "Yes."})]);
+    let said = |messages: &[Value]| {
+        messages
+            .iter()
+            .map(|message| format!("{} {}", message["role"], message["content"]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(said(&fourth), said(&whole));
+    assert_eq!(
+        (&fourth[0]["id"], &fourth[6]["id"], &fourth[8]["id"]),
+        (&json!("q1"), &json!("q3"), &json!("q4"))
+    );
+}
+
+// A43: a summary that the model is shown is no message of a person, and what it stands for is none that a client lacks.
+#[tokio::test]
+async fn a_summary_is_no_news() {
+    let stage = Stage::new([
+        Turn::text(&"word ".repeat(3_000)),
+        Turn::text(&"word ".repeat(3_000)),
+        Turn::text("They talked."),
+        Turn::text("Yes."),
+        Turn::text("Yes."),
+    ]);
+    let memory = Compaction::new().with_threshold(5_000).with_recent(100);
+    let client = Client::new(server(Agent::builder(stage.clone()).memory(memory)));
+    let mut messages = Vec::new();
+    for id in ["q1", "q2", "q3", "q4"] {
+        messages.push(question(id));
+        let told = asked(&client, id, &messages).await;
+        assert!(told.iter().all(|event| event["type"] != "MESSAGES_SNAPSHOT"), "{id}: {told:?}");
+        messages = kept(messages, &told);
+    }
+    let requests = stage.requests();
+    assert!(format!("{:?}", requests[3].messages).contains("They talked."), "{:?}", requests[3].messages);
+    let all = kept(Vec::new(), &asked(&client, "back", &[]).await);
+    assert_eq!(all.len(), 8, "{all:?}");
+    // Nor does the server's own chat show it as said by the user.
+    let session = client.got("/v1/sessions/t").await;
+    assert_eq!(session["messages"].as_array().unwrap().len(), 8, "{session}");
+}
+
+// A43: a page that hung up while something was said has its beginning, and is told the whole of it.
+#[tokio::test]
+async fn a_reply_of_which_a_client_has_the_beginning_is_told_whole() {
+    // The message that is cut, and its text then.
+    for (cut, text) in [(1, "I"), (1, "I look."), (3, "It")] {
+        let look = tool_fn("look", "Looks", || Ok("seen"));
+        let stage = Stage::new([
+            Turn::text("I look.").and_call("look", json!({})),
+            Turn::text("It is 900."),
+            Turn::text("Yes."),
+        ]);
+        let client = Client::new(server(Agent::builder(stage).tool(look)));
+        let first = asked(&client, "r1", &[question("q1")]).await;
+        let mut whole = kept(vec![question("q1")], &first);
+        let mut some = whole[..=cut].to_vec();
+        some[cut]["content"] = json!(text);
+        some[cut].as_object_mut().unwrap().remove("toolCalls");
+        some.push(question("q2"));
+        let second = kept(some.clone(), &asked(&client, "r2", &some).await);
+        whole.push(question("q2"));
+        let shown =
+            |message: &Value| json!([message["id"], message["content"], message["toolCalls"][0]["id"]]);
+        let shown = |messages: &[Value]| messages.iter().map(shown).collect::<Vec<_>>();
+        assert_eq!(shown(&second[..5]), shown(&whole), "{cut} {text}");
+        assert_eq!(second[5]["content"], "Yes.");
+    }
+}
