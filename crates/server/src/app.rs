@@ -14,8 +14,8 @@ use crate::fault::Fault;
 use crate::hosted::{Agents, Hosted};
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
-use crate::pace::Pace;
-use crate::parked::Parked;
+use crate::paused_runs::Parked;
+use crate::rate_limit::Pace;
 use crate::record::Record;
 use crate::request;
 

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::fault::Fault;
-use crate::front::Peer;
+use crate::middleware::Peer;
 use crate::resuming;
 
 /// A server cannot answer.

@@ -2,10 +2,10 @@
 
 #[cfg(feature = "jwt")]
 mod jwt;
+mod key_ring;
 mod keys;
 mod local;
 mod principal;
-mod ring;
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use http::{HeaderMap, header};
 use jwt::Refusal;
 #[cfg(feature = "jwt")]
 pub use jwt::{Jwt, JwtAlgorithm};
+pub use key_ring::KeyRing;
 pub use keys::{ApiKey, ApiKeys, KeysError};
 pub(crate) use local::is_local;
 pub use principal::{Principal, Scope};
-pub use ring::KeyRing;
 
 use crate::fault::Fault;
 

@@ -6,9 +6,9 @@
 
 mod drive;
 mod entry;
+mod event_buffer;
 mod follow;
 mod log;
-mod ring;
 mod rules;
 mod run;
 mod runs;
@@ -18,9 +18,9 @@ mod view;
 mod viewer;
 
 pub(crate) use entry::{Broken, Entry, What};
+pub(crate) use event_buffer::Bounds;
 pub(crate) use follow::{Follower, LOG, Next};
 pub(crate) use log::{Stand, so_far};
-pub(crate) use ring::Bounds;
 pub use rules::OnDisconnect;
 pub(crate) use rules::{ClientCalls, Rules};
 pub(crate) use run::{Live, NewRun, Parking};

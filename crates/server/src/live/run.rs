@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::entry::{Entry, What};
-use super::ring::{Bounds, Ring};
+use super::event_buffer::{Bounds, Ring};
 use super::rules::Rules;
 use super::view::View;
 use crate::record::Of;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::drive::drive;
-use super::ring::Bounds;
+use super::event_buffer::Bounds;
 use super::run::{Live, NewRun};
 use super::viewer::Viewer;
 use crate::record::Record;

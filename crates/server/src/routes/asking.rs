@@ -17,7 +17,7 @@ use crate::hosted::Hosted;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
-use crate::parked::{Kept, Parked};
+use crate::paused_runs::{Kept, Parked};
 use crate::resuming::failure;
 use crate::sse;
 

@@ -37,7 +37,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::app::App;
 use crate::dialect::Dialect;
 use crate::fault::Fault;
-use crate::{front, web};
+use crate::{middleware, web};
 
 /// The routes under a path, which is empty or begins with `/`; with those of the chat if `has_web`, without those of the
 /// dialects that are `off`, and with those of others.
@@ -86,13 +86,13 @@ pub(crate) fn router(
             "/v1/sessions/{id}/documents/{document}/pages/{page}/passage",
             get(previews::passage_of_session),
         );
-    let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), front::admit));
+    let asked = asked.route_layer(from_fn_with_state(Arc::clone(app), middleware::admit));
     let mounted = mounted.into_iter().fold(Router::new(), |routes, (path, others)| {
         let place: Arc<str> = format!("{base}{path}").into();
         let others = others
-            .layer(from_fn(front::may_run))
-            .layer(from_fn_with_state(Arc::clone(app), front::admit))
-            .layer(from_fn_with_state(place, front::name));
+            .layer(from_fn(middleware::may_run))
+            .layer(from_fn_with_state(Arc::clone(app), middleware::admit))
+            .layer(from_fn_with_state(place, middleware::name));
         // The others answer also for a path below theirs that is no route, and for their own with a slash behind it.
         routes.nest_service(&path, others)
     });
@@ -121,7 +121,7 @@ pub(crate) fn router(
         [] => routes,
         origins => routes.layer(cors(origins)),
     };
-    routes.layer(from_fn(front::unbroken)).layer(from_fn_with_state(Arc::clone(app), front::mark))
+    routes.layer(from_fn(middleware::unbroken)).layer(from_fn_with_state(Arc::clone(app), middleware::mark))
 }
 
 /// The routes of Anthropic's API, if they are on, with errors in its shape.
@@ -132,8 +132,8 @@ fn messages_of(app: &Arc<App>, off: &[Dialect]) -> Router<Arc<App>> {
     Router::new()
         .route("/v1/messages", post(messages::create))
         .route("/v1/messages/count_tokens", post(messages::count_tokens))
-        .route_layer(from_fn_with_state(Arc::clone(app), front::admit))
-        .layer(from_fn(front::unbroken))
+        .route_layer(from_fn_with_state(Arc::clone(app), middleware::admit))
+        .layer(from_fn(middleware::unbroken))
         .layer(map_response(messages::shaped))
 }
 
