@@ -328,7 +328,7 @@ pub(crate) struct StoresSection {
     pub(crate) documents: Option<String>,
 }
 
-/// The server of `attache serve`. Port, address, path, keys, origins and limits hold from its next start on, the words of
+/// The server of `attache serve`. Port, address, path, keys, origins, frames and limits hold from its next start on, the words of
 /// the chat at once.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
@@ -344,6 +344,8 @@ pub(crate) struct ServerSection {
     pub(crate) keys: Option<String>,
     /// The origins of other pages that may ask, such as `https://app.example.org`.
     pub(crate) origins: Vec<String>,
+    /// The origins of pages that may hold the page of the chat in a frame, such as `https://app.example.org`.
+    pub(crate) frames: Vec<String>,
     /// True if clients are told the model's reasoning.
     pub(crate) thinking: Option<bool>,
     /// False if clients are not told the arguments and results of tools.

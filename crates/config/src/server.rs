@@ -20,6 +20,8 @@ pub struct ServerSettings {
     pub keys: Option<PathBuf>,
     /// The origins of other pages that may ask: those of all files.
     pub origins: Vec<String>,
+    /// The origins of pages that may hold the page of the chat in a frame: those of all files.
+    pub frames: Vec<String>,
     /// True if clients are told the model's reasoning.
     pub thinking: Option<bool>,
     /// False if clients are not told the arguments and results of tools.
@@ -128,6 +130,7 @@ impl Config {
                 base_path,
                 keys,
                 origins,
+                frames,
                 thinking,
                 tool_details,
                 title,
@@ -155,6 +158,7 @@ impl Config {
             } = limits;
             let keys = keys.map(|written| read.place(&written));
             settings.origins.extend(origins);
+            settings.frames.extend(frames);
             if !examples.is_empty() {
                 settings.examples = examples;
             }

@@ -413,6 +413,8 @@ pub struct SessionInfo {
     pub runs: u64,
     /// The run that is under way, or was when its process died, or waits for somebody.
     pub open_run: Option<String>,
+    /// Until when calls that wait for somebody keep it, in milliseconds since 1970; 0 if no call of the open run waits.
+    pub kept_until: u64,
 }
 
 /// A run of a session.

@@ -19,6 +19,9 @@ pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
     for origin in &settings.origins {
         server = server.allow_origin(origin.as_str());
     }
+    for origin in &settings.frames {
+        server = server.allow_frame(origin.as_str());
+    }
     if let Some(shown) = settings.thinking {
         server = server.thinking(shown);
     }

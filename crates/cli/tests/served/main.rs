@@ -356,6 +356,7 @@ async fn a_public_address_is_guarded_by_an_issuer_alone_and_other_protocols_by_t
     let uri = issuer.uri();
     let text = format!(
         "[server]\nbase_path = '/agents'\npublic_url = 'https://papers.example.org'\nmcp = true\n\
+         frames = ['https://portal.example.org']\n\
          [server.jwt]\nissuer = 'https://login.example.org'\naudience = ['other', 'papers']\njwks = '{uri}/keys'\n\
          scopes = 'scope'\nscope_prefix = 'papers:'\nalgorithms = ['EdDSA']\n\
          [server.dialects]\nmessages = false\n[server.limits]\nrequests_per_minute = 20\n"
@@ -384,6 +385,11 @@ async fn a_public_address_is_guarded_by_an_issuer_alone_and_other_protocols_by_t
     assert_eq!(post("/v1/chat/completions", &ann, &chat).0, 200);
     assert_eq!(post("/v1/chat/completions", &reader, &chat).0, 403);
     assert_eq!(post("/v1/messages", &ann, "{}").0, 404, "it is switched off");
+    let (status, head) = curl(&format!("{address}/"), &["-I"]);
+    assert!(
+        status == 200 && head.contains("frame-ancestors https://portal.example.org\r\n"),
+        "{status} {head}"
+    );
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}});
     let (status, told) = post("/mcp", &ann, &hello.to_string());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decision, Outcome, Session, decide as settle};
+use attache_agent::{Decision, Outcome, Session, SessionInfo, decide as settle};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -24,11 +24,16 @@ use crate::record::Of;
 use crate::request;
 use crate::resuming::go_on;
 
+/// False if no call of the open run can wait for approval: its log need not be read.
+fn may_wait(info: &SessionInfo) -> bool {
+    info.open_run.is_some() && info.kept_until > 0
+}
+
 /// The sessions of a principal with calls that wait for approval.
 async fn waiting(hosted: &Hosted, principal: &Principal) -> Result<Vec<(Session, Outcome)>, Fault> {
     let mut waiting = Vec::new();
     for info in hosted.sessions.list(principal.name()).await? {
-        if info.open_run.is_none() {
+        if !may_wait(&info) {
             continue;
         }
         // One that is cleared at this moment has none.
@@ -120,8 +125,8 @@ async fn find(
     }
     let sessions = hosted.sessions.list(principal.name()).await?;
     for (at, info) in sessions.into_iter().enumerate() {
-        // Somebody may say the same again a moment later.
-        if info.open_run.is_none() && at >= RECENT {
+        // Somebody may say the same again a moment later, when the run has ended.
+        if !may_wait(&info) && (info.open_run.is_some() || at >= RECENT) {
             continue;
         }
         let Ok(session) = hosted.sessions.get(principal.name(), info.id.as_str()).await else { continue };

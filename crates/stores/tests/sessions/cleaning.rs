@@ -85,6 +85,11 @@ pub(crate) async fn cleanup_leaves_what_is_in_use_or_waited_for(place: Place) {
     let journal = decided.journal().await.unwrap().unwrap();
     decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
     assert_eq!(decided.resume().outcome().await.unwrap().reason, EndReason::Answer);
+    let mut kept: Vec<_> = waiting.list("ann").await.unwrap();
+    kept.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    let kept: Vec<_> =
+        kept.iter().map(|info| (info.id.as_str(), info.open_run.is_some(), info.kept_until > 0)).collect();
+    assert_eq!(kept, [("decided", false, false), ("runs", true, false), ("waits", true, true)]);
     clock.advance(90 * MINUTE);
     assert_eq!(waiting.cleanup().await.unwrap(), 1, "nobody waits for the one that was decided");
     let ids: Vec<_> =
