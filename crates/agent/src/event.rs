@@ -74,7 +74,7 @@ pub enum EventKind {
     StepStarted {
         /// The model, `provider/model`.
         model: String,
-        /// The id that its reply has in the conversation.
+        /// The id that its reply has in the conversation, if it becomes a message: one of reasoning alone does not.
         reply: MessageId,
     },
     /// A piece of answer text.

@@ -81,6 +81,7 @@ impl LogEvents {
             _ => None,
         };
         let said = matches!(entry.kind, EntryKind::Reply(_)).then(|| self.run.next_id());
+        let before = self.run.steps();
         self.run.apply(entry)?;
         let mut kinds = Vec::new();
         match &entry.kind {
@@ -124,8 +125,18 @@ impl LogEvents {
             EntryKind::Ended(_) => kinds.push(EventKind::Finished(self.run.outcome().judged(None))),
             _ => {}
         }
-        let events = kinds.into_iter().map(|kind| self.event(kind));
-        Ok(events.collect::<Vec<_>>())
+        let mut events: Vec<_> = kinds.into_iter().map(|kind| self.event(kind)).collect();
+        if let EntryKind::Reply(_) = entry.kind {
+            // A driver tells them while the step is under way.
+            let is_said = |event: &&mut Event| {
+                matches!(
+                    event.kind,
+                    EventKind::StepStarted { .. } | EventKind::Thinking(_) | EventKind::Content(_)
+                )
+            };
+            events.iter_mut().filter(is_said).for_each(|event| event.step = before);
+        }
+        Ok(events)
     }
 
     fn event(&mut self, kind: EventKind) -> Event {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::citation::{Citation, Figure, Span};
 use attache_core::structured::StructuredError;
-use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
+use attache_core::{ErrorKind, Message, MessageId, ProviderError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -160,6 +160,9 @@ pub struct Outcome {
     pub unfound: Vec<Span>,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
+    /// The replies of the run among `messages`, each with its step, from 0, as the events of a reply that is under way tell
+    /// it. A reply of reasoning alone is no message.
+    pub replies: Vec<(u32, MessageId)>,
     /// The calls that the model made, in order; some may have been refused.
     pub calls: Vec<ToolCall>,
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in

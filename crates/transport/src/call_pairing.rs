@@ -18,9 +18,12 @@ pub fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
         match (&**message, open.take()) {
             (Message::ToolResults(results), Some(asked)) if in_order(asked, results) => {}
             (Message::ToolResults(results), asked) => {
-                let answered: Vec<_> = results.results.iter().map(|result| &result.call_id).collect();
                 let mut calls: Vec<_> = asked.iter().flat_map(|asked| asked.tool_calls()).collect();
-                for id in answered {
+                let mut answered = HashSet::with_capacity(calls.len());
+                for id in results.results.iter().map(|result| &result.call_id) {
+                    if !answered.insert(id) {
+                        return Err(invalid_history(format!("call {id} has two results in message {at}")));
+                    }
                     let Some(found) = calls.iter().position(|call| call.id == *id) else {
                         let text =
                             format!("the result of call {id} in message {at} answers no call before it");
@@ -110,6 +113,9 @@ mod tests {
             |messages: &[Arc<Message>]| check_pairing(messages).map_err(|error| error.message().to_owned());
         check(&[user(), asks.clone(), results(&[&b, &a]), says()]).unwrap();
         check(&[]).unwrap();
+        // Two calls of one id cannot be told apart.
+        let asks_twice =
+            Message::Assistant(AssistantMessage::new([a.clone().into(), a.clone().into()])).shared();
         for broken in [
             vec![user(), asks.clone()],
             vec![asks.clone(), user(), results(&[&a, &b])],
@@ -118,6 +124,7 @@ mod tests {
             vec![says(), results(&[&a])],
             vec![asks.clone(), results(&[&a, &b, &b])],
             vec![asks.clone(), results(&[&a, &b]), results(&[&a])],
+            vec![asks_twice, results(&[&a, &a])],
         ] {
             assert!(check(&broken).is_err());
         }

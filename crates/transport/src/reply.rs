@@ -172,7 +172,10 @@ pub trait EventDecoder: Send {
 
     /// The form of a body, by its first byte that is no white space: JSON or server-sent events, where an API has no
     /// form of its own.
-    fn form(first: u8) -> BodyForm {
+    fn form(first: u8) -> BodyForm
+    where
+        Self: Sized,
+    {
         if matches!(first, b'{' | b'[') { BodyForm::Whole } else { BodyForm::Events }
     }
 

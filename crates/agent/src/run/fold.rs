@@ -212,6 +212,7 @@ impl Run {
             if continued {
                 message.metadata = message.metadata.with(PAUSED, true);
             }
+            self.replies.push((self.step - 1, message.id.clone()));
             self.push(Message::Assistant(message));
         }
         self.tallies.measure(&reply.usage, self.history.len());

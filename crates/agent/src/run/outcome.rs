@@ -35,6 +35,7 @@ impl Run {
             figures: checked.figures,
             unfound: checked.unfound,
             messages,
+            replies: self.replies.clone(),
             calls: self.calls.clone(),
             pending: waiting.calls,
             approvals: waiting.approvals,

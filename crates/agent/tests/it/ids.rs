@@ -161,6 +161,19 @@ async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
     let entries = journal.entries();
     let read: Vec<Event> = entries.iter().flat_map(|entry| told.take(entry).unwrap()).collect();
     assert_eq!(announced(&read), announced(&events));
+    // What is said in a step has its number, whoever tells it, and the outcome names it.
+    let said = |events: &[Event]| -> Vec<(u32, String)> {
+        let said = events.iter().filter_map(|event| match &event.kind {
+            EventKind::StepStarted { reply, .. } => Some((event.step, reply.to_string())),
+            EventKind::Content(text) => Some((event.step, text.clone())),
+            EventKind::StepFinished { finish_reason, .. } => Some((event.step, finish_reason.to_string())),
+            _ => None,
+        });
+        said.collect()
+    };
+    assert_eq!(said(&read), said(&events));
+    let replies: Vec<_> = end(&events).replies.iter().map(|(step, id)| (*step, id.to_string())).collect();
+    assert_eq!(replies, [(0, first.clone()), (2, last.clone())], "the empty one is no message");
 }
 
 // The same where the conversation became too long while the model was asked: the summary takes the next id.

@@ -118,7 +118,10 @@ impl Events {
 
 impl EventDecoder for Events {
     /// The first byte of a frame is that of its length, 0 or 1.
-    fn form(first: u8) -> BodyForm {
+    fn form(first: u8) -> BodyForm
+    where
+        Self: Sized,
+    {
         if first <= 1 { BodyForm::Frames } else { BodyForm::Whole }
     }
 

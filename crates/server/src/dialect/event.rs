@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
-use attache_core::message::UserOrigin;
 use attache_core::tool::Progress;
 use attache_core::{AssistantMessage, AssistantPart, Document, Message, ToolCall, ToolResult};
 
@@ -310,7 +309,7 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .with("citations", &outcome.citations)
         .with("figures", &outcome.figures)
         .with("unfound", &outcome.unfound)
-        .each("documents", replies(outcome).flat_map(AssistantMessage::documents), document)
+        .each("documents", replies(outcome).flat_map(|(_, reply)| reply.documents()), document)
         .each("approvals", &outcome.approvals, approval)
         .each("deferred", &outcome.deferred, |request, out| {
             deferred_members(Object::begin(out), request, shown).end();
@@ -318,26 +317,25 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .each("pending", &outcome.pending, |pending, out| call(pending, shown, out))
 }
 
-/// The replies of the run itself, in order: what stands before the words that began it is older.
-fn replies(outcome: &Outcome) -> impl Iterator<Item = &AssistantMessage> {
-    let is_asked = |message: &Arc<Message>| matches!(&**message, Message::User(said) if said.origin == UserOrigin::Author);
-    let from = outcome.messages.iter().rposition(is_asked).unwrap_or(0);
-    outcome.messages.iter().skip(from).filter_map(|message| match &**message {
-        Message::Assistant(reply) => Some(reply),
-        _ => None,
+/// The replies of the run itself, in order, each with its step. The other messages are older, or were said to it.
+fn replies(outcome: &Outcome) -> impl Iterator<Item = (u32, &AssistantMessage)> {
+    let mut messages = outcome.messages.iter();
+    outcome.replies.iter().filter_map(move |(step, id)| {
+        match &**messages.find(|message| message.id() == id)? {
+            Message::Assistant(reply) => Some((*step, reply)),
+            _ => None,
+        }
     })
 }
 
 /// The steps of which the provider keeps some reasoning to itself: no event before the end tells so.
-fn hidden(outcome: &Outcome, shown: Shown) -> Vec<usize> {
+fn hidden(outcome: &Outcome, shown: Shown) -> Vec<u32> {
     let is_hidden = |part: &AssistantPart| match part {
         AssistantPart::Reasoning(reasoning) => reasoning.text().is_empty(),
         _ => false,
     };
-    let steps = usize::try_from(outcome.steps).unwrap_or(usize::MAX);
-    let first = steps.saturating_sub(replies(outcome).count());
-    let hidden = replies(outcome).enumerate().filter(|(_, reply)| reply.parts.iter().any(is_hidden));
-    if shown.thinking { hidden.map(|(at, _)| first + at).collect() } else { Vec::new() }
+    let hidden = replies(outcome).filter(|(_, reply)| reply.parts.iter().any(is_hidden));
+    if shown.thinking { hidden.map(|(step, _)| step).collect() } else { Vec::new() }
 }
 
 fn failure_members<'o>(object: Object<'o>, error: &RunError, shown: Shown) -> Object<'o> {

@@ -61,7 +61,7 @@ impl Writer {
                 // Whatever came in the meantime waits for the disk once, and not each piece by itself.
                 let mut batch = vec![first];
                 batch.extend(queue.try_iter().take(TOGETHER - 1));
-                let failed = link.run(&mut batch).err().map(SqlError::from);
+                let failed = link.run(&mut batch).err();
                 batch.into_iter().for_each(|job| job.tell(failed.as_ref()));
             }
             drop(link);
@@ -109,9 +109,12 @@ trait Job: Send {
     /// Does it. False if nothing of it is to stay.
     fn attempt(&mut self, transaction: &Transaction<'_>) -> bool;
 
+    /// The failure of the database that it met.
+    fn met(&self) -> Option<&rusqlite::Error>;
+
     /// Tells its caller the value, or that the transaction around it failed. The caller of one that panicked learns that it
     /// is gone.
-    fn tell(self: Box<Self>, failed: Option<&SqlError>);
+    fn tell(self: Box<Self>, failed: Option<&rusqlite::Error>);
 }
 
 struct Piece<T, W> {
@@ -148,9 +151,16 @@ where
         stays
     }
 
-    fn tell(self: Box<Self>, failed: Option<&SqlError>) {
+    fn met(&self) -> Option<&rusqlite::Error> {
+        match &self.done {
+            Some(Err(SqlError::Sqlite(error))) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn tell(self: Box<Self>, failed: Option<&rusqlite::Error>) {
         let done = match (self.done, failed) {
-            (Some(Ok(_)) | None, Some(failed)) => Err(again(failed)),
+            (Some(Ok(_)) | None, Some(failed)) => Err(SqlError::Sqlite(again(failed))),
             (Some(done), _) => done,
             (None, None) => return,
         };
@@ -159,14 +169,11 @@ where
 }
 
 /// The failure of a transaction, for one more of those whose work was in it.
-fn again(error: &SqlError) -> SqlError {
-    SqlError::Sqlite(match error {
-        SqlError::Sqlite(rusqlite::Error::SqliteFailure(code, text)) => {
-            rusqlite::Error::SqliteFailure(*code, text.clone())
-        }
-        SqlError::Sqlite(error) => rusqlite::Error::ToSqlConversionFailure(error.to_string().into()),
-        _ => rusqlite::Error::InvalidQuery,
-    })
+fn again(error: &rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqliteFailure(code, text) => rusqlite::Error::SqliteFailure(*code, text.clone()),
+        error => rusqlite::Error::ToSqlConversionFailure(error.to_string().into()),
+    }
 }
 
 /// The connection of the thread.
@@ -232,15 +239,17 @@ fn attempt(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> bool {
 /// The same where others have done theirs in the transaction, which stays.
 ///
 /// # Errors
-/// If it cannot be undone by itself: SQLite rolls all back where the disk is full, for instance.
+/// The failure that it met, if it cannot be undone by itself: SQLite rolls all back where the disk is full, for instance.
 fn attempt_beside_others(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
     let execute = |text| transaction.prepare_cached(text)?.execute([]);
     execute("SAVEPOINT piece")?;
     let stays = attempt(job, transaction);
-    if !stays {
-        execute("ROLLBACK TO piece")?;
-    }
-    execute("RELEASE piece")?;
+    let undone = match stays {
+        true => Ok(0),
+        false => execute("ROLLBACK TO piece"),
+    };
+    // All of them are told of the cause, and not that there is nothing to undo.
+    undone.and_then(|_| execute("RELEASE piece")).map_err(|error| job.met().map_or(error, again))?;
     Ok(stays)
 }
 
@@ -310,8 +319,9 @@ mod tests {
         for (disk, level) in [now, later, later, now, now, later, now, later] {
             assert_eq!(number(&writer, disk, "PRAGMA synchronous").await, level);
         }
-        let fails = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("INSERT INTO one VALUES (NULL)", [])?));
-        assert!(writer.run(Disk::Later, fails).await.is_err());
+        // A transaction that fails closes the connection.
+        let breaks = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("ROLLBACK", [])?));
+        assert!(writer.run(Disk::Later, breaks).await.is_err());
         assert_eq!(number(&writer, Disk::Now, "PRAGMA synchronous").await, 2, "of a connection that is new");
         assert_eq!(number(&writer, Disk::Now, "PRAGMA foreign_keys").await, 1);
     }
@@ -431,26 +441,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_fails_fails_for_all_whose_work_was_in_it() {
+    async fn a_full_disk_is_told_to_all_whose_work_was_in_the_transaction() {
         let folder = tempfile::tempdir().unwrap();
         let writer = writer(&folder).await;
         let (first, go) = holding_up(&writer).await;
         let insert = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("INSERT INTO one VALUES (1)", [])?));
-        // As SQLite does where the disk is full.
-        let breaks = |turn: &Turn<'_>| Ok(Done::Yes(turn.execute("ROLLBACK", [])?));
+        // SQLite rolls back the whole transaction then.
+        let fills = |turn: &Turn<'_>| {
+            turn.first("PRAGMA max_page_count = 2", [], |row| row.get::<_, i64>(0))?;
+            Ok(Done::Yes(turn.execute("INSERT INTO one VALUES (zeroblob(100000))", [])?))
+        };
         let mut all = Box::pin(async {
             futures_util::join!(
                 first,
                 writer.run(Disk::Now, insert),
-                writer.run(Disk::Now, breaks),
+                writer.run(Disk::Now, fills),
                 writer.run(Disk::Now, insert)
             )
         });
         assert!(futures_util::poll!(&mut all).is_pending());
         go.send(()).unwrap();
-        let (first, before, breaks, behind) = all.await;
+        let (first, before, fills, behind) = all.await;
         first.unwrap();
-        assert!(before.is_err() && breaks.is_err() && behind.is_err());
+        for told in [before, fills, behind] {
+            assert_eq!(told.unwrap_err().store().kind(), attache_core::StoreErrorKind::TooLarge);
+        }
         assert_eq!(
             number(&writer, Disk::Now, "SELECT count(*) FROM one").await,
             0,

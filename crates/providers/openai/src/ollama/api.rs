@@ -13,6 +13,8 @@ use attache_transport::{
 use super::codec::OllamaCodec;
 use super::stream::{Lines, Reply};
 use crate::error::{self, Result};
+use crate::profile::ToolSchemas;
+use crate::tools::check;
 
 impl Codec for OllamaCodec {
     fn model_id(&self) -> String {
@@ -51,7 +53,8 @@ impl Codec for OllamaCodec {
     }
 
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        self.server.check_tools(tools, settings)
+        // It takes schemas as they are, whatever the other dialect of the same server does.
+        check(&self.server.capabilities, ToolSchemas::AsGiven, tools, settings.unsupported)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
