@@ -339,6 +339,18 @@ scenarios.markdown_is_more_than_words = async (context) => {
   assert.equal(await formulas.locator('p code').innerText(), '$x$');
   assert.equal(await formulas.locator('[href]').count(), 0);
   await page.screenshot({ path: join(process.env.PICTURES, 'formulas-390.png') });
+  // A text that takes the place of another one is shown as if it stood alone.
+  const differing = await page.evaluate(() => {
+    const speaking = { copyCode: '', copied: '', blocked: () => '', source: () => '', unsupported: '', code: '/attache-code.js' };
+    const texts = ['\n\nHello', 'Bye', '\nBye', 'One.\n\nTwo.\n\nThree.', 'One.\n\nTwo.\n\nFour.', '- one\n\nwords', '- one\n\n  words', 'words\n# head', 'words\n#head', ''];
+    const show = (...all) => {
+      const view = document.createElement('attache-markdown');
+      all.forEach((text) => (view.content = { text, isMarked: false, isGrowing: false, speaking }));
+      return view.innerHTML;
+    };
+    return texts.flatMap((before) => texts.filter((next) => show(before, next) !== show(next)).map((next) => [before, next]));
+  });
+  assert.deepEqual(differing, []);
 };
 
 scenarios.documents_of_all_kinds_are_shown = async (context) => {

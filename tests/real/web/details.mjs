@@ -99,6 +99,10 @@ const KEYS = {
     await page.keyboard.press('End');
     await page.keyboard.type(' ade');
     assert.equal(await to.inputValue(), 'Harbour Road GmbH ade');
+    // The Esc of an input method is its own.
+    await to.evaluate((field) => field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', isComposing: true, bubbles: true, cancelable: true })));
+    await page.waitForTimeout(100);
+    assert.equal(await to.inputValue(), 'Harbour Road GmbH ade');
     // Esc leaves the values as they were, and decides nothing.
     await page.keyboard.press('Escape');
     await to.waitFor({ state: 'detached' });
@@ -106,6 +110,11 @@ const KEYS = {
     assert.doesNotMatch(JSON.stringify(await results()), /"paid"/);
     assert.equal((await api('/v1/approvals')).approvals.length, 1);
     assert.equal(await active(), 'section', 'the approval has the focus again');
+    // What was written is there again, until somebody cancels it.
+    await page.keyboard.press('E');
+    assert.equal(await to.inputValue(), 'Harbour Road GmbH ade');
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    await to.waitFor({ state: 'detached' });
     await page.keyboard.press('E');
     assert.equal(await to.inputValue(), 'Harbour Road GmbH');
     await page.keyboard.press('Tab');
@@ -243,6 +252,23 @@ scenarios.a_question_beside_a_decision_waits = async (context) => {
   await page.getByText('A short answer.').waitFor();
   assert.equal(await page.locator('.queue').count(), 0);
   assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['please pay', 'a short one']);
+  // A decision of one conversation holds up no other one.
+  await page.unroute(/\/v1\/approvals\//);
+  const heldAgain = new Promise((next) => (go = next));
+  await page.route(/\/v1\/approvals\//, async (route) => {
+    await heldAgain;
+    await route.continue();
+  });
+  await ask(page, 'pay again');
+  const first = await session(page);
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await (await ask(page, 'another short one')).getByText('A short answer.').waitFor();
+  assert.equal(await page.locator('.queue').count(), 0);
+  go();
+  await page.evaluate((first) => document.querySelector('attache-chat').openSession(first), first);
+  await page.getByText('It is settled.').nth(1).waitFor();
 };
 
 scenarios.what_waits_behind_a_failure_can_be_said = async (context) => {

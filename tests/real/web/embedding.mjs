@@ -1,6 +1,6 @@
 // Scenarios of pages around the chat: which may hold it in a frame, which may ask, what they may take back.
 import assert from 'node:assert/strict';
-import { address, answers, api, ask, host, opened, settled } from './page.mjs';
+import { address, answers, api, ask, host, opened, session, settled } from './page.mjs';
 
 const scenarios = {};
 export { scenarios as embedding };
@@ -133,4 +133,34 @@ scenarios.a_tool_of_the_page_returns_a_picture = async (context) => {
     // Nobody reads base64 in its place.
     assert.doesNotMatch(await answer.locator('.call').innerText(), /base64/);
   }
+};
+
+scenarios.a_page_that_moves_keeps_its_chat = async (context) => {
+  const body = '<script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>';
+  const page = await host(context, body);
+  for (const path of ['/host/a', '/host/b', '/host/c']) {
+    await context.route(address + path, (route) => route.fulfill({ contentType: 'text/html', body: `<!doctype html><html lang="en"><title>A shop</title>${body}` }));
+  }
+  const move = (path) => page.evaluate((path) => history.pushState(null, '', path), path);
+  const kept = (path) => page.evaluate((path) => localStorage.getItem(`attache.last.${path}`), path);
+  await ask(page, 'hello');
+  const first = await session(page);
+  // Something happens there.
+  await move('/host/a');
+  await ask(page, 'hello again');
+  assert.equal(await kept('/host/a'), JSON.stringify(first));
+  // Nothing happens there before it is loaded anew.
+  await move('/host/b');
+  await page.reload();
+  await page.locator('.bubble', { hasText: 'hello again' }).waitFor();
+  assert.equal(await session(page), first);
+  // An empty chat takes nothing from another address.
+  await page.evaluate(() => document.querySelector('attache-chat').newSession());
+  await page.locator('.question').waitFor({ state: 'detached' });
+  assert.equal(await kept('/host/b'), null);
+  await move('/host/a');
+  await page.goto(`${address}/host/c`);
+  assert.equal(await session(page), '');
+  assert.equal(await kept('/host/a'), JSON.stringify(first));
+  assert.equal(await kept('/host/c'), null);
 };

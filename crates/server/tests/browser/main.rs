@@ -329,6 +329,11 @@ async fn a_tool_of_the_page_returns_a_picture() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_moves_keeps_its_chat() {
+    scenario("a_page_that_moves_keeps_its_chat").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_picture_is_quick_and_stays() {
     scenario("the_first_picture_is_quick_and_stays").await;
 }

@@ -173,6 +173,7 @@ export class AttacheChat extends LitElement {
     this.theme ||= chat.kept.get<string>('theme') ?? 'auto';
     addEventListener('keydown', this.pressed);
     addEventListener('hashchange', this.routed);
+    addEventListener('pagehide', this.route);
     this.isOpen ||= this.isFloating && chat.kept.get('open') === true && !matchMedia('(max-width: 640px)').matches;
     void this.begin();
     this.dispatchEvent(new CustomEvent('attache-ready', { bubbles: true, composed: true }));
@@ -184,6 +185,7 @@ export class AttacheChat extends LitElement {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== GROUND);
     removeEventListener('keydown', this.pressed);
     removeEventListener('hashchange', this.routed);
+    removeEventListener('pagehide', this.route);
     this.taken.forEach((take) => take());
   }
 
@@ -298,13 +300,16 @@ export class AttacheChat extends LitElement {
   /** The session that was kept last. A browser that goes back has another address before it says so. */
   private keeping: string | undefined;
 
-  private route(): void {
+  private route = (): void => {
     const { session } = this.chat;
-    if (this.isRouted && session !== this.keeping) {
-      this.keeping = session;
-      keepSession(this.chat, this.mode === 'page');
+    const isPage = this.mode === 'page';
+    // A page around the chat may change its address without being loaded: the session is kept for the new one, too.
+    const keeping = session && !isPage ? `${session} ${location.pathname}` : session;
+    if (this.isRouted && keeping !== this.keeping) {
+      this.keeping = keeping;
+      keepSession(this.chat, isPage);
     }
-  }
+  };
 
   private routed = (): void => {
     if (this.mode === 'page' && routeOf(location.hash) !== this.chat.session) {

@@ -73,6 +73,20 @@ test('a call that has ended is told to its handler, and its answer to nobody', a
   assert.deepEqual(told, ['ended aborted', 'left aborted', 'left delivered']);
 });
 
+test('nothing is held of a call that was refused, or that nobody looks at', async () => {
+  const { calls } = page(true);
+  const { endings } = calls as unknown as { endings: Map<string, unknown> };
+  const watching = new AbortController();
+  const [refused, left] = ['refused', 'left'].map((id) => calls.answer(call(id), watching.signal, 's'));
+  assert.equal(endings.size, 2);
+  calls.refuse('refused');
+  await refused;
+  assert.deepEqual([...endings.keys()], ['left']);
+  watching.abort();
+  await left;
+  assert.equal(endings.size, 0);
+});
+
 test('facts are asked for each time, and one that fails is none', () => {
   let asked = 0;
   const context = new Map<string, unknown>([

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { en } from '../src/words/en.ts';
-import { LANGUAGES } from '../src/words/words.ts';
+import { LANGUAGES, Speech } from '../src/words/words.ts';
 
 const folder = `${process.cwd()}/src/words`;
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
@@ -25,3 +25,10 @@ for (const file of files) {
     }
   });
 }
+
+test('money without a currency is a number alone', () => {
+  const speech = new Speech();
+  assert.equal(speech.money(1.5, ''), '1.50');
+  assert.equal(speech.money(1.5, 'credits'), '1.50 credits');
+  assert.equal(speech.money(1.5, 'EUR'), '€1.50');
+});

@@ -3,6 +3,7 @@
 import { blocks, clean, elements, isLink } from './clean.ts';
 import { SIGNS, plain } from './marks.ts';
 import { repair } from './repair.ts';
+import { kept } from './same.ts';
 
 /** The things that a text says besides words. */
 export interface Speaking {
@@ -65,16 +66,12 @@ export class MarkdownView extends HTMLElement {
     this.grow(isGrowing);
   }
 
-  /** Takes the blocks away from the first one on that another text changes: what stands before it stays. */
+  /** Takes the blocks away from the first one on that another text may change: what stands before it stays. */
   private forget(next: string): void {
-    let same = 0;
-    while (same < next.length && next[same] === this.text[same]) {
-      same += 1;
-    }
-    const at = Math.max(0, this.starts.findLastIndex((start) => start <= same));
+    const { at, settled } = kept(this.starts, this.text, next);
     [...this.children].slice(at).forEach((block) => block.remove());
-    [this.settled, this.last, this.lastRaw] = [this.starts[at] ?? 0, undefined, undefined];
-    this.starts.length = Math.min(at, this.starts.length);
+    [this.settled, this.last, this.lastRaw] = [settled, undefined, undefined];
+    this.starts.length = at;
   }
 
   private grow(isGrowing: boolean): void {

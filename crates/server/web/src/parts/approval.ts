@@ -78,9 +78,14 @@ class ApprovalCard extends Part {
 
   private cancel = (): void => {
     this.drafts.clear();
+    this.leave();
+  };
+
+  /** Goes back to the choices. What was written is there again with the next edit. */
+  private leave(): void {
     [this.mode, this.problem] = ['ask', ''];
     this.querySelector<HTMLElement>('.approval')?.focus();
-  };
+  }
 
   /** The arguments as they are being edited. */
   private drafts: Drafts = new Map();
@@ -110,9 +115,9 @@ class ApprovalCard extends Part {
   }
 
   private pressed = (event: KeyboardEvent): void => {
-    if (event.key === 'Escape' && this.mode !== 'ask') {
+    if (event.key === 'Escape' && this.mode !== 'ask' && !event.isComposing) {
       event.stopPropagation();
-      this.cancel();
+      this.leave();
       return;
     }
     if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) {

@@ -35,7 +35,9 @@ export class Drop {
   }
 
   private set(isOver: boolean): void {
-    this.isOver = isOver;
-    this.host.requestUpdate();
+    if (isOver !== this.isOver) {
+      this.isOver = isOver;
+      this.host.requestUpdate();
+    }
   }
 }

@@ -31,10 +31,10 @@ export class Chat extends Conversation {
     return super.open(id);
   }
 
-  /** Says what waits. */
+  /** Says what waits, unless a decision is on its way. */
   protected override whole(): void {
     const [first, ...rest] = this.queue;
-    if (first) {
+    if (first && !this.isDeciding) {
       this.queue = rest;
       void this.turn(first);
     }
@@ -66,7 +66,7 @@ export class Chat extends Conversation {
   /** Says something that waits: while the run goes on, or because it came to no good end. */
   async interject(id: number): Promise<void> {
     if (!this.isRunning) {
-      const waiting = this.unqueue(id);
+      const waiting = this.isDeciding ? undefined : this.unqueue(id);
       return waiting && this.turn(waiting);
     }
     const queued = this.queue.find((each) => each.id === id);
@@ -166,15 +166,21 @@ export class Chat extends Conversation {
     }
   }
 
+  /** The sessions of decisions that are on their way, each as often as there are. */
+  private readonly deciding: string[] = [];
+
   /** True while a decision is on its way: the run goes on a moment later. */
-  private isDeciding = false;
+  private get isDeciding(): boolean {
+    return this.deciding.includes(this.session);
+  }
 
   /** Decides about a call. */
   async decide(approval: Approval, decision: Decision): Promise<void> {
-    this.isDeciding = true;
     const waits = !this.isRunning;
     const { session } = this;
     const id = this.last?.id;
+    let isTaken = false;
+    this.deciding.push(session);
     try {
       const told = object(await this.client.ask('POST', `/v1/approvals/${encodeURIComponent(approval.id)}`, decision));
       if (id) {
@@ -192,20 +198,26 @@ export class Chat extends Conversation {
           ),
         }));
       }
+      isTaken = true;
     } catch (error) {
       if (!(error instanceof Failure && (error.status === 409 || error.status === 404))) {
         this.fail(error);
-        return;
+      } else if (session === this.session) {
+        // Somebody else has decided: the session says who.
+        await this.reload().catch((error: unknown) => this.fail(error));
       }
-      // Somebody else has decided: the session says who.
-      await this.reload().catch((error: unknown) => this.fail(error));
-      return;
     } finally {
-      this.isDeciding = false;
+      this.deciding.splice(this.deciding.indexOf(session), 1);
     }
-    this.tabs?.postMessage({ session });
+    if (isTaken) {
+      this.tabs?.postMessage({ session });
+    }
     if (session === this.session) {
-      await this.goOn(waits);
+      await (isTaken && this.goOn(waits));
+      // The run may have ended before anybody knew of the decision.
+      if (this.last?.state === 'done') {
+        this.whole();
+      }
     }
   }
 

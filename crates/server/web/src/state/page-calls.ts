@@ -61,10 +61,10 @@ export class PageCalls {
       if (may === undefined) {
         // Nobody has said no: whoever looks at the run again asks again.
         this.answering.delete(id);
-        return;
       }
       if (!may) {
         // Whoever refused it has told the model.
+        this.endings.delete(id);
         return;
       }
     }

@@ -71,7 +71,7 @@ export class Speech {
     const digits = amount < 0.1 ? { maximumSignificantDigits: 3 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
     const isKnown = /^[A-Z]{3}$/.test(currency);
     const money = new Intl.NumberFormat(this.locale, isKnown ? { style: 'currency', currency, ...digits } : digits).format(amount);
-    return isKnown ? money : `${money} ${currency}`;
+    return isKnown ? money : `${money} ${currency}`.trim();
   }
 
   /** A size in bytes, as people write it. */

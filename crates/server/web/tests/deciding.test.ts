@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Failure } from '../src/api/client.ts';
+import { Chat } from '../src/state/chat.ts';
+
+const nothing = () => undefined;
+const storage = { getItem: () => null, setItem: nothing, removeItem: nothing };
+const define = (name: string, value: unknown) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+define('window', {});
+define('document', { hidden: false });
+define('navigator', { onLine: true, languages: ['en'] });
+define('localStorage', storage);
+define('sessionStorage', storage);
+define('addEventListener', nothing);
+define('removeEventListener', nothing);
+define('requestAnimationFrame', nothing);
+
+const turn = () => new Promise((next) => setTimeout(next, 5));
+
+/** A session whose run waits for decisions about calls, and what the chat asks of the server. */
+function stage(...waiting: string[]) {
+  const asked: string[] = [];
+  const decisions = new Map<string, { settle: () => void; fail: (error: unknown) => void }>();
+  let isWaiting = true;
+  let runs = 0;
+  const approvals = waiting.map((id) => ({ approvalId: id, callId: `call-${id}`, name: 'pay', arguments: {} }));
+  const client = {
+    ask: async (method: string, path: string, body?: { message?: string }) => {
+      asked.push(`${method} ${path}${body?.message ? ` ${body.message}` : ''}`);
+      const [, , kind, id] = path.split('/');
+      if (kind === 'approvals') {
+        return new Promise((settle, fail) => decisions.set(id as string, { settle: () => settle({ decision: 'approve' }), fail }));
+      }
+      if (path.endsWith('/runs')) {
+        return { runId: `r${(runs += 1)}` };
+      }
+      if (kind === 'sessions' && id === 'first') {
+        const parts = waiting.map((each) => ({ type: 'call', callId: `call-${each}`, name: 'pay', arguments: {} }));
+        const messages = [{ role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay.' }] }, { role: 'assistant', id: 'a', parts }];
+        return isWaiting ? { messages, runs: [{ id: 'r' }], openRun: 'r', approvals } : { messages, runs: [{ id: 'r', ended: 5 }] };
+      }
+      return { messages: [], runs: [], sessions: [] };
+    },
+    async *stream(_path: string, _after: string | undefined, signal: AbortSignal) {
+      if (isWaiting) {
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      }
+      yield { id: '1', data: JSON.stringify({ type: 'finished', reason: 'done', outcome: { reason: 'done' } }) };
+    },
+  };
+  const chat = new Chat(client as never);
+  const open = async (id: string) => {
+    await chat.open(id);
+    await turn();
+  };
+  const decide = (id: string) => {
+    const call = chat.last?.parts.find((part) => part.kind === 'call' && part.approval?.id === id);
+    assert.ok(call?.kind === 'call' && call.approval, id);
+    return chat.decide(call.approval, { decision: 'approve' });
+  };
+  const said = () => asked.filter((each) => /^POST .*\/runs /.test(each)).map((each) => each.replace('POST /v1/sessions/', '').replace('/runs', ''));
+  /** The run ends, and whoever looks at it hears so. */
+  const end = () => (isWaiting = false);
+  return { chat, open, decide, decisions, said, end };
+}
+
+test('a decision that is on its way holds up its own session alone', async () => {
+  const { chat, open, decide, decisions, said, end } = stage('p');
+  await open('first');
+  const decided = decide('p');
+  await open('second');
+  void chat.send('hello');
+  await turn();
+  assert.deepEqual(said(), ['second hello']);
+  assert.deepEqual(chat.queue, []);
+  end();
+  decisions.get('p')?.settle();
+  await decided;
+});
+
+test('of two decisions at once the first to settle lets nobody through', async () => {
+  const { chat, open, decide, decisions, said, end } = stage('p', 'q');
+  await open('first');
+  const both = [decide('p'), decide('q')];
+  decisions.get('p')?.settle();
+  await both[0];
+  void chat.send('hello');
+  await turn();
+  assert.deepEqual(said(), []);
+  assert.equal(chat.queue.length, 1);
+  // Nor is it said by hand: the server would refuse it.
+  await chat.interject(chat.queue[0]?.id ?? 0);
+  assert.deepEqual(said(), []);
+  assert.equal(chat.queue.length, 1);
+  end();
+  decisions.get('q')?.settle();
+  await both[1];
+  await turn();
+  assert.deepEqual(said(), ['first hello']);
+  assert.deepEqual(chat.queue, []);
+});
+
+test('what waits behind a decision that somebody else has made is said', async () => {
+  const { chat, open, decide, decisions, said, end } = stage('p');
+  await open('first');
+  const decided = decide('p');
+  void chat.send('hello');
+  await turn();
+  assert.equal(chat.queue.length, 1);
+  end();
+  decisions.get('p')?.fail(new Failure('', 409, 'decided'));
+  await decided;
+  await turn();
+  assert.deepEqual(said(), ['first hello']);
+  assert.deepEqual(chat.queue, []);
+});
+
+test('what waits behind a decision that failed stays, and can be said by hand', async () => {
+  const { chat, open, decide, decisions, said } = stage('p');
+  await open('first');
+  const decided = decide('p');
+  void chat.send('hello');
+  decisions.get('p')?.fail(new Failure('', 0, 'offline'));
+  await decided;
+  await turn();
+  assert.deepEqual(said(), []);
+  void chat.interject(chat.queue[0]?.id ?? 0);
+  await turn();
+  assert.deepEqual(said(), ['first hello']);
+});
