@@ -459,6 +459,11 @@ impl Control {
         state.awaiting.clear();
     }
 
+    /// Takes messages back that were in an outcome which nobody got, for whoever asks for the [unread](Self::unread) ones.
+    pub(crate) fn take_back(&self, messages: Vec<Arc<Message>>) {
+        self.lock().inbox.extend(messages);
+    }
+
     /// Takes nothing from now on, and yields what nobody read.
     pub(crate) fn close(&self) -> Vec<Arc<Message>> {
         self.abandon();

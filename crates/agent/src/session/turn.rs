@@ -102,15 +102,35 @@ pub(super) fn turn(
                     Ok(outcome) => outcome,
                     Err(error) => error.partial(),
                 };
+                let untold = Untold { control: &control, messages: outcome.unread.clone() };
                 // A run that was refused leaves what waits as it was.
                 let kept = Some(kept_until(outcome)).filter(|kept| *kept > 0 || journal.has_written());
                 if let Err(error) = lease.release(kept).await {
                     tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
                 drop(queued.take());
+                untold.is_told();
             }
             yield event;
         }
+    }
+}
+
+/// The messages that a run did not read, until its end is told: they come back if it is dropped before.
+struct Untold<'c> {
+    control: &'c Control,
+    messages: Vec<Arc<Message>>,
+}
+
+impl Untold<'_> {
+    fn is_told(mut self) {
+        self.messages.clear();
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        self.control.take_back(std::mem::take(&mut self.messages));
     }
 }
 

@@ -165,11 +165,13 @@ async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
     let said = |events: &[Event]| -> Vec<(u32, String)> {
         let said = events.iter().filter_map(|event| match &event.kind {
             EventKind::StepStarted { reply, .. } => Some((event.step, reply.to_string())),
-            EventKind::Content(text) => Some((event.step, text.clone())),
+            EventKind::Content(_) => Some((event.step, "says something".to_owned())),
             EventKind::StepFinished { finish_reason, .. } => Some((event.step, finish_reason.to_string())),
             _ => None,
         });
-        said.collect()
+        let mut said: Vec<_> = said.collect();
+        said.dedup();
+        said
     };
     assert_eq!(said(&read), said(&events));
     let replies: Vec<_> = end(&events).replies.iter().map(|(step, id)| (*step, id.to_string())).collect();
