@@ -76,6 +76,12 @@ impl AgUi {
         self
     }
 
+    /// Ends what the client shows as under way: calls whose results it did not hear.
+    pub(crate) fn with_running(mut self, calls: impl IntoIterator<Item = ToolCallId>) -> Self {
+        self.running.extend(calls);
+        self
+    }
+
     /// Tells of a run that nobody drives: it has ended, or waits.
     pub(crate) fn ended(mut self, outcome: &Outcome) -> Vec<u8> {
         let end = match outcome.reason {
@@ -150,11 +156,14 @@ impl AgUi {
         }
     }
 
-    /// Every message and call that began ends before the run does.
+    /// Every message, call and activity that began ends before the run does: the stream tells no more of it.
     fn close_all(&mut self, out: &mut Vec<u8>) {
         self.close(out);
         for id in std::mem::take(&mut self.writing) {
             event("TOOL_CALL_END", out, |object| object.with("toolCallId", &id));
+        }
+        while let Some(id) = self.running.pop() {
+            finished(&id, out);
         }
     }
 
@@ -225,7 +234,7 @@ impl AgUi {
                 event("ACTIVITY_SNAPSHOT", out, |object| {
                     object
                         .with("messageId", &id_of_progress(id))
-                        .with("activityType", "attache.tool_progress")
+                        .with("activityType", PROGRESS)
                         .by("content", |out| {
                             let object = Object::begin(out).with("toolCallId", id);
                             progressed(object, progress, self.shown).with("isFinished", &false).end();
@@ -235,14 +244,10 @@ impl AgUi {
             }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
-                if let Some(at) = self.running.iter().position(|running| *running == result.call_id) {
-                    self.running.swap_remove(at);
-                    event("ACTIVITY_DELTA", out, |object| {
-                        object
-                            .with("messageId", &id_of_progress(&result.call_id))
-                            .with("activityType", "attache.tool_progress")
-                            .by("patch", |out| out.extend_from_slice(FINISHED))
-                    });
+                let before = self.running.len();
+                self.running.retain(|running| *running != result.call_id);
+                if self.running.len() < before {
+                    finished(&result.call_id, out);
                 }
                 event("TOOL_CALL_RESULT", out, |object| {
                     let object = object
@@ -290,13 +295,31 @@ impl AgUi {
     }
 }
 
+/// The type of an activity that shows how far a call has come.
+const PROGRESS: &str = "attache.tool_progress";
+
 /// The id of the activity of a call.
 fn id_of_progress(call: &ToolCallId) -> String {
     format!("{call}.progress")
 }
 
-/// The change of an activity whose call has its result.
-const FINISHED: &[u8] = b"[{\"op\":\"replace\",\"path\":\"/isFinished\",\"value\":true}]";
+/// The call whose activity has that id.
+pub(crate) fn call_of_progress(id: &str) -> Option<ToolCallId> {
+    id.strip_suffix(".progress").and_then(ToolCallId::parse)
+}
+
+/// The change of an activity that has ended. It counts for one of a client that says nothing of its end, too.
+const FINISHED: &[u8] = b"[{\"op\":\"add\",\"path\":\"/isFinished\",\"value\":true}]";
+
+/// Tells that the activity of a call has ended.
+fn finished(call: &ToolCallId, out: &mut Vec<u8>) {
+    event("ACTIVITY_DELTA", out, |object| {
+        object
+            .with("messageId", &id_of_progress(call))
+            .with("activityType", PROGRESS)
+            .by("patch", |out| out.extend_from_slice(FINISHED))
+    });
+}
 
 /// The schema of a decision about a call.
 const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";

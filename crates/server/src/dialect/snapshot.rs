@@ -1,10 +1,12 @@
 //! The messages of a thread as AG-UI has them: those that the client sent, and those that the session has beside them.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use attache_agent::Outcome;
-use attache_core::message::Metadata;
+use attache_core::message::{Metadata, UserOrigin};
 use attache_core::{
     AssistantMessage, AssistantPart, Document, Message, MessageId, ToolCallId, ToolResult, UserMessage,
     UserPart,
@@ -33,12 +35,15 @@ pub(super) fn id_of_result(call: &ToolCallId) -> String {
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) id: Option<String>,
-    /// The text of a reply.
+    pub(crate) role: String,
+    /// The text of a reply, or the words of a user.
     pub(crate) text: String,
     /// The calls that it makes.
     pub(crate) calls: Vec<String>,
     /// The call whose result it is.
     pub(crate) result: Option<String>,
+    /// The call that it shows as under way.
+    pub(crate) running: Option<ToolCallId>,
     /// The message as the client wrote it.
     pub(crate) raw: Box<RawValue>,
 }
@@ -78,13 +83,15 @@ enum One<'t> {
 
 impl<'t> Thread<'t> {
     /// Brings both together. A message of the session is one that the client has if it has its id, or the one under which
-    /// the client sent it; results are known by their calls.
+    /// the client sent it; results are known by their calls. Where an id is missing, the words tell.
     pub(crate) fn new(session: &'t [Arc<Message>], sent: &'t [Sent]) -> Self {
         let mut thread = Self { messages: Vec::new(), replaced: Vec::new(), is_news: false };
         let known = Known::of(sent);
+        let read: Vec<&Message> =
+            session.iter().map(|message| &**message).filter(|message| is_read(message)).collect();
         let mut from = 0;
-        for message in session.iter().filter(|message| is_read(message)) {
-            match &**message {
+        for (message, mut pieces) in read.iter().copied().zip(known.places(&read, sent)) {
+            match message {
                 Message::ToolResults(results) => {
                     for result in &results.results {
                         match known.results.get(result.call_id.as_str()) {
@@ -93,14 +100,14 @@ impl<'t> Thread<'t> {
                         }
                     }
                 }
-                Message::User(user) => match known.message(message).last() {
+                Message::User(user) => match pieces.last() {
                     Some(at) => thread.take(sent, &mut from, at + 1),
                     None => thread.add(One::User(user)),
                 },
                 Message::Assistant(reply) => {
-                    let mut pieces = known.message(message).to_vec();
-                    pieces.extend(reply.tool_calls().filter_map(|call| known.calls.get(call.id.as_str())));
-                    let whole = pieces.iter().max().copied().filter(|_| known.is_whole(reply, message, sent));
+                    let is_whole = known.is_whole(reply, &pieces, sent);
+                    pieces.extend(known.calls_of(message));
+                    let whole = pieces.iter().max().copied().filter(|_| is_whole);
                     match (whole, pieces.iter().min()) {
                         (Some(at), _) => thread.take(sent, &mut from, at + 1),
                         (None, None) if says_nothing(reply) => {}
@@ -142,11 +149,7 @@ impl<'t> Thread<'t> {
 
     /// Writes them as an array. Messages that have no id have one that begins with `run`.
     pub(crate) fn write(&self, run: &str, shown: Shown, out: &mut Vec<u8>) {
-        let mut told: HashSet<&str> = HashSet::new();
-        told.extend(self.messages.iter().filter_map(|one| match one {
-            One::Sent(sent) => sent.id.as_deref(),
-            _ => None,
-        }));
+        let mut ids = Ids::of(&self.messages);
         out.push(b'[');
         for (at, one) in self.messages.iter().enumerate() {
             if at > 0 {
@@ -154,9 +157,9 @@ impl<'t> Thread<'t> {
             }
             match one {
                 One::Sent(sent) => echo(&sent.raw, &format!("{run}-sent-{at}"), out),
-                One::User(message) => user(message, id(&message.id, &message.metadata, &mut told), out),
+                One::User(message) => user(message, &ids.id(&message.id, &message.metadata), out),
                 One::Assistant(message) => {
-                    assistant(message, id(&message.id, &message.metadata, &mut told), shown, out);
+                    assistant(message, &ids.id(&message.id, &message.metadata), shown, out);
                 }
                 One::Result(result) => {
                     let id = id_of_result(&result.call_id);
@@ -169,11 +172,49 @@ impl<'t> Thread<'t> {
     }
 }
 
+/// The ids under which a client is told messages: no two have the same.
+struct Ids<'m> {
+    sent: HashSet<&'m str>,
+    /// Those that are taken: the client's, those of the session itself, and others that were told.
+    taken: HashSet<Cow<'m, str>>,
+}
+
+impl<'m> Ids<'m> {
+    fn of(messages: &[One<'m>]) -> Self {
+        let (mut sent, mut taken) = (HashSet::new(), HashSet::new());
+        for message in messages {
+            match *message {
+                One::Sent(message) => sent.extend(message.id.as_deref()),
+                One::User(message) => drop(taken.insert(message.id.as_str().into())),
+                One::Assistant(message) => drop(taken.insert(message.id.as_str().into())),
+                One::Result(result) => drop(taken.insert(id_of_result(&result.call_id).into())),
+            }
+        }
+        taken.extend(sent.iter().map(|id| Cow::Borrowed(*id)));
+        Self { sent, taken }
+    }
+
+    /// The id of a message of the session: that which another client gave it, or its own; where the client has another
+    /// message of that id, one by which it is known as a piece of this one.
+    fn id(&mut self, own: &'m MessageId, metadata: &'m Metadata) -> Cow<'m, str> {
+        let given = metadata.get(CLIENT_ID).and_then(Value::as_str).map(Cow::Borrowed);
+        if let Some(given) = given.filter(|id| self.taken.insert(id.clone())) {
+            return given;
+        }
+        if !self.sent.contains(own.as_str()) {
+            return own.as_str().into();
+        }
+        let pieces = (1_u64..).map(|piece| Cow::<str>::Owned(format!("{own}-{piece}")));
+        let mut free = pieces.filter(|id| self.taken.insert(id.clone()));
+        free.next().unwrap_or_default()
+    }
+}
+
 /// The places of a client's messages by that by which they are known.
 #[derive(Default)]
 struct Known<'s> {
-    /// A reply may stand in several messages, each with a piece of it.
-    ids: HashMap<&'s str, Vec<usize>>,
+    /// By role and id. A reply may stand in several messages, each with a piece of it.
+    ids: HashMap<(&'s str, &'s str), Vec<usize>>,
     calls: HashMap<&'s str, usize>,
     results: HashMap<&'s str, usize>,
 }
@@ -183,10 +224,11 @@ impl<'s> Known<'s> {
         let mut known = Self::default();
         for (at, sent) in sent.iter().enumerate() {
             if let Some(id) = sent.id.as_deref() {
-                known.ids.entry(id).or_default().push(at);
+                let role = sent.role.as_str();
+                known.ids.entry((role, id)).or_default().push(at);
                 let is_number = |piece: &str| piece.bytes().all(|digit| digit.is_ascii_digit());
                 if let Some((reply, _)) = id.rsplit_once('-').filter(|(_, piece)| is_number(piece)) {
-                    known.ids.entry(reply).or_default().push(at);
+                    known.ids.entry((role, reply)).or_default().push(at);
                 }
             }
             known.calls.extend(sent.calls.iter().map(|call| (call.as_str(), at)));
@@ -196,19 +238,123 @@ impl<'s> Known<'s> {
     }
 
     /// The places of a message of the session, in order: it is known by its id, or by that which the client gave it.
-    fn message(&self, message: &Message) -> &[usize] {
-        let given = message.metadata().get(CLIENT_ID).and_then(Value::as_str);
-        let mut ids = [Some(message.id().as_str()), given].into_iter().flatten();
-        ids.find_map(|id| self.ids.get(id)).map(Vec::as_slice).unwrap_or_default()
+    fn named<'k>(&'k self, message: &'k Message) -> &'k [usize] {
+        let role = match message {
+            Message::User(_) => USER,
+            Message::Assistant(_) => ASSISTANT,
+            _ => return &[],
+        };
+        let mut ids = [Some(message.id().as_str()), given(message)].into_iter().flatten();
+        ids.find_map(|id| self.ids.get(&(role, id))).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The places of the calls of a message.
+    fn calls_of(&self, message: &Message) -> impl Iterator<Item = usize> {
+        let calls = match message {
+            Message::Assistant(reply) => Some(reply.tool_calls()),
+            _ => None,
+        };
+        calls.into_iter().flatten().filter_map(|call| self.calls.get(call.id.as_str()).copied())
+    }
+
+    /// The places of what is known of a message by ids: its own, and those of its calls and results.
+    fn anchors(&self, message: &Message) -> Vec<usize> {
+        let results = match message {
+            Message::ToolResults(told) => told.results.as_slice(),
+            _ => &[],
+        };
+        let results = results.iter().filter_map(|result| self.results.get(result.call_id.as_str()));
+        self.named(message).iter().chain(results).copied().chain(self.calls_of(message)).collect()
+    }
+
+    /// The places of each message of the session. One that has no id of a client, and one that the client sent without an
+    /// id, are known by role and words: each message of the client stands for one of them, in order, and between those
+    /// that are known by ids.
+    fn places(&self, read: &[&Message], sent: &[Sent]) -> Vec<Vec<usize>> {
+        let mut places: Vec<Vec<usize>> = read.iter().map(|message| self.named(message).to_vec()).collect();
+        let mut unnamed = Unnamed::of(sent, &places.iter().flatten().copied().collect());
+        let anchors: Vec<Vec<usize>> = read.iter().map(|message| self.anchors(message)).collect();
+        // The first place of those behind each message.
+        let mut before = vec![sent.len(); read.len()];
+        let mut next = sent.len();
+        for (before, anchors) in before.iter_mut().zip(&anchors).rev() {
+            *before = next;
+            next = anchors.iter().copied().fold(next, usize::min);
+        }
+        let mut from = 0;
+        for (((message, places), anchors), before) in read.iter().zip(&mut places).zip(&anchors).zip(before) {
+            // Calls stand beside the text, or in a message of their own.
+            let has_text = |at: usize| sent.get(at).is_some_and(|sent| !sent.text.trim().is_empty());
+            if places.is_empty() && !self.calls_of(message).any(has_text) {
+                places.extend(unnamed.take(message, from..before));
+            }
+            from = anchors.iter().map(|at| at + 1).fold(from, usize::max);
+        }
+        places
     }
 
     /// True if the client has all of a reply: one that hung up while it was said has its beginning alone.
-    fn is_whole(&self, reply: &AssistantMessage, message: &Message, sent: &[Sent]) -> bool {
-        let pieces = self.message(message).iter().filter_map(|at| sent.get(*at));
+    fn is_whole(&self, reply: &AssistantMessage, pieces: &[usize], sent: &[Sent]) -> bool {
+        let pieces = pieces.iter().filter_map(|at| sent.get(*at));
         let has: String = pieces.map(|sent| sent.text.as_str()).collect();
         let is_cut = reply.text().strip_prefix(has.as_str()).is_some_and(|rest| !rest.trim().is_empty());
         let has_calls = reply.tool_calls().all(|call| self.calls.contains_key(call.id.as_str()));
         has_calls && (!is_cut || has.is_empty() && reply.tool_calls().next().is_some())
+    }
+}
+
+const USER: &str = "user";
+const ASSISTANT: &str = "assistant";
+
+/// The id that a client gave a message.
+fn given(message: &Message) -> Option<&str> {
+    message.metadata().get(CLIENT_ID).and_then(Value::as_str)
+}
+
+/// The messages of a client that no id ties to one of the session, by role and words.
+struct Unnamed<'s> {
+    users: HashMap<&'s str, Places>,
+    replies: HashMap<&'s str, Places>,
+}
+
+/// Places of messages, in order, and whether these have ids.
+type Places = VecDeque<(usize, bool)>;
+
+impl<'s> Unnamed<'s> {
+    fn of(sent: &'s [Sent], named: &HashSet<usize>) -> Self {
+        let (mut users, mut replies) = (HashMap::new(), HashMap::new());
+        // What stands behind the last reply is new.
+        let new = sent.iter().rposition(|sent| sent.role == ASSISTANT).unwrap_or_default();
+        for (at, sent) in sent.iter().enumerate() {
+            let text = sent.text.trim();
+            let said: &mut HashMap<&str, Places> = match sent.role.as_str() {
+                USER if at < new => &mut users,
+                // Others are known by their calls.
+                ASSISTANT if sent.calls.is_empty() && !text.is_empty() => &mut replies,
+                _ => continue,
+            };
+            if !named.contains(&at) {
+                said.entry(text).or_default().push_back((at, sent.id.is_some()));
+            }
+        }
+        Self { users, replies }
+    }
+
+    /// Takes the first one within these places that may stand for a message of the session.
+    fn take(&mut self, message: &Message, within: Range<usize>) -> Option<usize> {
+        let (said, words) = match message {
+            Message::User(said) if said.origin != UserOrigin::Event => (&mut self.users, words(said)),
+            Message::Assistant(reply) => (&mut self.replies, reply.text()),
+            _ => return None,
+        };
+        let said = said.get_mut(words.trim())?;
+        while said.front().is_some_and(|(at, _)| *at < within.start) {
+            said.pop_front();
+        }
+        let is_named = given(message).is_some();
+        let mut inside = said.iter().take_while(|(at, _)| *at < within.end);
+        let found = inside.position(|(_, has_id)| !(is_named && *has_id))?;
+        said.remove(found).map(|(at, _)| at)
     }
 }
 
@@ -224,12 +370,6 @@ fn words(message: &UserMessage) -> String {
         _ => None,
     });
     texts.collect()
-}
-
-/// The id under which a client is told a message: that which another client gave it, unless it was given twice.
-fn id<'m>(own: &'m MessageId, metadata: &'m Metadata, told: &mut HashSet<&'m str>) -> &'m str {
-    let given = metadata.get(CLIENT_ID).and_then(Value::as_str);
-    given.filter(|id| told.insert(id)).unwrap_or(own.as_str())
 }
 
 /// Writes a message as the client wrote it.

@@ -1,6 +1,6 @@
 //! Requests of AG-UI.
 
-use attache_core::{UserMessage, UserPart};
+use attache_core::{ToolCallId, UserMessage, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,6 +10,7 @@ use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree, typed, unknown};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
+use crate::dialect::ag_ui::call_of_progress;
 use crate::dialect::snapshot::{PROVIDER, Sent};
 use crate::documents::Documents;
 use crate::fault::Fault;
@@ -148,17 +149,19 @@ impl Message {
     /// The message as a thread knows it again.
     fn sent(&self, raw: Box<RawValue>) -> Sent {
         let text = match (self.role.as_str(), &self.content) {
-            ("assistant", Some(Content::Text(text))) => text.clone(),
-            ("assistant", Some(Content::Parts(parts))) => {
+            ("assistant" | "user", Some(Content::Text(text))) => text.clone(),
+            ("assistant" | "user", Some(Content::Parts(parts))) => {
                 parts.iter().filter_map(|part| part.text.as_deref()).collect()
             }
             _ => String::new(),
         };
         Sent {
             id: self.id.clone(),
+            role: self.role.clone(),
             text,
             calls: self.tool_calls.iter().map(|called| called.id.clone()).collect(),
             result: self.tool_call_id.clone().filter(|_| self.role == "tool"),
+            running: self.id.as_deref().filter(|_| self.role == "activity").and_then(|id| running(id, &raw)),
             raw,
         }
     }
@@ -214,6 +217,23 @@ impl Message {
         }
         Ok(())
     }
+}
+
+/// The call that an activity shows as under way.
+fn running(id: &str, raw: &RawValue) -> Option<ToolCallId> {
+    #[derive(Deserialize)]
+    struct Activity {
+        content: Shown,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shown {
+        #[serde(default)]
+        is_finished: Value,
+    }
+    let call = call_of_progress(id)?;
+    let Activity { content } = serde_json::from_str(raw.get()).ok()?;
+    (content.is_finished != Value::Bool(true)).then_some(call)
 }
 
 /// The text of content that may be nothing else.

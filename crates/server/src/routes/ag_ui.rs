@@ -1,5 +1,6 @@
 //! AG-UI: `POST /v1/ag-ui`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_agent::{EntryKind, SessionError};
@@ -42,7 +43,8 @@ pub(crate) async fn run(
     let asking =
         Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
     let (viewer, history) = turn(&asking, &asked.thread_id, conversation, resumed, tools).await?;
-    let told = AgUi::new(asked.thread_id, asked.run_id, app.shown);
+    let running: HashSet<_> = sent.iter().filter_map(|sent| sent.running.clone()).collect();
+    let told = AgUi::new(asked.thread_id, asked.run_id, app.shown).with_running(running);
     let thread = Thread::new(&history, &sent);
     let told = if thread.is_news { told.with_snapshot(&thread) } else { told };
     drop(thread);

@@ -8,7 +8,6 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::Value;
 
 use super::answer::json;
 use super::asked::{Model, Request, read};
@@ -16,7 +15,7 @@ use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
 use crate::fault::Fault;
-use crate::inbound::files::{WithFiles, file};
+use crate::inbound::files::WithFiles;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
@@ -114,15 +113,18 @@ fn taken() -> Response {
     json(b"{\"accepted\":true}".to_vec())
 }
 
+/// The most bytes of the answer of a frontend tool beside its files, for which the bound of requests holds.
+const MOST: usize = 1 << 20;
+
 /// The result that a client gives: a text, a file as a data URL, or any JSON with such files. A reference to a document is
 /// text: it says nothing about those that are there.
 fn result_of(call: &ToolCall, answer: &ToolAnswer) -> Result<ToolResult, Fault> {
     let status = if answer.is_error { ResultStatus::Error } else { ResultStatus::Ok };
-    let tree = match &answer.result {
-        Value::Null => ContentTree::text(""),
-        Value::String(text) if file(text).is_none() => ContentTree::text(text),
+    let tree = match WithFiles::of(&answer.result, MOST)? {
+        WithFiles::Null => ContentTree::text(""),
+        WithFiles::Text(text) => ContentTree::text(text),
         value => {
-            let captured = Capture::new().finish(&WithFiles(value));
+            let captured = Capture::new().finish(&value);
             captured.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))?
         }
     };

@@ -1,9 +1,10 @@
 //! The dialects of pages: AG-UI, and the UI message stream of Vercel's AI SDK.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_agent::{Agent, AgentBuilder, tool_fn};
-use attache_core::tool::Progress;
+use attache_core::tool::{Deferred, Progress};
 use attache_core::{Approval, Document, ErrorKind, Message, ToolContext, ToolError};
 use attache_server::Dialect;
 use attache_testkit::Turn;
@@ -366,6 +367,9 @@ async fn pages_hear_how_far_a_call_has_come() {
             gate.add_permits(1);
             for (begun, response) in [(begun, response), (late, again)] {
                 let told = data(&(begun + &text(response).await));
+                if path == "/v1/ag-ui" {
+                    assert_eq!(shown_running(&told), [] as [&str; 0], "{told:?}");
+                }
                 let told: Vec<&Value> = told.iter().filter(|event| event["type"] == kind).collect();
                 assert_eq!(told.len(), 1, "{told:?}");
                 let progress = &told[0][sought];
@@ -374,5 +378,90 @@ async fn pages_hear_how_far_a_call_has_come() {
                 assert!(progress["toolCallId"].is_string());
             }
         }
+    }
+}
+
+/// The activities that a page shows as under way behind these events.
+fn shown_running(events: &[Value]) -> Vec<&str> {
+    let mut running = Vec::new();
+    for event in events {
+        let id = event["messageId"].as_str().unwrap_or_default();
+        match event["type"].as_str() {
+            Some("ACTIVITY_SNAPSHOT") => {
+                running.retain(|known| *known != id);
+                running.extend(Some(id).filter(|_| event["content"]["isFinished"] == false));
+            }
+            Some("ACTIVITY_DELTA") => {
+                let change = &event["patch"][0];
+                assert_eq!((&change["path"], &change["value"]), (&json!("/isFinished"), &json!(true)));
+                running.retain(|known| *known != id);
+            }
+            _ => {}
+        }
+    }
+    running
+}
+
+fn of_ag_ui(run: &str, messages: &Value) -> Value {
+    json!({"threadId": "chat", "runId": run, "messages": messages, "tools": [], "context": [],
+        "forwardedProps": {"onDisconnect": "detach"}})
+}
+
+// A36: a page that hung up after it heard of progress, and comes back behind the result, hears the end of it.
+#[tokio::test]
+async fn progress_that_a_page_shows_ends_with_the_next_run() {
+    let gate = Arc::new(Semaphore::new(0));
+    let stage = Stage::new([Turn::call("index", json!({})), Turn::text("Done."), Turn::text("Again.")]);
+    let client = Client::new(server(indexing(&stage, &gate)));
+    let user = |id: &str| json!({"id": id, "role": "user", "content": "x"});
+    let mut response = client.post("/v1/ag-ui", of_ag_ui("r1", &json!([user("m1")]))).await;
+    let begun = data(&until(response.body_mut(), "ACTIVITY_SNAPSHOT").await);
+    let activity = find(&begun, "ACTIVITY_SNAPSHOT").clone();
+    drop(response);
+    gate.add_permits(1);
+    let rest = text(client.post("/v1/ag-ui", of_ag_ui("r2", &json!([]))).await).await;
+    assert!(rest.contains("Done."), "{rest}");
+    let shown = |id: &Value, content: Value| json!({"id": id, "role": "activity", "activityType": "attache.tool_progress", "content": content});
+    let messages = json!([
+        user("m1"),
+        shown(&activity["messageId"], activity["content"].clone()),
+        shown(&json!("over.progress"), json!({"isFinished": true})),
+        shown(&json!("other"), json!({"isFinished": false})),
+        user("m2"),
+    ]);
+    let told = data(&text(client.post("/v1/ag-ui", of_ag_ui("r3", &messages)).await).await);
+    let ended: Vec<&Value> = told.iter().filter(|event| event["type"] == "ACTIVITY_DELTA").collect();
+    assert_eq!(ended.len(), 1, "{told:?}");
+    assert_eq!(ended[0]["messageId"], activity["messageId"]);
+    assert_eq!(told.last().unwrap()["type"], "RUN_FINISHED");
+}
+
+// A36: nothing is shown as under way behind the end of a run, whichever end it has.
+#[tokio::test]
+async fn progress_ends_with_the_run() {
+    for ends in ["deferred", "cancelled"] {
+        let index = tool_fn("index", "Indexes", move |context: ToolContext| async move {
+            context.progress(Progress::new(1.0).with_total(2.0));
+            if ends == "cancelled" {
+                std::future::pending::<()>().await;
+            }
+            // It is told while the tool is at work.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok::<_, ToolError>(Deferred::ask("Which?"))
+        });
+        let stage = Stage::new([Turn::call("index", json!({}))]);
+        let client = Client::new(server(Agent::builder(stage).tool(index)));
+        let user = json!([{"id": "m1", "role": "user", "content": "x"}]);
+        let mut response = client.post("/v1/ag-ui", of_ag_ui("r1", &user)).await;
+        let mut told = until(response.body_mut(), "ACTIVITY_SNAPSHOT").await;
+        if ends == "cancelled" {
+            let session = client.got("/v1/sessions/chat").await;
+            let run = session["runs"][0]["id"].as_str().unwrap_or_else(|| panic!("{session}")).to_owned();
+            client.post(&format!("/v1/runs/{run}/cancel"), json!({})).await;
+        }
+        told += &text(response).await;
+        let told = data(&told);
+        assert_eq!(told.last().unwrap()["type"], "RUN_FINISHED", "{told:?}");
+        assert_eq!(shown_running(&told), [] as [&str; 0], "{ends}: {told:?}");
     }
 }

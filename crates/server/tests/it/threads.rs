@@ -1,5 +1,7 @@
 //! The messages of a thread as a client of AG-UI has them, and what it is told of those that it lacks.
 
+use std::collections::HashSet;
+
 use attache_agent::{Agent, Compaction, EmptyReply, tool_fn};
 use attache_testkit::Turn;
 use serde_json::{Value, json};
@@ -154,4 +156,96 @@ async fn a_reply_of_which_a_client_has_the_beginning_is_told_whole() {
         assert_eq!(shown(&second[..5]), shown(&whole), "{cut} {text}");
         assert_eq!(second[5]["content"], "Yes.");
     }
+}
+
+fn snapshots(events: &[Value]) -> usize {
+    events.iter().filter(|event| event["type"] == "MESSAGES_SNAPSHOT").count()
+}
+
+// A43: a session from before ids were kept has none of its client's ids, and a page has others for the replies.
+#[tokio::test]
+async fn messages_without_a_kept_id_are_known_by_their_words() {
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    let stage = Stage::new([
+        Turn::text("Yes."),
+        Turn::text("I look.").and_call("look", json!({})),
+        Turn::text("Yes."),
+        Turn::text("Yes."),
+        Turn::text("Yes."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage).tool(look)));
+    let mut messages = Vec::new();
+    for id in ["q1", "q2"] {
+        let mut nameless = question(id);
+        nameless.as_object_mut().unwrap().remove("id");
+        messages.push(nameless);
+        let told = asked(&client, id, &messages).await;
+        assert_eq!(snapshots(&told), 0, "{id}: {told:?}");
+        messages = kept(messages, &told);
+    }
+    // The ids of a stream of before: text is `{run}-{n}`, and calls stand beside it in a message of their own.
+    let mut old = Vec::new();
+    for (at, mut message) in messages.into_iter().enumerate() {
+        let has_text = message["content"].as_str().is_some_and(|text| !text.is_empty());
+        if message["role"] == "assistant" && has_text {
+            old.push(json!({"id": format!("run-{at}"), "role": "assistant", "content": message["content"]}));
+            message.as_object_mut().unwrap().remove("content");
+        }
+        if message["role"] != "assistant" || message.get("toolCalls").is_some() {
+            message["id"] = json!(format!("old-{at}"));
+            old.push(message);
+        }
+    }
+    old.push(question("q3"));
+    let third = asked(&client, "r3", &old).await;
+    assert_eq!(snapshots(&third), 0, "{third:?}");
+    // One that lost the first answer is told it at its place: the same words behind the call are another's.
+    let mut some = kept(old, &third);
+    some.remove(1);
+    some.push(question("q4"));
+    let fourth = kept(some.clone(), &asked(&client, "r4", &some).await);
+    let said: Vec<&str> = fourth.iter().map(|message| message["content"].as_str().unwrap_or("-")).collect();
+    let ended = ["Yes.", "Sure?", "Yes.", "Sure?", "Yes."];
+    assert_eq!(said, [&["Sure?", "Yes.", "Sure?", "I look.", "-", "seen"], &ended[..]].concat());
+}
+
+// A43: ids are no duty of a client.
+#[tokio::test]
+async fn a_client_without_ids_is_told_nothing_twice() {
+    let stage = Stage::new([Turn::text("Yes."), Turn::text("Yes."), Turn::text("No."), Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage)));
+    let nameless = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut messages = Vec::new();
+    for (run, answer) in ["Yes.", "Yes.", "No."].into_iter().enumerate() {
+        messages.push(nameless("user", "Sure?"));
+        let told = asked(&client, &format!("r{run}"), &messages).await;
+        assert_eq!(snapshots(&told), 0, "{run}: {told:?}");
+        messages.push(nameless("assistant", answer));
+    }
+    // What it lost, it is told: its new question stands for none of before.
+    let told = asked(&client, "r4", &[nameless("user", "Sure?")]).await;
+    let all = kept(Vec::new(), &told);
+    let said: Vec<&str> = all.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["Sure?", "Yes.", "Sure?", "Yes.", "Sure?", "No.", "Sure?", "Yes."]);
+}
+
+// A43: the id that a client gives its question may be that of a reply.
+#[tokio::test]
+async fn no_two_messages_are_told_under_one_id() {
+    let stage = Stage::new([Turn::text("Yes."), Turn::text("No."), Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage)));
+    let first = kept(vec![question("q1")], &asked(&client, "r1", &[question("q1")]).await);
+    let reply = first[1]["id"].as_str().unwrap().to_owned();
+    let second = kept(Vec::new(), &asked(&client, "r2", &[question(&reply)]).await);
+    let back = kept(Vec::new(), &asked(&client, "back", &[]).await);
+    for (messages, what) in [(&second, "its own thread"), (&back, "another page")] {
+        let ids: HashSet<&str> = messages.iter().map(|message| message["id"].as_str().unwrap()).collect();
+        assert_eq!((messages.len(), ids.len()), (4, 4), "{what}: {messages:?}");
+    }
+    let said: Vec<&str> = second.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["Sure?", "Yes.", "Sure?", "No."]);
+    // It is told nothing again under the ids that it has now.
+    let mut third = second;
+    third.push(question("q3"));
+    assert_eq!(snapshots(&asked(&client, "r3", &third).await), 0);
 }

@@ -262,3 +262,33 @@ async fn a_run_that_goes_on_has_the_tools_of_its_page() {
     assert!(told.contains("Done.") && !told.contains("options_differ"), "{told}");
     assert_eq!(stage.requests()[1].tools.len(), stage.requests()[0].tools.len());
 }
+
+// A54: what a page answers is bounded as it was, and files in it by the requests alone.
+#[tokio::test]
+async fn an_answer_of_a_page_is_small_beside_its_files() {
+    let stage = Stage::new([Turn::call("notify", json!({})), Turn::text("Done.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut body = client.post("/v1/chat/stream", turn("Notify me.")).await.into_body();
+    let told = until(&mut body, "[Frontend Tool Call]").await;
+    let id = frontend_calls(&told)[0]["callId"].as_str().unwrap().to_owned();
+    let long = "x".repeat((1 << 20) + 1);
+    let keys: serde_json::Map<String, Value> =
+        (0..40_000).map(|at| (format!("a long key of {at:08}"), json!(at))).collect();
+    let zeros = vec![0; 600_000];
+    for large in [
+        json!(long),
+        json!({"a": [long]}),
+        json!(keys),
+        json!(zeros),
+        json!(format!("data:image/png;base64,{long}%")),
+    ] {
+        assert_eq!(answer(&client, &id, large, false).await, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let file = format!("data:image/png;base64,iVBORw0KGgo{}", "A".repeat((2 << 20) + 1));
+    let answered = answer(&client, &id, json!({"file": file, "name": "a chart"}), false).await;
+    assert_eq!(answered, StatusCode::OK);
+    let rest = until(&mut body, "[DONE]").await;
+    assert!(rest.contains("Done."), "{rest}");
+    let results = results(&stage);
+    assert!(results[0].len() < 1_000 && results[0].contains("a chart"), "{results:?}");
+}

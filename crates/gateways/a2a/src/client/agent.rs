@@ -19,6 +19,7 @@ use super::asking::{Stop, answering};
 use super::follow::{CancelGuard, Line};
 use super::gather::Gathered;
 use super::handle::A2aHandle;
+use super::heard::Heard;
 use super::link::{Known, Link};
 use super::listing::{CONVERSATION, DOCUMENTS, MESSAGE, TASK};
 use super::output::A2aOutput;
@@ -225,7 +226,9 @@ impl A2aAgent {
         let end = Instant::now() + self.config.limits.patience;
         let mut guard = self.guard(&known);
         // Somebody waits for the task, whatever becomes of this answer.
-        let gathered = self.followed(&known, &draft, end, &mut guard, &Listening::default()).await;
+        let nobody = Listening::default();
+        let mut heard = Heard::new(&self.config, &nobody);
+        let gathered = self.followed(&known, &draft, end, &mut guard, &mut heard).await;
         guard.let_go();
         self.update(gathered?)
     }
@@ -271,10 +274,10 @@ impl A2aAgent {
         draft: &Draft,
         end: Instant,
         guard: &mut CancelGuard,
-        listening: &Listening,
+        heard: &mut Heard<'_>,
     ) -> Result<Gathered, ToolError> {
         let line = Line { config: &self.config, known };
-        let followed = Box::pin(line.follow(draft, end, guard, listening)).await;
+        let followed = Box::pin(line.follow(draft, end, guard, heard)).await;
         followed.map_err(|(failure, begun)| failure.told(&self.config, begun))
     }
 
@@ -372,6 +375,7 @@ impl ToolHandler for A2aAgent {
             patience.min(limit.saturating_sub(BEFORE_DEADLINE))
         });
         let mut asked = 0;
+        let mut heard = Heard::new(&self.config, &context.listening);
         loop {
             let question = match stop.take() {
                 Some(question) => question,
@@ -379,7 +383,7 @@ impl ToolHandler for A2aAgent {
                     let begun = Instant::now();
                     let mut guard = self.guard(&known);
                     let end = begun + left;
-                    let gathered = self.followed(&known, &draft, end, &mut guard, &context.listening).await?;
+                    let gathered = self.followed(&known, &draft, end, &mut guard, &mut heard).await?;
                     left = left.saturating_sub(begun.elapsed()).max(AFTER_ANSWER.min(patience));
                     let output = self.concluded(&known, gathered, &mut guard).await?;
                     let Some(question) = Stop::of(&output, asked) else { return Ok(output) };

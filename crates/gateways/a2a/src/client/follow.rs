@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::tool::Listening;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::Answer;
@@ -54,14 +53,13 @@ impl Line<'_> {
     }
 
     /// Sends a message, and follows until the answer is there, or the time is up: then the task is one that is worked on.
-    pub(crate) async fn follow(
+    pub(super) async fn follow(
         &self,
         draft: &Draft,
         end: Instant,
         guard: &mut CancelGuard,
-        listening: &Listening,
+        heard: &mut Heard<'_>,
     ) -> Result<Gathered, (Failure, bool)> {
-        let mut heard = Heard::new(self.config, listening);
         let mut gathered = Gathered::default();
         let mut source = self.begin(draft, end, &mut gathered).await?;
         let failed = |failure| (failure, true);

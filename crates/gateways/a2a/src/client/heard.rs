@@ -10,7 +10,7 @@ use crate::wire::{Content, Message, PROGRESS};
 /// The most characters of a word about progress.
 const LONGEST: usize = 500;
 
-/// Somebody who hears of a call's progress, and the last that was told.
+/// Somebody who hears of a call's progress, and the last that was told. It lasts as long as the call, through questions.
 pub(super) struct Heard<'a> {
     config: &'a Config,
     listening: &'a Listening,

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::error::Refusal;
 use super::shape::Shape;
-use super::tasks::{Place, Tasks};
+use super::tasks::{Come, Place, Tasks};
 use crate::wire::{A2aState, A2aVersion, Message, bare_message};
 
 /// The time that an answer waits for a task that is waited for; the task goes on beyond it.
@@ -256,7 +256,7 @@ pub(crate) async fn stream(
 async fn seen(
     tasks: &Arc<Tasks>,
     place: &Place,
-    progress: &mut Option<watch::Receiver<(u64, Option<Progress>)>>,
+    progress: &mut Option<watch::Receiver<Come>>,
 ) -> Option<(u64, Progress)> {
     while let Some(news) = progress {
         tokio::select! {
@@ -265,8 +265,8 @@ async fn seen(
                 if changed.is_err() {
                     // Nobody drives it any more.
                     *progress = None;
-                } else if let (word, Some(come)) = news.borrow_and_update().clone() {
-                    return Some((word, come));
+                } else if let Come { word, newest: Some((_, progress)) } = news.borrow_and_update().clone() {
+                    return Some((word, progress));
                 }
             }
             () = tasks.stopped(place) => return None,

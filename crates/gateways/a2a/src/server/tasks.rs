@@ -7,7 +7,8 @@ use std::time::Duration;
 use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
 use attache_core::tool::Progress;
 use attache_core::{
-    Capture, Document, DocumentStore, MediaKind, MediaType, ToolResult, UserMessage, UserPart, fresh,
+    Capture, Document, DocumentStore, MediaKind, MediaType, ToolCallId, ToolResult, UserMessage, UserPart,
+    fresh,
 };
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -44,12 +45,32 @@ impl Step {
     }
 }
 
+/// How far the calls of a run have come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Come {
+    /// The number of the newest word.
+    pub(crate) word: u64,
+    /// The newest progress of a call under way.
+    pub(crate) newest: Option<(ToolCallId, Progress)>,
+}
+
+impl Come {
+    fn hear(&mut self, call: ToolCallId, progress: Progress) {
+        self.word += 1;
+        self.newest = Some((call, progress));
+    }
+
+    /// Forgets what a call said that has ended. True if there was something.
+    fn end(&mut self, call: &ToolCallId) -> bool {
+        self.newest.take_if(|(of, _)| of == call).is_some()
+    }
+}
+
 /// A run that is driven here.
 struct Live {
     control: Control,
     step: watch::Receiver<Step>,
-    /// The newest progress of a call under way, with its number.
-    progress: watch::Receiver<(u64, Option<Progress>)>,
+    progress: watch::Receiver<Come>,
     driver: AbortHandle,
 }
 
@@ -140,7 +161,7 @@ impl Tasks {
     }
 
     /// The progress of the calls of a run that is driven here.
-    pub(crate) fn progress(&self, id: &str) -> Option<watch::Receiver<(u64, Option<Progress>)>> {
+    pub(crate) fn progress(&self, id: &str) -> Option<watch::Receiver<Come>> {
         self.lock().live.get(id).map(|live| live.progress.clone())
     }
 
@@ -257,7 +278,7 @@ impl Tasks {
         let control = run.control();
         let canceller = Some(run.control()).filter(|_| cancels);
         let (sender, mut step) = watch::channel(Step::Starting);
-        let (tells, progress) = watch::channel((0, None));
+        let (tells, progress) = watch::channel(Come::default());
         let (tasks, id) = (Arc::downgrade(self), place.id.clone());
         let driving = async move {
             while let Some(event) = run.next().await {
@@ -265,11 +286,11 @@ impl Tasks {
                     canceller.cancel();
                 }
                 match event.kind {
-                    EventKind::ToolProgress { progress, .. } => {
-                        tells.send_modify(|told| *told = (told.0 + 1, Some(*progress)));
+                    EventKind::ToolProgress { id, progress } => {
+                        tells.send_modify(|come| come.hear(id, *progress));
                     }
-                    EventKind::ToolFinished { .. } => {
-                        tells.send_if_modified(|told| told.1.take().is_some());
+                    EventKind::ToolFinished { result, .. } => {
+                        tells.send_if_modified(|come| come.end(&result.call_id));
                     }
                     EventKind::Finished(result) => {
                         let last = match &result {
@@ -555,7 +576,21 @@ fn input(message: &Message) -> Result<UserMessage, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_taken;
+    use attache_core::ToolCallId;
+    use attache_core::tool::Progress;
+
+    use super::{Come, is_taken};
+
+    #[test]
+    fn the_end_of_a_call_leaves_the_progress_of_another() {
+        let (one, other) = (ToolCallId::new(), ToolCallId::new());
+        let mut come = Come::default();
+        come.hear(one.clone(), Progress::new(1.0));
+        come.hear(other.clone(), Progress::new(2.0));
+        assert!(!come.end(&one));
+        assert_eq!((come.word, come.newest.clone()), (2, Some((other.clone(), Progress::new(2.0)))));
+        assert!(come.end(&other) && come.newest.is_none() && !come.end(&other));
+    }
 
     #[test]
     fn parts_are_taken_by_what_the_card_names() {

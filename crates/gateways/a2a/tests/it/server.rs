@@ -231,6 +231,16 @@ async fn callers_hear_how_far_a_call_has_come() {
     }
 }
 
+// A call that ends meanwhile hides nothing of what another one says.
+#[tokio::test]
+async fn progress_outlasts_the_end_of_another_call() {
+    let both = Turn::call("index", json!({})).and_call("lease", json!({}));
+    let ours = Ours::new([both, Turn::text("Done.")]).await;
+    let (context, heard) = hearing();
+    call_with(&ours.agent(), json!({"message": "go"}), context).await.unwrap();
+    assert_eq!(*heard.lock().unwrap(), [Progress::new(1.0).with_total(2.0).with_message("page 1")]);
+}
+
 #[tokio::test]
 async fn a_question_waits_through_a_restart_and_its_answer_goes_on_with_the_task() {
     let served = Ours::new([Turn::call("which", json!({}))]).await;

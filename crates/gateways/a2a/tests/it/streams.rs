@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use attache_core::tool::{Listening, Progress};
+use attache_core::BoxFuture;
+use attache_core::tool::{Asking, Deferred, Listening, People, Progress, Unanswered};
 use attache_core::{ToolCallId, ToolContext};
 use serde_json::{Value, json};
 
@@ -123,4 +124,47 @@ async fn what_an_agent_says_while_it_works_is_the_progress_of_the_call() {
         let told = |done: f64, text: &str| Progress::new(done).with_message(text);
         assert_eq!(*heard.lock().unwrap(), [told(1.0, "I read."), told(2.0, "I write.")], "{streams}");
     }
+}
+
+/// People who answer at once.
+struct Answers;
+
+impl People for Answers {
+    fn ask(&self, _: Deferred) -> BoxFuture<'static, Result<Value, Unanswered>> {
+        Box::pin(async { Ok(json!("the one in Berlin")) })
+    }
+
+    fn left_off(&self) -> Option<String> {
+        None
+    }
+}
+
+// The words of a call are counted on behind a question of its task.
+#[tokio::test]
+async fn progress_does_not_begin_anew_behind_a_question() {
+    let said = |state: &str, id: &str, text: &str| {
+        json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": format!("TASK_STATE_{state}"),
+            "message": {"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]}}}})
+    };
+    let fake = Fake::v1(true, move |asked, _| match asked.params()["message"]["parts"][0]["text"].as_str() {
+        Some("the one in Berlin") => events(&[
+            json!({"task": task("WORKING")}),
+            said("WORKING", "m-4", "I write."),
+            json!({"task": whole()}),
+        ]),
+        _ => events(&[
+            json!({"task": task("WORKING")}),
+            said("WORKING", "m-1", "I look."),
+            said("WORKING", "m-2", "I read."),
+            said("INPUT_REQUIRED", "m-3", "Which bakery?"),
+        ]),
+    })
+    .await;
+    let (mut context, heard) = hearing();
+    context.asking = Asking::of(&Answers);
+    let output = call_with(&fake.agent(), json!({"message": "go"}), context).await.unwrap();
+    assert_eq!(output.tree.model_text(), "all of it");
+    let heard = heard.lock().unwrap();
+    let told: Vec<_> = heard.iter().map(|come| (come.done, come.message.as_deref().unwrap())).collect();
+    assert_eq!(told, [(1.0, "I look."), (2.0, "I read."), (3.0, "I write.")]);
 }
