@@ -109,7 +109,7 @@ pub(super) fn turn(
                     tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
                 drop(queued.take());
-                untold.is_told();
+                untold.told();
             }
             yield event;
         }
@@ -123,7 +123,7 @@ struct Untold<'c> {
 }
 
 impl Untold<'_> {
-    fn is_told(mut self) {
+    fn told(mut self) {
         self.messages.clear();
     }
 }
