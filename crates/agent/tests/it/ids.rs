@@ -161,7 +161,7 @@ async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
     let entries = journal.entries();
     let read: Vec<Event> = entries.iter().flat_map(|entry| told.take(entry).unwrap()).collect();
     assert_eq!(announced(&read), announced(&events));
-    // What is said in a step has its number, whoever tells it, and the outcome names it.
+    // Words that are said in a step have its number, whoever tells them, and the outcome names it.
     let said = |events: &[Event]| -> Vec<(u32, String)> {
         let said = events.iter().filter_map(|event| match &event.kind {
             EventKind::StepStarted { reply, .. } => Some((event.step, reply.to_string())),

@@ -323,7 +323,7 @@ type Places = VecDeque<(usize, bool)>;
 impl<'s> Unnamed<'s> {
     fn of(sent: &'s [Sent], named: &HashSet<usize>) -> Self {
         let (mut users, mut replies) = (HashMap::new(), HashMap::new());
-        // What stands behind the last reply is new.
+        // Messages behind the last reply are new.
         let new = sent.iter().rposition(|sent| sent.role == ASSISTANT).unwrap_or_default();
         for (at, sent) in sent.iter().enumerate() {
             let text = sent.text.trim();

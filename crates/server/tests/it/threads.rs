@@ -222,7 +222,7 @@ async fn a_client_without_ids_is_told_nothing_twice() {
         assert_eq!(snapshots(&told), 0, "{run}: {told:?}");
         messages.push(nameless("assistant", answer));
     }
-    // What it lost, it is told: its new question stands for none of before.
+    // It is told again the messages that it lost: its new question stands for none of before.
     let told = asked(&client, "r4", &[nameless("user", "Sure?")]).await;
     let all = kept(Vec::new(), &told);
     let said: Vec<&str> = all.iter().map(|message| message["content"].as_str().unwrap()).collect();

@@ -2,6 +2,7 @@
 
 mod card;
 mod error;
+mod message;
 mod notify;
 mod serve;
 mod shape;

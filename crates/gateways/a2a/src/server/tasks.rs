@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
 use attache_core::tool::Progress;
-use attache_core::{
-    Capture, Document, DocumentStore, MediaKind, MediaType, ToolCallId, ToolResult, UserMessage, UserPart,
-    fresh,
-};
+use attache_core::{DocumentStore, ToolCallId, ToolResult, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
+use super::message::{answer, approves, input, is_taken, words};
 use super::notify::Notifications;
 use super::view::{Logged, View};
 use crate::card::{base64url, from_base64url};
-use crate::wire::{A2aState, Content, Message, Part};
+use crate::wire::{A2aState, Message, Part};
 
 /// The time that a run may take to let its session go, once its log says that it stops.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -489,97 +487,12 @@ fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
     }
 }
 
-/// True if parts of that type are taken: any text where plain text is, and bytes of no known type, which are looked at.
-fn is_taken(modes: &[String], said: &str) -> bool {
-    // A word that is no type, or means bytes of any sort, says nothing.
-    let said = MediaType::resolve(Some(said), None, None);
-    let takes = |mode: &String| {
-        // Profiles write types as people do: `Image/JPG`, `text/plain; charset=utf-8`.
-        let mode = MediaType::resolve(Some(mode), None, None);
-        said.matches(mode.essence()) || said.kind() == MediaKind::Text && mode.essence() == "text/plain"
-    };
-    said.essence() == MediaType::octet_stream().essence() || modes.iter().any(takes)
-}
-
-fn words(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match &part.content {
-        Content::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-fn data(message: &Message) -> Option<&serde_json::Value> {
-    message.parts.iter().find_map(|part| match &part.content {
-        Content::Data(data) => Some(data),
-        _ => None,
-    })
-}
-
-/// The answer to a question: text, or data where there is no text.
-fn answer(message: &Message, words: &str) -> serde_json::Value {
-    match data(message).filter(|_| words.trim().is_empty()) {
-        Some(data) => data.clone(),
-        None => words.to_owned().into(),
-    }
-}
-
-/// The decision in an answer about calls that wait for approval.
-fn approves(message: &Message, words: &str) -> Option<bool> {
-    if let Some(approved) = data(message).and_then(|data| data.get("approved")?.as_bool()) {
-        return Some(approved);
-    }
-    match words.trim().trim_end_matches('.').to_ascii_lowercase().as_str() {
-        "yes" | "y" | "approve" | "approved" | "ok" => Some(true),
-        "no" | "n" | "deny" | "denied" => Some(false),
-        _ => None,
-    }
-}
-
-/// A message as the input of a run.
-fn input(message: &Message) -> Result<UserMessage, Refusal> {
-    let mut parts: Vec<Option<UserPart>> = Vec::new();
-    for part in &message.parts {
-        let name = part.name.clone().filter(|name| !name.trim().is_empty());
-        let named = |document: Document| match &name {
-            Some(name) => document.with_file_name(name.clone()),
-            None => document,
-        };
-        parts.push(match &part.content {
-            Content::Text(text) => UserPart::text(text.clone()),
-            Content::Bytes(bytes) => {
-                let said = part.media_type.as_deref().unwrap_or_default();
-                Some(UserPart::Document(named(Document::from_bytes(bytes.clone(), said))))
-            }
-            // Whoever fetches it has guards.
-            Content::Url(url) if url.starts_with("https://") || url.starts_with("http://") => {
-                let document = Document::external(url.clone());
-                Some(UserPart::Document(named(match &part.media_type {
-                    Some(said) => document.with_media_type(said),
-                    None => document,
-                })))
-            }
-            Content::Data(data) => {
-                let tree = Capture::new().finish(data);
-                Some(UserPart::Object(tree.map_err(|_| Refusal::InvalidParams("the data is too large"))?))
-            }
-            Content::Url(_) | Content::Deep(_) | Content::Broken | Content::Other(_) => {
-                return Err(Refusal::InvalidParams("a part of the message cannot be read"));
-            }
-        });
-    }
-    if parts.iter().all(Option::is_none) {
-        return Err(Refusal::InvalidParams("the message has no content"));
-    }
-    Ok(UserMessage::new(parts))
-}
-
 #[cfg(test)]
 mod tests {
     use attache_core::ToolCallId;
     use attache_core::tool::Progress;
 
-    use super::{Come, is_taken};
+    use super::Come;
 
     #[test]
     fn the_end_of_a_call_leaves_the_progress_of_another() {
@@ -590,16 +503,5 @@ mod tests {
         assert!(!come.end(&one));
         assert_eq!((come.word, come.newest.clone()), (2, Some((other.clone(), Progress::new(2.0)))));
         assert!(come.end(&other) && come.newest.is_none() && !come.end(&other));
-    }
-
-    #[test]
-    fn parts_are_taken_by_what_the_card_names() {
-        let takes = |mode: &str, said: &str| is_taken(&[mode.to_owned()], said);
-        assert!(takes("Image/JPG", "image/jpeg") && takes("image/*", "image/heic"));
-        assert!(takes("text/plain; charset=utf-8", "text/markdown") && takes("*/*", "chemical/x-pdb"));
-        for unknown in ["application/octet-stream", "binary/octet-stream", "no type"] {
-            assert!(takes("image/png", unknown), "{unknown}");
-        }
-        assert!(!takes("image/png", "image/gif") && !takes("text/plain", "application/pdf"));
     }
 }
