@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
 use attache_core::tool::Progress;
-use attache_core::{DocumentStore, ToolCallId, ToolResult, fresh};
+use attache_core::{DocumentStore, ToolCallId, ToolResult, UserMessage, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
