@@ -38,7 +38,7 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// How far the agent has come, where it says so as an agent of ours does.
+/// The progress of the agent, where it says so as an agent of ours does.
 fn counted(said: &Message) -> Option<Progress> {
     let told = said.parts.iter().find_map(|part| match &part.content {
         Content::Data(data) => data.get(PROGRESS),

@@ -43,7 +43,7 @@ impl Step {
     }
 }
 
-/// How far the calls of a run have come.
+/// The progress of the calls of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Come {
     /// The number of the newest word.
