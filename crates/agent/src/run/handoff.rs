@@ -117,6 +117,12 @@ impl Run {
         Ok(())
     }
 
+    /// Forgets the replies that are no messages of the history any more.
+    pub(super) fn forget_replies(&mut self) {
+        let Self { replies, history, .. } = self;
+        replies.retain(|(_, id)| history.iter().any(|message| message.id() == id));
+    }
+
     /// Puts the conversation in the place of the one before that the new agent is given.
     fn give(&mut self, handed: &HandedOff) {
         let before = std::mem::take(&mut self.history);
@@ -126,6 +132,7 @@ impl Run {
             Some(messages) => self.history.extend(messages.iter().cloned()),
             None => self.history.extend(without_instructions(&before).iter().cloned()),
         }
+        self.forget_replies();
         let place = |id| self.history.iter().position(|message| *message.id() == id);
         let asked = || self.history.iter().rposition(|message| message.role() == Role::User);
         self.task = task.and_then(place).or_else(asked).unwrap_or(self.history.len());

@@ -46,6 +46,7 @@ impl Run {
                         self.calls.retain(|call| reply.tool_calls().all(|made| made.id != call.id));
                     }
                     self.history.truncate(replied);
+                    self.forget_replies();
                 }
                 self.stop(&stop);
             }

@@ -296,6 +296,22 @@ async fn an_agent_is_given_what_is_chosen_of_the_conversation() {
     assert_eq!(roles(&second.requests()[0].messages), "sucrcr");
     assert_ne!(told(&second.requests()[0].messages)[1], OVER);
     assert_eq!(roles(&outcome.messages), "sucrcra");
+    // Replies that are left out are none of the outcome.
+    let (first, second) = (scripted([to("billing")]), scripted([Turn::text("here")]));
+    let billing = agent(&second, "You do bills.").build().unwrap();
+    let said = billing.as_handoff("billing", "").with_history(|messages| {
+        messages.iter().filter(|message| message.role() == Role::User).cloned().collect()
+    });
+    let outcome = agent(&first, "You are at the door.")
+        .handoff(said)
+        .build()
+        .unwrap()
+        .run("go")
+        .outcome()
+        .await
+        .unwrap();
+    assert_eq!(roles(&outcome.messages), "sua");
+    assert_eq!(outcome.replies, [(1, outcome.messages[2].id().clone())]);
     // One that panics fails the run, which somebody may resume; nothing is shown then that was to be left out.
     let (first, second) = (scripted([to("billing")]), scripted([]));
     let billing = agent(&second, "You do bills.").build().unwrap();

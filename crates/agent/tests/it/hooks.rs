@@ -193,6 +193,9 @@ async fn a_reply_is_made_again_or_ends_the_run() {
         assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::GuardrailTripped, "I cannot say."));
         assert!(!format!("{:?}", outcome.messages).contains("a secret"));
         assert!(roles(&outcome.messages).ends_with('a'));
+        let is_there =
+            |id: &attache_core::MessageId| outcome.messages.iter().any(|message| message.id() == id);
+        assert!(outcome.replies.iter().all(|(_, id)| is_there(id)), "{outcome:?}");
     }
     let trip = Scripted { reply: Some(ReplyVerdict::Trip("a leak".to_owned())), ..Scripted::default() };
     let outcome = run(&trip, &paid, turns()).await;

@@ -296,7 +296,7 @@ impl AgUi {
 }
 
 /// The type of an activity that shows how far a call has come.
-const PROGRESS: &str = "attache.tool_progress";
+pub(crate) const PROGRESS: &str = "attache.tool_progress";
 
 /// The id of the activity of a call.
 fn id_of_progress(call: &ToolCallId) -> String {

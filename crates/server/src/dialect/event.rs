@@ -321,7 +321,11 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
 fn replies(outcome: &Outcome) -> impl Iterator<Item = (u32, &AssistantMessage)> {
     let mut messages = outcome.messages.iter();
     outcome.replies.iter().filter_map(move |(step, id)| {
-        match &**messages.find(|message| message.id() == id)? {
+        // They are in order, but for those of an agent whose successor was given another conversation.
+        let mut behind = messages.clone();
+        let found = behind.find(|message| message.id() == id)?;
+        messages = behind;
+        match &**found {
             Message::Assistant(reply) => Some((*step, reply)),
             _ => None,
         }

@@ -2,15 +2,15 @@
 
 use attache_core::{ToolCallId, UserMessage, UserPart};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::body::{self, nullable};
 use super::conversation::{self, Conversation, Reading};
 use super::parts::{by_data, by_url, tree, typed, unknown};
 use super::tools::ClientTool;
 use super::turn::Disconnect;
-use crate::dialect::ag_ui::call_of_progress;
+use crate::dialect::ag_ui::{PROGRESS, call_of_progress};
 use crate::dialect::snapshot::{PROVIDER, Sent};
 use crate::documents::Documents;
 use crate::fault::Fault;
@@ -222,18 +222,16 @@ impl Message {
 /// The call that an activity shows as under way.
 fn running(id: &str, raw: &RawValue) -> Option<ToolCallId> {
     #[derive(Deserialize)]
-    struct Activity {
-        content: Shown,
-    }
-    #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Shown {
-        #[serde(default)]
-        is_finished: Value,
+    struct Activity {
+        activity_type: String,
+        content: Map<String, Value>,
     }
     let call = call_of_progress(id)?;
-    let Activity { content } = serde_json::from_str(raw.get()).ok()?;
-    (content.is_finished != Value::Bool(true)).then_some(call)
+    let Activity { activity_type, content } = serde_json::from_str(raw.get()).ok()?;
+    // Pages have activities of their own.
+    let is_ours = activity_type == PROGRESS;
+    (is_ours && content.get("isFinished") != Some(&Value::Bool(true))).then_some(call)
 }
 
 /// The text of content that may be nothing else.

@@ -156,8 +156,10 @@ impl View {
                 });
             }
             EventKind::ToolCallsRequested { calls, .. } if is_own => {
+                // They belong to the reply that made them, and the step is over when they are told.
+                let step = self.replies.last().map_or(event.step, |(step, _)| *step);
                 for call in calls {
-                    self.set(call, event.step, CallState::Requested);
+                    self.set(call, step, CallState::Requested);
                 }
             }
             EventKind::ToolStarted { call } if is_own => self.set(call, event.step, CallState::Running),
