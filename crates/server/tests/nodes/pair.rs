@@ -36,7 +36,11 @@ fn a_run_of_one_node_is_watched_approved_answered_and_ended_through_the_other() 
 
     let mut watch = Watch::new(&run);
     assert!(watch.look(other.address, |watch| !watch.approvals.is_empty()).unwrap());
-    assert_eq!(watch.texts[&0], text("r1", 0), "the first step was told, as the node that drives it tells it");
+    assert_eq!(
+        watch.texts[&0],
+        text("r1", 0),
+        "the first step was told, as the node that drives it tells it"
+    );
     assert!(watch.calls[&call("r1", 0)].is_finished);
     let (_, waiting) = ask(other.address, "GET", "/v1/approvals", "").unwrap();
     assert_eq!(waiting["approvals"][0]["approval"]["callId"], call("r1", 1).as_str());
