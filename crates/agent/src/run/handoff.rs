@@ -1,5 +1,7 @@
 //! Hand-offs of the conversation, folded in.
 
+use std::collections::HashSet;
+
 use attache_core::{ResultStatus, Role, ToolCall};
 
 use crate::log::{Disposition, HandedOff, Handoffs, Key, OfferedTool, ToolOutcome, Transfer};
@@ -119,8 +121,8 @@ impl Run {
 
     /// Forgets the replies that are no messages of the history any more.
     pub(super) fn forget_replies(&mut self) {
-        let Self { replies, history, .. } = self;
-        replies.retain(|(_, id)| history.iter().any(|message| message.id() == id));
+        let there: HashSet<_> = self.history.iter().map(|message| message.id()).collect();
+        self.replies.retain(|(_, id)| there.contains(id));
     }
 
     /// Puts the conversation in the place of the one before that the new agent is given.
