@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use attache_core::citation::{Citation, Figure, Span};
 use attache_core::structured::StructuredError;
-use attache_core::{ErrorKind, Message, MessageId, ProviderError, ToolCall, Usage};
+use attache_core::{
+    AssistantMessage, AssistantPart, Document, ErrorKind, Message, ProviderError, ToolCall, Usage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -160,9 +162,6 @@ pub struct Outcome {
     pub unfound: Vec<Span>,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
-    /// The replies of the run among `messages`, each with its step, from 0, as the events of a reply that is under way tell
-    /// it. A reply of reasoning alone is no message.
-    pub replies: Vec<(u32, MessageId)>,
     /// The calls that the model made, in order; some may have been refused.
     pub calls: Vec<ToolCall>,
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
@@ -181,6 +180,8 @@ pub struct Outcome {
     pub unknown: Vec<ToolCall>,
     /// Injected messages that the run did not read any more; they are not in `messages`.
     pub unread: Vec<Arc<Message>>,
+    /// The place of the run's own task in `messages`.
+    pub(crate) begins: u32,
     /// Model calls that came to their end.
     pub steps: u32,
     /// The tokens of all of them and of those of agents inside; unknown counts are absent.
@@ -192,7 +193,37 @@ pub struct Outcome {
 /// The cause of a failure.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
+/// The metadata of a reply that holds a [document or hidden reasoning](is_told_at_the_end): its step, from 0.
+pub(crate) const STEP: &str = "step";
+
 impl Outcome {
+    /// The messages of the run itself: its task, and everything behind it.
+    pub fn new_messages(&self) -> &[Arc<Message>] {
+        let begins = usize::try_from(self.begins).unwrap_or(usize::MAX);
+        self.messages.get(begins..).unwrap_or_default()
+    }
+
+    /// The documents that the model made in the run, such as pictures, in order.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.marked_replies().flat_map(|(_, reply)| reply.documents())
+    }
+
+    /// The steps, from 0, of which the provider keeps reasoning to itself: it goes back to the model, and nobody can read
+    /// it.
+    pub fn hidden_reasoning(&self) -> impl Iterator<Item = u32> {
+        self.marked_replies().filter(|(_, reply)| reply.parts.iter().any(is_hidden)).map(|(step, _)| step)
+    }
+
+    /// The replies of the run whose metadata have their step.
+    fn marked_replies(&self) -> impl Iterator<Item = (u32, &AssistantMessage)> {
+        self.new_messages().iter().filter_map(|message| match &**message {
+            Message::Assistant(reply) => {
+                Some((u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?, reply))
+            }
+            _ => None,
+        })
+    }
+
     /// The figures of the answer that nothing explains.
     pub fn unsupported(&self) -> impl Iterator<Item = &Figure> {
         self.figures.iter().filter(|figure| figure.is_unsupported())
@@ -201,6 +232,18 @@ impl Outcome {
     /// The outcome, or the error if the run failed of this cause.
     pub(crate) fn judged(self, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
         if self.reason.is_failure() { Err(RunError::new(self, cause)) } else { Ok(Box::new(self)) }
+    }
+}
+
+/// True for the parts of a reply of which only the outcome tells: no piece of a stream does.
+pub(crate) fn is_told_at_the_end(part: &AssistantPart) -> bool {
+    matches!(part, AssistantPart::Document(_)) || is_hidden(part)
+}
+
+fn is_hidden(part: &AssistantPart) -> bool {
+    match part {
+        AssistantPart::Reasoning(reasoning) => reasoning.text().is_empty(),
+        _ => false,
     }
 }
 

@@ -13,7 +13,7 @@ use attache_core::{
 use crate::limits::EmptyReply;
 use crate::log::{Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule};
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
-use crate::outcome::EndReason;
+use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
 use crate::run::team::AGENT;
 use crate::run::{Phase, Run};
@@ -212,7 +212,9 @@ impl Run {
             if continued {
                 message.metadata = message.metadata.with(PAUSED, true);
             }
-            self.replies.push((self.step - 1, message.id.clone()));
+            if message.parts.iter().any(is_told_at_the_end) {
+                message.metadata = message.metadata.with(STEP, self.step - 1);
+            }
             self.push(Message::Assistant(message));
         }
         self.tallies.measure(&reply.usage, self.history.len());

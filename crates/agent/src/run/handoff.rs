@@ -1,7 +1,5 @@
 //! Hand-offs of the conversation, folded in.
 
-use std::collections::HashSet;
-
 use attache_core::{ResultStatus, Role, ToolCall};
 
 use crate::log::{Disposition, HandedOff, Handoffs, Key, OfferedTool, ToolOutcome, Transfer};
@@ -119,12 +117,6 @@ impl Run {
         Ok(())
     }
 
-    /// Forgets the replies that are no messages of the history any more.
-    pub(super) fn forget_replies(&mut self) {
-        let there: HashSet<_> = self.history.iter().map(|message| message.id()).collect();
-        self.replies.retain(|(_, id)| there.contains(id));
-    }
-
     /// Puts the conversation in the place of the one before that the new agent is given.
     fn give(&mut self, handed: &HandedOff) {
         let before = std::mem::take(&mut self.history);
@@ -134,7 +126,6 @@ impl Run {
             Some(messages) => self.history.extend(messages.iter().cloned()),
             None => self.history.extend(without_instructions(&before).iter().cloned()),
         }
-        self.forget_replies();
         let place = |id| self.history.iter().position(|message| *message.id() == id);
         let asked = || self.history.iter().rposition(|message| message.role() == Role::User);
         self.task = task.and_then(place).or_else(asked).unwrap_or(self.history.len());

@@ -46,7 +46,6 @@ impl Run {
                         self.calls.retain(|call| reply.tool_calls().all(|made| made.id != call.id));
                     }
                     self.history.truncate(replied);
-                    self.forget_replies();
                 }
                 self.stop(&stop);
             }

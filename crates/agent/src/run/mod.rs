@@ -170,8 +170,6 @@ pub struct Run {
     hooked: Option<Box<HookVerdicts>>,
     /// Where the last reply stands in the history, if no entry came since.
     replied: Option<usize>,
-    /// The replies that are messages of the history, each with its step, from 0.
-    replies: Vec<(u32, MessageId)>,
     repeats: Repeats,
     tallies: Tallies,
     usage: Usage,

@@ -1,5 +1,9 @@
 //! The outcome of a run by its log.
 
+use std::sync::Arc;
+
+use attache_core::Message;
+
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Paused, Phase, Run};
 
@@ -34,8 +38,8 @@ impl Run {
             citations: checked.citations,
             figures: checked.figures,
             unfound: checked.unfound,
+            begins: self.begins(&messages),
             messages,
-            replies: self.replies.clone(),
             calls: self.calls.clone(),
             pending: waiting.calls,
             approvals: waiting.approvals,
@@ -47,5 +51,12 @@ impl Run {
             usage: self.usage.clone(),
             cost: self.cost,
         }
+    }
+
+    /// The place of the run's task among these messages.
+    fn begins(&self, messages: &[Arc<Message>]) -> u32 {
+        let task = self.history.get(self.task).map(|message| message.id());
+        let place = task.and_then(|task| messages.iter().rposition(|message| message.id() == task));
+        u32::try_from(place.unwrap_or(messages.len())).unwrap_or(u32::MAX)
     }
 }

@@ -2,16 +2,18 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::kit::{all, counting, end, heard, holding, roles, told};
+use crate::common::kit::{all, counting, end, heard, holding, pdf, roles, told};
+use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Draft, EndReason, EventKind, HookContext, HookError, InputVerdict,
-    MemoryJournal, Outcome, OutputMode, ReplyVerdict, RunHook, TypedError, tool_fn,
+    MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput, TypedError, tool_fn,
 };
+use attache_core::message::MadeDocument;
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    AssistantMessage, BoxFuture, ContentTree, Effect, Message, Tool, ToolCall, ToolCallId, ToolResult,
-    UserMessage, UserPart,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ContentTree, Effect, Message, ReasoningPart, Tool,
+    ToolCall, ToolCallId, ToolResult, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -193,9 +195,6 @@ async fn a_reply_is_made_again_or_ends_the_run() {
         assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::GuardrailTripped, "I cannot say."));
         assert!(!format!("{:?}", outcome.messages).contains("a secret"));
         assert!(roles(&outcome.messages).ends_with('a'));
-        let is_there =
-            |id: &attache_core::MessageId| outcome.messages.iter().any(|message| message.id() == id);
-        assert!(outcome.replies.iter().all(|(_, id)| is_there(id)), "{outcome:?}");
     }
     let trip = Scripted { reply: Some(ReplyVerdict::Trip("a leak".to_owned())), ..Scripted::default() };
     let outcome = run(&trip, &paid, turns()).await;
@@ -205,6 +204,44 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     let (_, builder) = agent(&retry, &paid, vec![Turn::text("last")]);
     let outcome = builder.max_steps(1).build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!(&*outcome.text, "last");
+}
+
+// An outcome tells the documents of the run's own replies, whatever was said before and in between.
+#[tokio::test]
+async fn documents_and_hidden_reasoning_of_replies_are_told_at_the_end() {
+    let drawn = |name: &str| AssistantPart::Document(MadeDocument::new(pdf(name)));
+    let text = |text: &str| AssistantPart::text(text).unwrap();
+    let reply = |parts: Vec<AssistantPart>| AssistantMessage::new(parts.into_iter().map(Some));
+    let call = ToolCall::new("pay", Arguments::new("{\"n\":7}"));
+    let replies = || {
+        let hidden = AssistantPart::Reasoning(ReasoningPart::redacted());
+        [
+            reply(vec![drawn("first.pdf"), AssistantPart::ToolCall(call.clone())]),
+            reply(vec![hidden, text("done"), drawn("second.pdf")]),
+        ]
+    };
+    let told = |outcome: &Outcome| -> Vec<String> {
+        outcome.documents().map(|document| document.file_name().unwrap().to_owned()).collect()
+    };
+    let old = reply(vec![text("before"), drawn("old.pdf")]);
+    let history = [Message::user("before").shared(), Message::Assistant(old).shared()];
+    let input = RunInput::from("go").with_history(history);
+    let paid = Counter::default();
+    let words = Scripted { append: Some("remember"), ..Scripted::default() };
+    let agent = Agent::builder(Says::new(replies())).tool(pay(&paid)).hook(words).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome = agent.run_in(journal.clone(), input).outcome().await.unwrap();
+    assert_eq!(told(&outcome), ["first.pdf", "second.pdf"]);
+    assert_eq!(outcome.hidden_reasoning().collect::<Vec<_>>(), [1]);
+    assert_eq!(roles(&outcome.messages), "uauucrua");
+    assert_eq!(roles(outcome.new_messages()), "uucrua", "the history is older");
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+    // A reply that is blocked takes its documents with it.
+    let block =
+        Scripted { reply: Some(ReplyVerdict::Block("I cannot say.".to_owned())), ..Scripted::default() };
+    let agent = Agent::builder(Says::new(replies())).tool(pay(&paid)).hook(block).build().unwrap();
+    let outcome = agent.run("go").outcome().await.unwrap();
+    assert_eq!((&*outcome.text, told(&outcome).len()), ("I cannot say.", 0));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
 use attache_core::tool::Progress;
-use attache_core::{AssistantMessage, AssistantPart, Document, Message, ToolCall, ToolResult};
+use attache_core::{Document, ToolCall, ToolResult};
 
 use super::Shown;
 use crate::fault::Fault;
@@ -290,7 +290,7 @@ pub(crate) fn document(document: &Document, out: &mut Vec<u8>) {
 
 /// Adds the end of a run.
 pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Shown) -> Object<'o> {
-    let hidden = hidden(outcome, shown);
+    let hidden: Vec<u32> = outcome.hidden_reasoning().collect();
     object
         .with("runId", &outcome.run_id)
         .with("reason", outcome.reason.as_str())
@@ -298,7 +298,7 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .with("text", &outcome.text)
         .maybe("agent", outcome.agent.as_ref())
         .with("steps", &outcome.steps)
-        .maybe("hiddenThinking", (!hidden.is_empty()).then_some(&hidden))
+        .maybe("hiddenThinking", (shown.thinking && !hidden.is_empty()).then_some(&hidden))
         .with("usage", &bare(&outcome.usage))
         .by("cost", |out| {
             Object::begin(out)
@@ -309,37 +309,12 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .with("citations", &outcome.citations)
         .with("figures", &outcome.figures)
         .with("unfound", &outcome.unfound)
-        .each("documents", replies(outcome).flat_map(|(_, reply)| reply.documents()), document)
+        .each("documents", outcome.documents(), document)
         .each("approvals", &outcome.approvals, approval)
         .each("deferred", &outcome.deferred, |request, out| {
             deferred_members(Object::begin(out), request, shown).end();
         })
         .each("pending", &outcome.pending, |pending, out| call(pending, shown, out))
-}
-
-/// The replies of the run itself, in order, each with its step. The other messages are older, or were said to it.
-fn replies(outcome: &Outcome) -> impl Iterator<Item = (u32, &AssistantMessage)> {
-    let mut messages = outcome.messages.iter();
-    outcome.replies.iter().filter_map(move |(step, id)| {
-        // They are in order, but for those of an agent whose successor was given another conversation.
-        let mut behind = messages.clone();
-        let found = behind.find(|message| message.id() == id)?;
-        messages = behind;
-        match &**found {
-            Message::Assistant(reply) => Some((*step, reply)),
-            _ => None,
-        }
-    })
-}
-
-/// The steps of which the provider keeps some reasoning to itself: no event before the end tells so.
-fn hidden(outcome: &Outcome, shown: Shown) -> Vec<u32> {
-    let is_hidden = |part: &AssistantPart| match part {
-        AssistantPart::Reasoning(reasoning) => reasoning.text().is_empty(),
-        _ => false,
-    };
-    let hidden = replies(outcome).filter(|(_, reply)| reply.parts.iter().any(is_hidden));
-    if shown.thinking { hidden.map(|(step, _)| step).collect() } else { Vec::new() }
 }
 
 fn failure_members<'o>(object: Object<'o>, error: &RunError, shown: Shown) -> Object<'o> {
