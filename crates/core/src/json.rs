@@ -58,6 +58,79 @@ pub fn table_lines(text: &str) -> impl Iterator<Item = (&str, Value)> {
     lines.filter_map(|(path, value)| Some((path, serde_json::from_str(value).ok()?)))
 }
 
+/// Appends `text` as a JSON string, in quotes and escaped as serde_json does it. The texts of tools and documents are long,
+/// so that it looks at eight bytes at a time.
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    write_escaped(text, out);
+    out.push(b'"');
+}
+
+/// Appends `text` escaped as in a JSON string, without quotes.
+pub fn write_escaped(text: &str, out: &mut Vec<u8>) {
+    // Room for an escape in each line.
+    out.reserve(text.len() + text.len() / 16 + 2);
+    let mut rest = text.as_bytes();
+    while let Some((word, behind)) = rest.split_first_chunk::<8>() {
+        // All eight are written, and those from the first escape on are taken back: both cost less than a copy of as
+        // many as are wanted.
+        out.extend_from_slice(word);
+        let escapes = escapes(u64::from_le_bytes(*word));
+        if escapes == 0 {
+            rest = behind;
+            continue;
+        }
+        let place = (escapes.trailing_zeros() / 8) as usize;
+        out.truncate(out.len() - (word.len() - place));
+        word.get(place).into_iter().for_each(|byte| write_byte(*byte, out));
+        rest = rest.get(place + 1..).unwrap_or_default();
+    }
+    rest.iter().for_each(|byte| write_byte(*byte, out));
+}
+
+/// The top bit of the first of eight bytes that is a quote, a backslash or below a space. Bits of later bytes
+/// may be set, too.
+fn escapes(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const TOPS: u64 = ONES * 0x80;
+    let below = |word: u64, least: u8| word.wrapping_sub(ONES * u64::from(least)) & !word & TOPS;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    below(word, b' ') | equal(b'"') | equal(b'\\')
+}
+
+fn write_byte(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        0..=0x1f => {
+            let digit = |digit: u8| if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+            return;
+        }
+        _ => {
+            out.push(byte);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+/// A text as compact JSON, or the limit that it passes.
+pub(crate) fn quoted(text: &str, max_bytes: usize) -> Result<String, Reason> {
+    let too_large = || Reason::TooLarge { limit: max_bytes };
+    let mut json = Vec::new();
+    if text.len() <= max_bytes {
+        write_string(text, &mut json);
+    }
+    // It is UTF-8, since escapes stand for whole characters.
+    let json = String::from_utf8(json).map_err(|_| too_large())?;
+    if (1..=max_bytes).contains(&json.len()) { Ok(json) } else { Err(too_large()) }
+}
+
 /// Serialises `value` as compact JSON text, stopping as soon as a limit is passed.
 pub(crate) fn to_compact<T: Serialize + ?Sized>(
     value: &T,
@@ -215,7 +288,38 @@ pub(crate) fn end_of_string(bytes: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::compact;
+    use proptest::prelude::*;
+
+    use super::{compact, quoted, write_string};
+
+    proptest! {
+        #[test]
+        fn strings_are_written_as_serde_json_writes_them(text in "[a-z\"\\\\\\x00-\\x1f\\x7fé\u{2028}😀]{0,80}") {
+            let mut written = b"before ".to_vec();
+            write_string(&text, &mut written);
+            let expected = format!("before {}", serde_json::to_string(&text).unwrap());
+            prop_assert_eq!(String::from_utf8(written).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn each_byte_is_escaped_alike_at_each_place_of_a_word() {
+        for byte in 0..=0x7f_u8 {
+            for place in 0..17 {
+                let mut text = "é".repeat(9).into_bytes();
+                text.insert(place / 2 * 2, byte);
+                let text = String::from_utf8(text).unwrap();
+                assert_eq!(quoted(&text, usize::MAX).unwrap(), serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_grows_past_the_limit_is_refused() {
+        assert_eq!(quoted("ab\n", 6).unwrap(), r#""ab\n""#);
+        assert!(quoted("ab\n", 5).is_err() && quoted("abcdef", 5).is_err() && quoted("", 1).is_err());
+        assert_eq!(quoted("", 2).unwrap(), "\"\"");
+    }
 
     #[test]
     fn compaction_keeps_strings_and_numbers() {

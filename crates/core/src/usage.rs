@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The tokens of one or more model calls, counted alike for every provider.
 ///
@@ -61,6 +62,12 @@ impl RawUsage {
     /// The value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl From<&RawValue> for RawUsage {
+    fn from(json: &RawValue) -> Self {
+        Self(json.get().into())
     }
 }
 

@@ -58,13 +58,13 @@ impl FetchTool {
         if let Some(store) = &context.store_id {
             capture = capture.with_store_id(store.clone());
         }
-        Ok(ToolOutput::captured(capture, &Page { url, document })?)
+        Ok(ToolOutput::captured(capture, &Page { url: url.to_owned(), document })?)
     }
 }
 
 #[derive(Serialize)]
-struct Page<'a> {
-    url: &'a str,
+struct Page {
+    url: String,
     document: Document,
 }
 

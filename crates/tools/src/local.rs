@@ -28,7 +28,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// The output with its documents.
-    pub(crate) fn output(&self, output: &impl Serialize) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn output(&self, output: &(impl Serialize + 'static)) -> Result<ToolOutput, ToolError> {
         let mut capture = Capture::new();
         if let Some(store) = &self.store_id {
             capture = capture.with_store_id(store.clone());
@@ -59,7 +59,7 @@ impl Drop for StopOnDrop {
 
 impl Local {
     /// A tool of its typed arguments.
-    pub(crate) fn tool<A: DeserializeOwned, O: Serialize>(
+    pub(crate) fn tool<A: DeserializeOwned, O: Serialize + 'static>(
         spec: ToolSpec,
         work: impl Fn(A, &Call) -> Result<O, ToolError> + Send + Sync + 'static,
     ) -> Arc<dyn Tool> {

@@ -13,8 +13,17 @@ use crate::error::invalid_history;
 /// # Errors
 /// [`ErrorKind::InvalidHistory`](attache_core::ErrorKind::InvalidHistory) names the calls.
 pub fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
-    let mut open: Option<&AssistantMessage> = None;
-    for (at, message) in messages.iter().enumerate() {
+    check_pairing_behind(messages, 0)
+}
+
+/// The same, where the first `checked` of them were found to be in order, whatever came behind them.
+pub(crate) fn check_pairing_behind(messages: &[Arc<Message>], checked: usize) -> Result<(), ProviderError> {
+    let last = checked.checked_sub(1).and_then(|last| messages.get(last));
+    let mut open: Option<&AssistantMessage> = match last.map(|last| &**last) {
+        Some(Message::Assistant(assistant)) if assistant.has_tool_calls() => Some(assistant),
+        _ => None,
+    };
+    for (at, message) in messages.iter().enumerate().skip(checked) {
         match (&**message, open.take()) {
             (Message::ToolResults(results), Some(asked)) if in_order(asked, results) => {}
             (Message::ToolResults(results), asked) => {
@@ -65,9 +74,15 @@ fn unanswered(calls: &[&ToolCall], at: usize) -> Result<(), ProviderError> {
 /// The ids of a message's calls on the wire, in call order: the provider's, or ours where it sent none, as `legal`
 /// makes them. Within a message they are unique. `legal` must always give the same for the same.
 pub fn wire_ids(calls: &[&ToolCall], legal: impl Fn(&str) -> String) -> Vec<String> {
+    fn own(call: &ToolCall) -> &str {
+        call.provider_id.as_ref().map_or(call.id.as_str(), |id| id.as_str())
+    }
+    if let [call] = calls {
+        return vec![legal(own(call))];
+    }
     let mut taken = HashSet::with_capacity(calls.len());
     let ids = calls.iter().map(|call| {
-        let own = call.provider_id.as_ref().map_or(call.id.as_str(), |id| id.as_str());
+        let own = own(call);
         let mut id = legal(own);
         let mut copy = 1;
         while !taken.insert(id.clone()) {

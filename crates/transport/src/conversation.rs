@@ -1,6 +1,5 @@
 //! A conversation from request to request: what is kept of it, what stands before and behind its messages.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{AssistantMessage, ChatRequest, Message, ModelSettings, ProviderError, TextPart, ToolSet};
@@ -45,10 +44,12 @@ pub fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
 
 /// The number of messages, from the first on, that were seen before.
 pub fn count_seen(messages: &[Arc<Message>], seen: &[Arc<Message>]) -> usize {
-    let is_same = |(a, b): &(&Arc<Message>, &Arc<Message>)| {
-        Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
-    };
-    messages.iter().zip(seen).take_while(is_same).count()
+    messages.iter().zip(seen).take_while(|(a, b)| is_same_message(a, b)).count()
+}
+
+/// True if both are the same message in the same state.
+pub(crate) fn is_same_message(a: &Arc<Message>, b: &Arc<Message>) -> bool {
+    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
 }
 
 /// The number of messages of instructions before everything else.
@@ -65,12 +66,12 @@ pub fn asked(messages: &[Arc<Message>], at: usize) -> Option<(usize, &AssistantM
     }
 }
 
-/// A number that tells where results stand, for APIs in which they repeat what the message before them says.
+/// A number that tells where results stand, for APIs in which they repeat what the message before them says. It is one for
+/// as long as that message is held, as an [`EncodedLog`](crate::EncodedLog) holds all that it has rendered.
 pub fn behind(messages: &[Arc<Message>], at: usize) -> u64 {
     let before = at.checked_sub(1).and_then(|at| messages.get(at));
-    let mut hasher = DefaultHasher::new();
-    before.map(|before| before.id()).hash(&mut hasher);
-    hasher.finish()
+    // The place of the id in memory, which all states of a message share: it is looked at for each result of each request.
+    before.map_or(0, |before| before.id().as_str().as_ptr().addr() as u64)
 }
 
 /// The instructions of the options, unless they are blank.

@@ -207,7 +207,7 @@ fn header_value(
     text: &str,
     secret: bool,
 ) -> Result<HeaderValue, ProviderError> {
-    let mut value = HeaderValue::try_from(format!("{prefix}{text}")).map_err(|_| {
+    let mut value = HeaderValue::try_from([prefix, text].concat()).map_err(|_| {
         let message = format!("the value of header {name} has characters that cannot be sent");
         ProviderError::new(ErrorKind::Configuration, message)
     })?;
@@ -302,7 +302,7 @@ pub fn join_url(base: &str, path: &str) -> Result<String, ProviderError> {
     let (base, _fragment) = base.split_once('#').unwrap_or((base, ""));
     let (place, base_query) = base.split_once('?').unwrap_or((base, ""));
     let (path, path_query) = path.split_once('?').unwrap_or((path, ""));
-    let mut url = format!("{}/{}", place.trim_end_matches('/'), path.trim_start_matches('/'));
+    let mut url = [place.trim_end_matches('/'), "/", path.trim_start_matches('/')].concat();
     let queries = [base_query, path_query].into_iter().filter(|query| !query.is_empty());
     for (count, query) in queries.enumerate() {
         url.push(if count == 0 { '?' } else { '&' });

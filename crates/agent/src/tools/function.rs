@@ -72,7 +72,7 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
     /// The type that the model fills.
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// The type that it yields.
-    type Output: Serialize + Send + Sync;
+    type Output: Serialize + Send + Sync + 'static;
 
     /// Calls it. Its work before its first await is done at once.
     ///
@@ -88,7 +88,7 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
 /// The return value of a closure: a result, or a future of one. `M` tells them apart.
 pub trait ToolReply<M>: Send {
     /// The value.
-    type Output: Serialize + Send + Sync;
+    type Output: Serialize + Send + Sync + 'static;
 
     /// The result.
     ///
@@ -105,7 +105,7 @@ pub struct Now(());
 pub struct Later(());
 
 // One type of errors alone, so that the compiler finds the type of `Ok(…)` and of what `?` converts into.
-impl<R: Serialize + Send + Sync> ToolReply<Now> for Result<R, ToolError> {
+impl<R: Serialize + Send + Sync + 'static> ToolReply<Now> for Result<R, ToolError> {
     type Output = R;
 
     fn settled(self) -> impl Future<Output = Result<R, ToolError>> + Send {
@@ -115,7 +115,7 @@ impl<R: Serialize + Send + Sync> ToolReply<Now> for Result<R, ToolError> {
 
 impl<R, Fut> ToolReply<Later> for Fut
 where
-    R: Serialize + Send + Sync,
+    R: Serialize + Send + Sync + 'static,
     Fut: Future<Output = Result<R, ToolError>> + Send,
 {
     type Output = R;

@@ -3,6 +3,7 @@
 mod gather;
 mod serialize;
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
@@ -138,17 +139,31 @@ impl Capture {
     /// [`TreeError`] if the output is nested too deep, is too large, holds too many documents, or its own
     /// `Serialize` fails. It has the documents that the output holds all the same.
     pub fn finish<T: Serialize + ?Sized>(self, output: &T) -> Result<ContentTree, TreeError> {
-        self.finish_deferrable(output).map(|(tree, _)| tree)
+        let (max_depth, max_bytes) = (self.limits.max_depth, self.limits.max_bytes);
+        self.finish_by(output, || crate::json::to_compact(output, max_depth, max_bytes)).map(|(tree, _)| tree)
     }
 
     /// The same for a tool's output, which may be a [`Deferred`].
-    pub(crate) fn finish_deferrable<T: Serialize + ?Sized>(
-        mut self,
+    pub(crate) fn finish_deferrable<T: Serialize + 'static>(
+        self,
         output: &T,
     ) -> Result<(ContentTree, Option<Box<Deferred>>), TreeError> {
-        let TreeLimits { max_depth, max_bytes, max_documents } = self.limits;
+        let (max_depth, max_bytes) = (self.limits.max_depth, self.limits.max_bytes);
+        // Most tools return a text, in which there are neither documents nor depth.
+        match (output as &dyn Any).downcast_ref::<String>() {
+            Some(text) => self.finish_by(output, || crate::json::quoted(text, max_bytes)),
+            None => self.finish_by(output, || crate::json::to_compact(output, max_depth, max_bytes)),
+        }
+    }
+
+    fn finish_by<T: Serialize + ?Sized>(
+        mut self,
+        output: &T,
+        write: impl FnOnce() -> Result<String, Reason>,
+    ) -> Result<(ContentTree, Option<Box<Deferred>>), TreeError> {
+        let TreeLimits { max_bytes, max_documents, .. } = self.limits;
         self.scope.finishing = true;
-        let written = self.run_blocking(|| crate::json::to_compact(output, max_depth, max_bytes));
+        let written = self.run_blocking(write);
         match written {
             Ok(json) => {
                 let deferred = self.scope.deferred.take();

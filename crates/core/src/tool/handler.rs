@@ -42,7 +42,7 @@ impl ToolOutput {
     ///
     /// # Errors
     /// See [`Capture::finish`].
-    pub fn captured<T: Serialize + ?Sized>(capture: Capture, output: &T) -> Result<Self, TreeError> {
+    pub fn captured<T: Serialize + 'static>(capture: Capture, output: &T) -> Result<Self, TreeError> {
         let (tree, deferred) = capture.finish_deferrable(output)?;
         Ok(Self { deferred, ..Self::new(tree) })
     }
@@ -100,7 +100,7 @@ impl ToolOutput {
 /// overrides nothing shows the documents that have a place in its output.
 pub trait ToolHandler: Send + Sync + 'static {
     /// The value that a call returns.
-    type Output: Serialize + Send + Sync;
+    type Output: Serialize + Send + Sync + 'static;
 
     /// A short name for messages and logs, such as `mcp:files`.
     fn name(&self) -> &str;

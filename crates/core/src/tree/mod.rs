@@ -53,7 +53,7 @@ pub struct ContentTree {
 impl ContentTree {
     /// A plain text without documents.
     pub fn text(text: &str) -> Self {
-        let json = serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned());
+        let json = crate::json::quoted(text, usize::MAX).unwrap_or_else(|_| "null".to_owned());
         Self::from_parts(json, Vec::new())
     }
 

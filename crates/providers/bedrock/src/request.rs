@@ -16,7 +16,7 @@ use attache_core::settings::CachePolicy;
 use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag, StrictForms,
-    check_pairing, extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
+    extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
 };
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
@@ -60,7 +60,7 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
 fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let Ask { request, settings, codec, .. } = ask;
     let mut refusals = Refusals::new(codec.model(), settings.unsupported);
-    check_pairing(&request.messages)?;
+    state.log.check_pairing(&request.messages)?;
     let cites = cites(settings, codec.capabilities(), &mut refusals)?;
     messages(state, ask, cites)?;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use attache_core::{Message, ModelCapabilities, ProviderError, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked, behind,
-    check_pairing, described, invalid_history as invalid, is_same, own_system, tail, with_kept,
+    described, invalid_history as invalid, is_same, own_system, tail, with_kept,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -43,7 +43,6 @@ impl CohereCodec {
         }
         let parts = parts.with_extra_headers(&ask.settings.extra_headers)?;
 
-        check_pairing(&ask.request.messages)?;
         let wire_key = format!("{FAMILY}/{}", self.model());
         let fits = |state: &State| state.fits(self, &ask.request.tools);
         let new = || State::new(self, &ask.request.tools);
@@ -67,6 +66,7 @@ impl State {
     }
 
     fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
+        self.log.check_pairing(&ask.request.messages)?;
         let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported).saying("left out");
         let options = options::members(ask, &mut refusals)?;
         self.render(ask)?;

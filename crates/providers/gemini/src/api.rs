@@ -7,7 +7,7 @@ use attache_core::tool::SchemaReport;
 use attache_core::{BoxFuture, Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Ask, Auth, Codec, CountRequest, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, FileApi,
-    ModelApi, Network, Reading, Refusals, ReplyDecoder, RequestParts, check_pairing,
+    ModelApi, Network, Reading, Refusals, ReplyDecoder, RequestParts,
 };
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ impl GenerateCodec {
 /// The body, and what it leaves out.
 fn encode(state: &mut State, ask: codec::Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>)> {
     let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported);
-    check_pairing(&ask.request.messages)?;
+    state.check_pairing(&ask.request.messages)?;
     let head = state.head(ask, &mut refusals)?;
     let cached = cache::find(state, ask, &head, &mut refusals)?;
     let body = state.encode(ask, head, cached.as_ref())?;

@@ -108,6 +108,11 @@ impl State {
         Ok(self.log.body(text, &b"]}"[..], &[]))
     }
 
+    /// Checks calls and results of the messages that are not rendered yet.
+    pub(crate) fn check_pairing(&self, messages: &[Arc<Message>]) -> Result<()> {
+        self.log.check_pairing(messages)
+    }
+
     /// Everything but the contents.
     pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head> {
         let Ask { request, settings, codec, .. } = ask;

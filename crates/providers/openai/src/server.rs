@@ -76,7 +76,7 @@ impl Server {
     }
 
     pub(crate) fn model_id(&self) -> String {
-        format!("{}/{}", self.profile.name, self.model)
+        [&self.profile.name, "/", &*self.model].concat()
     }
 
     /// The model as the body names it, which extra members may say otherwise.

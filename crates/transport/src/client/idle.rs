@@ -15,8 +15,10 @@ use hyper::rt::Executor;
 
 use super::under_way::UnderWay;
 
-/// The time for which a connection that is put back in the background counts as one that comes.
+/// The time for which a connection that is put back in the background counts as one that comes, and the same where the
+/// body is read: what still waits then is hardly a connection, but the task that evicts idle ones.
 const COMING: Duration = Duration::from_secs(1);
+const COMING_SOON: Duration = Duration::from_millis(5);
 
 type Task = BoxFuture<'static, ()>;
 
@@ -68,7 +70,9 @@ pub(super) async fn holding<F: Future>(request: F) -> (F::Output, Option<Idle>) 
     poll_fn(|context| {
         let (polled, held) = hold(|| request.as_mut().poll(context));
         match polled {
-            Poll::Ready(output) => Poll::Ready((output, held.map(|task| Idle(Mutex::new(Some(task)))))),
+            Poll::Ready(output) => {
+                Poll::Ready((output, held.map(|task| Idle { task: Mutex::new(Some(task)), coming: COMING })))
+            }
             Poll::Pending => {
                 start(held);
                 Poll::Pending
@@ -80,12 +84,17 @@ pub(super) async fn holding<F: Future>(request: F) -> (F::Output, Option<Idle>) 
 
 /// The task that puts a connection back once it is free, or evicts idle ones. Dropped, it goes on in the background.
 /// (The mutex is never locked: it makes the task one that threads can share.)
-pub(super) struct Idle(Mutex<Option<Task>>);
+pub(super) struct Idle {
+    task: Mutex<Option<Task>>,
+    /// The time for which it counts as a connection that comes.
+    coming: Duration,
+}
 
 impl Idle {
     /// Puts the connection back at once if it is free, and in the background otherwise.
     pub(super) fn put_back(mut self, context: &mut Context<'_>) {
-        let task = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.coming = COMING_SOON;
+        let task = self.task.get_mut().unwrap_or_else(PoisonError::into_inner);
         if task.as_mut().is_some_and(|task| task.as_mut().poll(context).is_ready()) {
             *task = None;
         }
@@ -94,12 +103,12 @@ impl Idle {
 
 impl Drop for Idle {
     fn drop(&mut self) {
-        let task = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let task = self.task.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(mut task), Ok(runtime)) = (task, tokio::runtime::Handle::try_current()) else { return };
-        let coming = UnderWay::begin();
+        let (coming, patience) = (UnderWay::begin(), self.coming);
         runtime.spawn(async move {
             // The task that evicts idle connections lasts as long as the pool, and nobody waits for it.
-            let back = tokio::time::timeout(COMING, task.as_mut()).await;
+            let back = tokio::time::timeout(patience, task.as_mut()).await;
             drop(coming);
             if back.is_err() {
                 task.await;

@@ -14,6 +14,8 @@ pub use self::writer::{Fill, ItemWriter, Template};
 use self::store::Store;
 use self::writer::Draft;
 use crate::body::{EncodedBody, Frames};
+use crate::call_pairing::check_pairing_behind;
+use crate::conversation::is_same_message;
 
 /// The role under which an item stands on the wire; the numbers are the codec's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,9 +135,7 @@ struct Place {
 
 impl Item {
     fn holds(&self, message: &Arc<Message>, variant: u64) -> bool {
-        self.variant == variant
-            && (Arc::ptr_eq(&self.message, message)
-                || self.message.id() == message.id() && self.message.stamp() == message.stamp())
+        self.variant == variant && is_same_message(&self.message, message)
     }
 }
 
@@ -146,6 +146,17 @@ impl EncodedLog {
     /// An empty log.
     pub fn new(envelope: &'static Envelope) -> Self {
         Self { envelope, items: Vec::new(), store: Store::default() }
+    }
+
+    /// Checks calls and results as [`check_pairing`](crate::check_pairing) does. The beginning that the log holds was
+    /// checked before it was rendered.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidHistory`](attache_core::ErrorKind::InvalidHistory) names the calls.
+    pub fn check_pairing(&self, messages: &[Arc<Message>]) -> Result<(), ProviderError> {
+        let known = self.items.iter().zip(messages);
+        let held = known.take_while(|(item, message)| is_same_message(&item.message, message)).count();
+        check_pairing_behind(messages, held)
     }
 
     /// Makes the items those of `messages`, rendering only messages that the log does not hold.

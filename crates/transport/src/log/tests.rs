@@ -479,3 +479,35 @@ proptest! {
         prop_assert_eq!(read, expected);
     }
 }
+
+// invariant 3: only the messages that are new are looked at, and those are, whatever stood there before.
+#[test]
+fn calls_and_results_behind_what_is_held_are_checked() {
+    let call = attache_core::ToolCall::new("t", attache_core::Arguments::new("{}"));
+    let asks = Message::Assistant(attache_core::AssistantMessage::new([call.clone().into()])).shared();
+    let result = attache_core::ToolResult::ok(&call, "x");
+    let results = Message::ToolResults(attache_core::ToolResultsMessage::new([result])).shared();
+    let user = |text: &str| Message::user(text).shared();
+    let (hi, bye) = (user("hi"), user("bye"));
+    let mut log = EncodedLog::new(&BLOCKS);
+    let mut next = |messages: &[Arc<Message>]| {
+        let checked = log.check_pairing(messages).map_err(|error| error.kind());
+        let render = |_: usize, _: &Message, out: &mut ItemWriter<'_>| {
+            out.raw("1");
+            Ok(Some(USER))
+        };
+        if checked.is_ok() {
+            log.sync(messages, |_, _| 0, render).unwrap();
+        }
+        checked
+    };
+    let broken = Err(ErrorKind::InvalidHistory);
+    let whole = [hi.clone(), asks.clone(), results.clone()];
+    assert_eq!(next(&whole), Ok(()));
+    assert_eq!(next(&[&whole[..], &[bye.clone()]].concat()), Ok(()));
+    assert_eq!(next(&[&whole[..], &[results.clone()]].concat()), broken, "a second result");
+    assert_eq!(next(&whole[..2]), broken, "the result is gone");
+    assert_eq!(next(&[hi.clone(), asks, bye]), broken, "another message took its place");
+    assert_eq!(next(&[hi, results]), broken, "the call is gone");
+    assert_eq!(next(&whole), Ok(()));
+}

@@ -1,11 +1,9 @@
 //! The writer of a codec's items.
 
-use std::io;
-
+use attache_core::json::{write_escaped, write_string};
 use attache_core::{ErrorKind, ProviderError};
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::ser::Formatter;
 
 use super::store::{Encoded, Store};
 
@@ -86,19 +84,6 @@ pub enum Fill<'v> {
     DataUri(&'v str, &'v Bytes),
 }
 
-/// Strings without their quotes.
-struct Bare;
-
-impl Formatter for Bare {
-    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn end_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// An item before its role is known.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -151,17 +136,12 @@ impl<'a> ItemWriter<'a> {
 
     /// Appends `text` as a JSON string, in quotes and escaped.
     pub fn string(&mut self, text: &str) {
-        self.item.text.reserve(text.len() + 2);
-        // A string can always be serialised, and a vector always written to.
-        let _ = serde_json::to_writer(&mut self.item.text, text);
+        write_string(text, &mut self.item.text);
     }
 
     /// Appends `text` escaped but without quotes, for strings that are written in several pieces.
     pub fn escaped(&mut self, text: &str) {
-        self.item.text.reserve(text.len());
-        let mut serializer = serde_json::Serializer::with_formatter(&mut self.item.text, Bare);
-        // As above.
-        let _ = text.serialize(&mut serializer);
+        write_escaped(text, &mut self.item.text);
     }
 
     /// Appends `value` as compact JSON.

@@ -331,7 +331,7 @@ impl<T> Settled for Returned<T> {
 ///
 /// # Errors
 /// The body's error, or that its output cannot be captured.
-pub async fn run<T: Serialize>(
+pub async fn run<T: Serialize + 'static>(
     store_id: Option<String>,
     body: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<ToolOutput, ToolError> {

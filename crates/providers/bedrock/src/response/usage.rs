@@ -17,7 +17,7 @@ pub(super) fn normalised(raw: &RawValue) -> Option<Usage> {
     let usage = Usage::new(input, count(["outputTokens", "outputTokenCount"]))
         .with_cached_tokens(cached)
         .with_cache_write_tokens(written);
-    Some(usage.with_raw(RawUsage::from_json(raw.get())))
+    Some(usage.with_raw(RawUsage::from(raw)))
 }
 
 /// The tokens that were written to the cache, by how long it is kept.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use attache_core::capability::Caching;
 use attache_core::{Message, ToolSet};
 use attache_transport::{
-    EncodedLog, EncodedRequest, Marker, RequestParts, RoleTag, StrictForms, asked, check_pairing,
-    system_texts, with_kept, write_json,
+    EncodedLog, EncodedRequest, Marker, RequestParts, RoleTag, StrictForms, asked, system_texts, with_kept,
+    write_json,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -32,14 +32,14 @@ const ROLE: RoleTag = RoleTag::new(0);
 pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("chat/completions", ask.settings, ask.key)?;
-    check_pairing(&ask.request.messages)?;
-    let wire_key = format!("chat/{}", server.model_id());
+    let wire_key = ["chat/", &server.model_id()].concat();
     let (fits, new) = (|kept: &Kept| kept.fits(server, tools), || Kept::new(server, tools));
     with_kept(ask.request, &wire_key, fits, new, |kept| body(kept, ask, parts))
 }
 
 fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let (request, server) = (ask.request, &ask.codec.server);
+    kept.log.check_pairing(&request.messages)?;
     let leading = server.count_leading(&request.messages);
     // Messages are lists of parts for the sake of markers.
     let marks = server.capabilities.caching == Caching::Explicit;

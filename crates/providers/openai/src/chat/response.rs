@@ -41,7 +41,7 @@ pub(super) struct Reply {
     reasoning_in_total: bool,
     id: Option<String>,
     model: Option<String>,
-    usage: Option<String>,
+    usage: Option<Box<RawValue>>,
     choices: Vec<Generation>,
     /// The lists from the server's search: results, and addresses.
     searched: Option<Box<[String; 2]>>,
@@ -110,7 +110,7 @@ impl Reply {
         let inner = || chunk.choices.0.iter().find_map(|choice| choice.0.as_ref()?.usage);
         let groq = || chunk.x_groq.0.as_ref()?.usage;
         if let Some(usage) = chunk.usage.or_else(inner).or_else(groq) {
-            self.usage = Some(usage.get().to_owned());
+            self.usage = Some(usage.to_owned());
         }
         Ok(())
     }

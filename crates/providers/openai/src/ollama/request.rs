@@ -2,7 +2,7 @@
 
 use attache_core::Message;
 use attache_transport::{
-    EncodedLog, EncodedRequest, RequestParts, RoleTag, asked, behind, check_pairing, own_system, with_kept,
+    EncodedLog, EncodedRequest, RequestParts, RoleTag, asked, behind, own_system, with_kept,
 };
 
 use super::codec::{Ask, OllamaCodec};
@@ -22,7 +22,6 @@ impl OllamaCodec {
     pub(super) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest> {
         let (ask, server, tools) = (ask.of(self), &self.server, &ask.request.tools);
         let parts = server.envelope("api/chat", ask.settings, ask.key)?;
-        check_pairing(&ask.request.messages)?;
         let (fits, new) = (|kept: &Kept| kept.fits(server, tools), || Kept::new(server, tools));
         with_kept(ask.request, &server.model_id(), fits, new, |kept| body(kept, ask, parts))
     }
@@ -30,6 +29,7 @@ impl OllamaCodec {
 
 fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
     let (server, request) = (&ask.codec.server, ask.request);
+    kept.log.check_pairing(&request.messages)?;
     render(&mut kept.log, Renderer { capabilities: &server.capabilities, tools: &request.tools }, ask)?;
     let Options { members, offered, degradations } = options(ask)?;
     let model = server.named_model(ask.settings);

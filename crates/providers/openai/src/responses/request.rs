@@ -4,8 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use attache_core::{Message, ResponseFormat, ToolSet};
 use attache_transport::{
-    EncodedRequest, RequestParts, RoleTag, StrictForms, asked, behind, check_pairing, system_texts,
-    with_kept, write_json,
+    EncodedRequest, RequestParts, RoleTag, StrictForms, asked, behind, system_texts, with_kept, write_json,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -57,8 +56,7 @@ fn renamed(ids: Option<&[String]>) -> u64 {
 pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("responses", ask.settings, ask.key)?;
-    check_pairing(&ask.request.messages)?;
-    let wire_key = format!("responses/{}", server.model_id());
+    let wire_key = ["responses/", &server.model_id()].concat();
     let stored = is_stored(&server.profile, ask.settings);
     let fits = |state: &State| state.kept.fits(server, tools) && state.stored == stored;
     let new = || State { kept: Kept::new(server, tools), stored, ids: WireIds::default() };
@@ -68,6 +66,7 @@ pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
 impl State {
     fn body(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest> {
         let (request, server) = (ask.request, &ask.codec.server);
+        self.kept.log.check_pairing(&request.messages)?;
         let leading = server.count_leading(&request.messages);
         self.render(ask, leading)?;
         let hosted = tools::hosted(&server.profile, ask.settings)?;

@@ -35,7 +35,7 @@ impl Reply {
             self.model = Some(model.to_owned());
         }
         if let Some(usage) = response.usage.filter(|usage| usage.get() != "null") {
-            self.usage = usage::normalise(usage.get(), false);
+            self.usage = usage::normalise(usage, false);
         }
     }
 
