@@ -87,10 +87,11 @@ impl Runs {
         let driven = Driven { runs: Arc::clone(self), live: Arc::clone(&live) };
         let record = Arc::clone(&self.record);
         let span = tracing::info_span!("run", run = live.id, request = live.request.as_deref());
-        let driving = async move {
+        // The future of a run is large, and tasks are moved before they are polled.
+        let driving = Box::pin(async move {
             let _driven = driven;
             drive(live, run, before, record).await;
-        };
+        });
         tokio::spawn(driving.instrument(span));
         Ok(viewer)
     }

@@ -104,7 +104,8 @@ impl Asking<'_> {
             options = options.with_streaming(false);
         }
         match place {
-            Place::Session(session) => self.in_session(session, conversation, options).await,
+            // Apart, since the future of each request, which is moved several times, would have room for it.
+            Place::Session(session) => Box::pin(self.in_session(session, conversation, options)).await,
             Place::Request(id) => {
                 self.alone(id, conversation, options.with_principal(self.principal.name())).await
             }
