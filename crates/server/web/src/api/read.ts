@@ -169,11 +169,13 @@ export function call(value: unknown, step: number): Call {
   return from.result === undefined ? made : withResult(made, from.result);
 }
 
+/** The ends of calls that no tool has brought to a result. */
+const ENDS: Record<string, CallState> = { denied: 'denied', cancelled: 'cancelled', interrupted: 'cancelled' };
+
 /** The call with its result. */
 export function withResult(call: Call, value: unknown, ended?: number): Call {
   const from = object(value);
-  const disposition = text(from.disposition);
-  const state: CallState = disposition === 'denied' ? 'denied' : from.isError === true ? 'failed' : 'done';
+  const state: CallState = ENDS[text(from.disposition)] ?? (from.isError === true ? 'failed' : 'done');
   return {
     ...call,
     name: call.name || text(from.name),
@@ -244,7 +246,7 @@ function said(answer: Answer, from: Json, step: number): Answer {
   };
 }
 
-/** The messages of a session. What belongs to one question is one answer. */
+/** The messages of a session. All that follows one question is one answer. */
 export function messages(value: unknown): Message[] {
   const all: Message[] = [];
   let steps = 0;

@@ -81,7 +81,7 @@ class ApprovalCard extends Part {
     this.leave();
   };
 
-  /** Goes back to the choices. What was written is there again with the next edit. */
+  /** Goes back to the choices. The edits are there again with the next one. */
   private leave(): void {
     [this.mode, this.problem] = ['ask', ''];
     this.querySelector<HTMLElement>('.approval')?.focus();

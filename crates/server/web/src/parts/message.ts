@@ -17,7 +17,7 @@ const LIMITS = new Set(['max_steps', 'token_limit', 'cost_limit', 'tool_call_lim
 
 type Group = { kind: 'said'; part: Exclude<Piece, Call | Thinking> } | { kind: 'done'; parts: (Call | Thinking)[] };
 
-/** What was done between two texts stands together. */
+/** Reasoning and calls between two texts stand together. */
 function groups(parts: readonly Piece[]): Group[] {
   const all: Group[] = [];
   for (const part of parts) {
@@ -58,6 +58,17 @@ class MessageView extends Part {
   cited: Source[] = [];
   private speaking: Speaking | undefined;
   private spoken = '';
+  private readonly seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && void this.chat.complete(this.message.id));
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.seen.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.seen.disconnect();
+  }
 
   protected override render(): TemplateResult {
     return this.message.role === 'user' ? this.question(this.message) : this.answer(this.message);
@@ -145,16 +156,14 @@ class MessageView extends Part {
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
     return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
-      ${repeat(
-        all,
-        (_, at) => at,
-        (group, at) =>
-          group.kind === 'done'
-            ? this.activity(group.parts, isRunning && at === all.length - 1, answer)
-            : group.part.kind === 'document'
-              ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
-              : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isRunning && at === all.length - 1)}></attache-markdown>`,
-      )}
+      ${all.map((group, at) => {
+        const isLive = isRunning && at === all.length - 1;
+        return group.kind === 'done'
+          ? this.activity(group.parts, isLive, answer)
+          : group.part.kind === 'document'
+            ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
+            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isLive)}></attache-markdown>`;
+      })}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
       ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
         call.state === 'approval'
@@ -246,7 +255,7 @@ class MessageView extends Part {
     });
   }
 
-  /** What is to say about the end, if it is not an answer like others. */
+  /** Words about the end, if it is not one like others. */
   private end(answer: Answer): unknown {
     const { reason = '' } = answer;
     const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined);

@@ -137,6 +137,7 @@ export class Chat extends Conversation {
         state: 'failed',
         error: { message, code: failure.code, retryAt: read.later(failure.retryAfter) },
       }));
+      this.announce('failed');
       this.tell({ type: 'error', message, code: failure.code });
     }
   }
@@ -241,6 +242,7 @@ export class Chat extends Conversation {
     if (!answer.runId) {
       this.leave();
       this.change(answer.id, (now) => ({ ...now, state: 'stopped' }));
+      this.announce('stopped');
       return;
     }
     try {
