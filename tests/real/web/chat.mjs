@@ -254,6 +254,9 @@ scenarios.thinking_and_tools_fold = async (context) => {
   const answer = await ask(page, 'ponder slowly', { ends: false });
   const thinking = answer.locator('details.thinking');
   await thinking.getByText('I should').waitFor();
+  // It says for how long, second by second.
+  await thinking.locator('summary').getByText(/^1 sec$/).waitFor();
+  await thinking.locator('summary').getByText(/^2 secs$/).waitFor();
   assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
   await answer.locator('.markdown').getByText('The rent is').waitFor();
   // Its time is not known where the page looked on too late.
@@ -287,11 +290,13 @@ scenarios.thinking_and_tools_fold = async (context) => {
 
 scenarios.a_call_says_how_far_it_has_come = async (context) => {
   const page = await open(context);
-  const answer = await ask(page, 'the archive', { ends: false });
+  const answer = await ask(page, 'the archive, slowly', { ends: false });
   const card = answer.locator('details.call');
   const bar = card.getByRole('progressbar', { name: 'Archive' });
   await card.getByText('page 3 of 12').waitFor();
   assert.equal(await bar.evaluate((bar) => bar.value), 0.25);
+  await card.locator('summary').getByText(/^1 sec$/).waitFor();
+  await card.locator('summary').getByText(/^2 secs$/).waitFor();
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 500 });
     assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
@@ -371,6 +376,14 @@ scenarios.documents_of_all_kinds_are_shown = async (context) => {
   await card.getByText('3 pages').waitFor();
   await card.click();
   await pane.locator('.leaf').nth(2).waitFor();
+  // Its pages are as large as somebody wants them, and as sharp.
+  const paper = pane.locator('.leaf').first().locator('.paper');
+  const fitting = await paper.evaluate((paper) => paper.getBoundingClientRect().width);
+  const sharper = page.waitForResponse((response) => /\/pages\/1$/.test(new URL(response.url()).pathname));
+  await pane.getByRole('button', { name: 'Larger' }).click();
+  await sharper;
+  assert.ok((await paper.evaluate((paper) => paper.getBoundingClientRect().width)) > fitting * 1.2);
+  await pane.getByRole('button', { name: 'Smaller' }).click();
   // All of it can be taken along.
   const [download] = await Promise.all([page.waitForEvent('download'), pane.getByRole('button', { name: 'Download' }).click()]);
   assert.equal(download.suggestedFilename(), 'supply.pdf');
@@ -708,13 +721,35 @@ scenarios.a_telephone_has_room = async (context) => {
   assert.deepEqual([shell.x, shell.y, shell.width, shell.height], [0, 0, 390, 700]);
   // Smaller letters make a telephone enlarge the page, and smaller buttons miss the finger.
   assert.equal(await box(page).evaluate((area) => getComputedStyle(area).fontSize), '16px');
-  const small = await page.evaluate(() => [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.head button, .composer button, .actions button')]
-    .map((button) => [button.getAttribute('aria-label') ?? button.textContent.trim(), ...['width', 'height'].map((side) => button.getBoundingClientRect()[side])])
-    .filter(([, width, height]) => width > 0 && (width < 44 || height < 44)));
-  assert.deepEqual(small, []);
+  const wanting = new Set(['Copy code', 'What the model saw', 'agreement.pdf · page 2', 'Text', 'New chat', 'Settings', 'Send', 'a long one']);
+  const fits = async () => {
+    const all = await page.evaluate(() => [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('button:not(.cite), summary, a.source')]
+      .map((button) => [button.getAttribute('aria-label') ?? button.textContent.trim(), ...['width', 'height'].map((side) => button.getBoundingClientRect()[side])])
+      .filter(([, width]) => width > 0));
+    all.forEach(([label]) => wanting.delete(label.replace(/\s+/g, ' ')));
+    assert.deepEqual(all.filter(([, width, height]) => width < 44 || height < 44), []);
+    assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
+    // Nothing but the conversation and the document scrolls: the head stays.
+    assert.deepEqual(await page.locator('.shell').evaluate((shell) => [shell.scrollTop, shell.scrollHeight]), [0, 700]);
+  };
+  await fits();
+  const lease = await ask(page, 'what does the lease say?');
+  await lease.locator('details.group .call summary').first().click();
+  const cited = await ask(page, 'what does the agreement say?');
+  await ask(page, 'think about it');
+  await ask(page, 'please pay');
+  await fits();
+  await cited.getByRole('button', { name: 'agreement.pdf · page 2', exact: true }).tap();
+  await page.locator('.pane .leaf').first().waitFor();
+  await fits();
+  await page.screenshot({ path: join(process.env.PICTURES, 'telephone-document.png') });
+  await page.getByRole('button', { name: 'Close' }).last().tap();
+  await page.screenshot({ path: join(process.env.PICTURES, 'telephone.png') });
   // The list of chats is a drawer, which a touch beside it closes.
   await page.getByRole('button', { name: 'Chats' }).tap();
   await page.locator('.sessions .session').waitFor();
+  await fits();
+  assert.deepEqual([...wanting], [], 'these were not looked at');
   await page.touchscreen.tap(380, 400);
   await page.locator('.sessions').waitFor({ state: 'hidden' });
   await telephone.close();
@@ -1022,6 +1057,32 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await cookies.getByText('The cookies told me.').waitFor();
   const told = (await api(`/v1/sessions/${await session(cookies)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
   assert.deepEqual(told.map((result) => result.content), ['17']);
+  // Each tool does what it says, and no more.
+  const offering = `localStorage.clear(); localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '"dark"'); document.cookie = 'shop=17'; document.cookie = 'tax=a=b';
+    window.notices = []; window.Notification = class { constructor(title, { body }) { notices.push([title, body]); } static requestPermission() { return Promise.resolve(window.leave ?? 'granted'); } };
+    window.attache = { q: [['registerTool', { name: 'cookies_get', description: 'The one of the page' }, () => 'from the page']] };`;
+  const all = await host(context, widget('data-page-tools="page notify storage cookies"'), { policy: STRICT, script: offering });
+  await all.evaluate(() => (document.querySelector('attache-chat').newSession(), document.title = 'A shop of chairs'));
+  const call = async (name, given = {}) => {
+    await ask(all, `call ${name} ${JSON.stringify(given)}`);
+    const { messages } = await api(`/v1/sessions/${await session(all)}`);
+    const { content, isError } = messages.filter((message) => message.role === 'tool').at(-1).results[0];
+    return isError ? `failed: ${content}` : content;
+  };
+  assert.deepEqual(await call('page_info'), { url: `${address}/host`, title: 'A shop of chairs', language: 'en', selection: '' });
+  assert.deepEqual(await call('storage_list'), ['cart']);
+  assert.equal(await call('storage_set', { key: 'order', value: '17' }), 'written');
+  assert.match(await call('storage_set', { key: 'attache.theme', value: 'none' }), /^failed: .*not for tools/);
+  assert.equal(await call('storage_remove', { key: 'cart' }), 'removed');
+  assert.match(await call('storage_remove', { key: 'attache.theme' }), /^failed: .*not for tools/);
+  assert.deepEqual(await all.evaluate(() => ['cart', 'order', 'attache.theme'].map((key) => localStorage.getItem(key))), [null, '17', '"dark"']);
+  assert.deepEqual(await call('cookies_list'), { shop: '17', tax: 'a=b' });
+  assert.equal(await call('notify', { title: 'Done', body: 'Two chairs' }), 'shown');
+  await all.evaluate(() => (window.leave = 'denied'));
+  assert.match(await call('notify', { title: 'Again' }), /^failed: .*does not allow notices/);
+  assert.deepEqual(await all.evaluate(() => notices), [['Done', 'Two chairs']]);
+  // A tool of the page has the name that one of the browser would have.
+  assert.equal(await call('cookies_get', { name: 'shop' }), 'from the page');
 };
 
 scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {

@@ -166,6 +166,15 @@ test('a call of an agent inside that was approved comes to its own end', () => {
   assert.deepEqual(states(denied), ['2 outer done', '2 inner denied']);
 });
 
+test('whoever comes later finds the call of an agent inside that waits, and its end', () => {
+  const clerk = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });
+  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
+  const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('running')], approvals }]);
+  assert.deepEqual(states(waits), ['2 outer running', '2 inner approval']);
+  const after = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('finished', { result: ended('outer') })] }], fold([decided('approve')], waits));
+  assert.deepEqual(states(after), ['2 outer done', '2 inner done']);
+});
+
 test('a snapshot keeps the calls of agents inside that it does not tell', () => {
   const before = fold([{ type: 'text', step: 2, delta: 'I ask.' }, asks, asked, decided('approve')]);
   const block = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });

@@ -153,6 +153,7 @@ export class Chat extends Conversation {
   /** Answers a call for the page, or a question of a tool. */
   async deliver(callId: string, result: unknown, isError = false, session = this.session): Promise<void> {
     const waits = !this.isRunning;
+    this.problem = undefined;
     try {
       await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
     } catch (error) {

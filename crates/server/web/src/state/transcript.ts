@@ -253,11 +253,14 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     reason: undefined,
     began: answer.began ?? now,
   };
-  for (const approval of list(from.approvals)) {
-    next = apply(next, { ...object(approval), type: 'approval_requested', step: next.step }, now);
-  }
-  for (const deferred of list(from.deferred)) {
-    next = apply(next, { ...object(deferred), type: 'call_deferred', step: next.step }, now);
+  const around = (fresh.findLast((part) => part.kind === 'call' && !isEnd(part.state)) as Call | undefined)?.id;
+  for (const [type, asked] of [['approval_requested', from.approvals], ['call_deferred', from.deferred]] as const) {
+    for (const each of list(asked).map(object)) {
+      const id = text(each.callId);
+      next = apply(next, { ...each, type, step: next.step }, now);
+      // A call that no block tells is that of an agent inside one that is under way.
+      next = later.has(id) ? next : change(next, id, next.step, (call) => ({ ...call, outer: call.outer ?? around }));
+    }
   }
   next = settled(seen(next, next.step, from.routing), now);
   return from.end ? apply(next, from.end, now) : next;
