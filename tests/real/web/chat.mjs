@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { details } from './details.mjs';
 import { embedding } from './embedding.mjs';
 import { looks } from './looks.mjs';
-import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, session, settled, word } from './page.mjs';
+import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, results, session, settled, word } from './page.mjs';
 
 const scenarios = { ...details, ...embedding, ...looks };
 
@@ -165,8 +165,7 @@ scenarios.a_decision_is_taken_once = async (context) => {
     await page.reload();
     await page.getByText('Pay: Approved by local').waitFor();
   }
-  const { messages } = await api(`/v1/sessions/${await session(first)}`);
-  assert.equal(messages.filter((message) => message.role === 'tool').flatMap((message) => message.results).length, 1);
+  assert.equal((await results(first)).length, 1);
 };
 
 scenarios.tools_of_the_page_are_called_once = async (context) => {
@@ -190,8 +189,7 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   await second.getByText('The page told me.').waitFor();
   const calls = await Promise.all([first, second].map((page) => page.evaluate(() => window.calls ?? 0)));
   assert.equal(calls[0] + calls[1], 1);
-  const told = (await api(`/v1/sessions/${await session(first)}`)).messages.filter((message) => message.role === 'tool');
-  assert.deepEqual(told.at(-1).results[0].content, { title: 'attache' });
+  assert.deepEqual((await results(first)).at(-1).content, { title: 'attache' });
 };
 
 scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
@@ -210,7 +208,7 @@ scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
   await call.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('The page told me.').waitFor();
   assert.deepEqual(await page.evaluate(() => window.heard), ['page_title']);
-  const told = async () => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').at(-1).results[0];
+  const told = async () => (await results(page)).at(-1);
   assert.match(JSON.stringify(await told()), /there is no title/);
   assert.equal((await told()).isError, true);
   // A tool that was taken back after the question is answered by nobody: the user skips it.
@@ -1042,12 +1040,11 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await page.evaluate(() => document.querySelector('attache-chat').newSession());
   await ask(page, 'read the storage');
   await page.getByText('The storage told me.').waitFor();
-  const { messages } = await api(`/v1/sessions/${await session(page)}`);
-  const results = messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
+  const told = await results(page);
   // What the chat itself keeps is for no tool.
-  assert.equal(results.length, 2);
-  assert.match(JSON.stringify(results[0]), /3 chairs/);
-  assert.match(JSON.stringify(results[1]), /not for tools/);
+  assert.equal(told.length, 2);
+  assert.match(JSON.stringify(told[0]), /3 chairs/);
+  assert.match(JSON.stringify(told[1]), /not for tools/);
   // Leave for the one is none for the other.
   await ask(page, 'read the biscuit');
   await page.getByText('No tool reads the cookies.').waitFor();
@@ -1055,8 +1052,7 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await cookies.evaluate(() => document.querySelector('attache-chat').newSession());
   await ask(cookies, 'read the biscuit');
   await cookies.getByText('The cookies told me.').waitFor();
-  const told = (await api(`/v1/sessions/${await session(cookies)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
-  assert.deepEqual(told.map((result) => result.content), ['17']);
+  assert.deepEqual((await results(cookies)).map((result) => result.content), ['17']);
   // Each tool does what it says, and no more.
   const offering = `localStorage.clear(); localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '"dark"'); document.cookie = 'shop=17'; document.cookie = 'tax=a=b';
     window.notices = []; window.Notification = class { constructor(title, { body }) { notices.push([title, body]); } static requestPermission() { return Promise.resolve(window.leave ?? 'granted'); } };
@@ -1065,8 +1061,7 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await all.evaluate(() => (document.querySelector('attache-chat').newSession(), document.title = 'A shop of chairs'));
   const call = async (name, given = {}) => {
     await ask(all, `call ${name} ${JSON.stringify(given)}`);
-    const { messages } = await api(`/v1/sessions/${await session(all)}`);
-    const { content, isError } = messages.filter((message) => message.role === 'tool').at(-1).results[0];
+    const { content, isError } = (await results(all)).at(-1);
     return isError ? `failed: ${content}` : content;
   };
   assert.deepEqual(await call('page_info'), { url: `${address}/host`, title: 'A shop of chairs', language: 'en', selection: '' });

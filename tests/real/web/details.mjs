@@ -1,7 +1,7 @@
 // Scenarios of single promises: the keys of the guide, tokens and cost, hidden reasoning, states of calls, uploads, sources.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { answers, api, ask, box, host, open, session, settled, word } from './page.mjs';
+import { answers, api, ask, box, host, open, results, session, settled, word } from './page.mjs';
 
 const scenarios = {};
 export { scenarios as details };
@@ -81,7 +81,6 @@ const KEYS = {
   'A, D, E on an approval': async (page) => {
     const card = page.getByRole('alertdialog');
     const active = () => page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement?.localName);
-    const results = async () => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
     // Letters that somebody writes decide nothing.
     await ask(page, 'please pay');
     await card.waitFor();
@@ -107,7 +106,7 @@ const KEYS = {
     await page.keyboard.press('Escape');
     await to.waitFor({ state: 'detached' });
     await card.getByText('Harbour Road GmbH', { exact: true }).waitFor();
-    assert.doesNotMatch(JSON.stringify(await results()), /"paid"/);
+    assert.doesNotMatch(JSON.stringify(await results(page)), /"paid"/);
     assert.equal((await api('/v1/approvals')).approvals.length, 1);
     assert.equal(await active(), 'section', 'the approval has the focus again');
     // What was written is there again, until somebody cancels it.
@@ -139,7 +138,7 @@ const KEYS = {
     await page.keyboard.press('a');
     await page.getByText(/^Pay: Approved by local/).waitFor();
     await settled(page);
-    const told = await results();
+    const told = await results(page);
     assert.deepEqual(told.map((result) => result.isError), [false, true, false]);
     assert.deepEqual([told[0].content.arguments, told[0].content.result], [{ to: 'Harbour Road GmbH', amount: 12, currency: 'EUR' }, 'paid']);
     assert.match(told[1].content, /too dear/);
@@ -386,8 +385,6 @@ scenarios.the_language_is_that_of_the_reader_or_of_the_page = async (context) =>
   }
 };
 
-const results = async (page) => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
-
 scenarios.questions_of_tools_are_answered = async (context) => {
   const page = await open(context, '/', { mayFail: true });
   const card = (name) => page.getByRole('group', { name });
@@ -481,6 +478,7 @@ scenarios.a_call_of_an_agent_inside_is_decided = async (context) => {
   const states = async (answer) => Object.fromEntries(await answer.locator('.call').evaluateAll((all) => all.map((call) => [call.querySelector('.call-name').textContent, call.querySelector('.state').innerText])));
   const approved = await ask(page, 'call clerk {"task": "Pay Ann"}');
   await card.getByText('Ann Smith').waitFor();
+  assert.deepEqual(await states(approved), { Clerk: 'Running' });
   await card.getByRole('button', { name: 'Approve', exact: true }).click();
   await approved.getByText('It is called.').waitFor();
   await settled(page);

@@ -163,7 +163,7 @@ export class AttacheChat extends LitElement implements ChatHost {
     this.toggleAttribute('host-font', hasFont(this));
     const { chat } = this;
     if (chat.wake() && chat.session) {
-      // It was taken out of the page and put back.
+      // It was taken out of the page, and is put back.
       void chat.open(chat.session);
     }
     this.unsubscribe = chat.subscribe(() => {

@@ -35,7 +35,5 @@ export function chatWith(ask: Ask, stream: (path: string, signal: AbortSignal) =
       }
     },
   };
-  const chat = new Chat(client as never);
-  chat.wake();
-  return { chat, asked, signals };
+  return { chat: new Chat(client as never), asked, signals };
 }

@@ -166,11 +166,13 @@ test('a call of an agent inside that was approved comes to its own end', () => {
   assert.deepEqual(states(denied), ['2 outer done', '2 inner denied']);
 });
 
-test('whoever comes later finds the call of an agent inside that waits, and its end', () => {
+test('a page that comes later finds the call of an agent inside that waits, and its end', () => {
   const clerk = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });
   const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
   const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('running')], approvals }]);
   assert.deepEqual(states(waits), ['2 outer running', '2 inner approval']);
+  // The run pauses meanwhile, and the call around goes on with it.
+  assert.deepEqual(states(fold([{ ...event('finished'), reason: 'pending_approval', approvals, pending: [{}] }], waits)), ['2 outer running', '2 inner approval']);
   const after = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('finished', { result: ended('outer') })] }], fold([decided('approve')], waits));
   assert.deepEqual(states(after), ['2 outer done', '2 inner done']);
 });

@@ -4,7 +4,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
-import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText } from '../state/model.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText, isEnd } from '../state/model.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
@@ -359,7 +359,7 @@ class MessageView extends Part {
 }
 define('attache-message', MessageView);
 
-const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? part.ended !== undefined : ['done', 'failed', 'denied', 'cancelled'].includes(part.state));
+const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? part.ended !== undefined : isEnd(part.state));
 
 const isOver = (group: Group | undefined): boolean => group?.kind === 'done' && group.parts.every(isEnded);
 

@@ -56,6 +56,7 @@ export abstract class Conversation extends Connection {
         }
       },
     );
+    this.wake();
   }
 
   protected override listen(signal: AbortSignal): void {
