@@ -162,9 +162,11 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
     let has = |word: &str| question.contains(word);
     match step {
         _ if has("hostile") => Turn::text(include_str!("hostile.md")),
-        0 if has("ponder") => {
-            Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900.")
-        }
+        // A page that looks on at once sees the reasoning begin.
+        0 if has("ponder") => Turn::empty()
+            .and_text("Let me see what the lease says. ")
+            .and_thinking(&"I should look at it. ".repeat(12))
+            .and_text("The rent is 900."),
         _ if has("secretly") => Turn::text("The rent is 900."),
         0 if has("think") => Turn::empty()
             .and_thinking("The user wants the rent. I should look at the lease first.")
