@@ -101,6 +101,7 @@ scenarios.approvals_survive_a_reload_and_are_decided = async (context) => {
   await card.getByRole('button', { name: 'Approve with changes' }).click();
   await page.getByText('It is settled.').waitFor();
   await other.getByText('It is settled.').waitFor();
+  await other.locator('.counts').waitFor();
   assert.equal(await other.getByRole('alertdialog').count(), 0);
   const messages = (await api(`/v1/sessions/${await session(page)}`)).messages;
   assert.match(JSON.stringify(messages), /"paid/);

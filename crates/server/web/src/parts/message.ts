@@ -58,7 +58,11 @@ class MessageView extends Part {
   cited: Source[] = [];
   private speaking: Speaking | undefined;
   private spoken = '';
-  private readonly seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && void this.chat.complete(this.message.id));
+  private isSeen = false;
+  private readonly seen = new IntersectionObserver((entries) => {
+    this.isSeen = entries.at(-1)?.isIntersecting === true;
+    this.complete();
+  });
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -68,6 +72,17 @@ class MessageView extends Part {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.seen.disconnect();
+  }
+
+  protected override updated(): void {
+    this.complete();
+  }
+
+  /** Asks for the rest of an answer that somebody sees. */
+  private complete(): void {
+    if (this.isSeen) {
+      void this.chat.complete(this.message.id);
+    }
   }
 
   protected override render(): TemplateResult {
