@@ -66,7 +66,7 @@ const shared = {
   },
 };
 
-/** What stands in `dist`, by name. */
+/** The files of `dist`, by name. */
 async function bundle() {
   const common = {
     bundle: true,

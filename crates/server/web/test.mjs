@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'attache-chat-'));
-const entryPoints = readdirSync(join(here, 'tests')).map((name) => join(here, 'tests', name));
+const entryPoints = readdirSync(join(here, 'tests')).filter((name) => name.endsWith('.test.ts')).map((name) => join(here, 'tests', name));
 await build({ entryPoints, bundle: true, platform: 'node', format: 'esm', outdir: folder, outExtension: { '.js': '.mjs' }, logLevel: 'warning' });
 const files = readdirSync(folder).map((name) => join(folder, name));
 run({ files })

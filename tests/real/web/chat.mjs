@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { details } from './details.mjs';
 import { embedding } from './embedding.mjs';
 import { looks } from './looks.mjs';
-import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, session, settled, word } from './page.mjs';
+import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, results, session, settled, word } from './page.mjs';
 
 const scenarios = { ...details, ...embedding, ...looks };
 
@@ -101,6 +101,7 @@ scenarios.approvals_survive_a_reload_and_are_decided = async (context) => {
   await card.getByRole('button', { name: 'Approve with changes' }).click();
   await page.getByText('It is settled.').waitFor();
   await other.getByText('It is settled.').waitFor();
+  await other.locator('.counts').waitFor();
   assert.equal(await other.getByRole('alertdialog').count(), 0);
   const messages = (await api(`/v1/sessions/${await session(page)}`)).messages;
   assert.match(JSON.stringify(messages), /"paid/);
@@ -165,8 +166,7 @@ scenarios.a_decision_is_taken_once = async (context) => {
     await page.reload();
     await page.getByText('Pay: Approved by local').waitFor();
   }
-  const { messages } = await api(`/v1/sessions/${await session(first)}`);
-  assert.equal(messages.filter((message) => message.role === 'tool').flatMap((message) => message.results).length, 1);
+  assert.equal((await results(first)).length, 1);
 };
 
 scenarios.tools_of_the_page_are_called_once = async (context) => {
@@ -190,8 +190,7 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   await second.getByText('The page told me.').waitFor();
   const calls = await Promise.all([first, second].map((page) => page.evaluate(() => window.calls ?? 0)));
   assert.equal(calls[0] + calls[1], 1);
-  const told = (await api(`/v1/sessions/${await session(first)}`)).messages.filter((message) => message.role === 'tool');
-  assert.deepEqual(told.at(-1).results[0].content, { title: 'attache' });
+  assert.deepEqual((await results(first)).at(-1).content, { title: 'attache' });
 };
 
 scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
@@ -210,7 +209,7 @@ scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
   await call.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('The page told me.').waitFor();
   assert.deepEqual(await page.evaluate(() => window.heard), ['page_title']);
-  const told = async () => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').at(-1).results[0];
+  const told = async () => (await results(page)).at(-1);
   assert.match(JSON.stringify(await told()), /there is no title/);
   assert.equal((await told()).isError, true);
   // A tool that was taken back after the question is answered by nobody: the user skips it.
@@ -249,11 +248,20 @@ scenarios.failures_say_what_to_do = async (context) => {
   await page.locator('.bubble', { hasText: 'Please continue.' }).waitFor();
 };
 
+/** Waits until the clock of something under way shows a time, and another one. */
+const ticks = async (place) => {
+  const clock = place.locator('summary').getByText(/^\d secs?$/);
+  const first = await clock.innerText();
+  await clock.filter({ hasNotText: first }).waitFor();
+};
+
 scenarios.thinking_and_tools_fold = async (context) => {
   const page = await open(context);
   const answer = await ask(page, 'ponder slowly', { ends: false });
   const thinking = answer.locator('details.thinking');
   await thinking.getByText('I should').waitFor();
+  // It says for how long, second by second.
+  await ticks(thinking);
   assert.ok(await thinking.evaluate((each) => each.open), 'open while it streams');
   await answer.locator('.markdown').getByText('The rent is').waitFor();
   // Its time is not known where the page looked on too late.
@@ -287,11 +295,12 @@ scenarios.thinking_and_tools_fold = async (context) => {
 
 scenarios.a_call_says_how_far_it_has_come = async (context) => {
   const page = await open(context);
-  const answer = await ask(page, 'the archive', { ends: false });
+  const answer = await ask(page, 'the archive, slowly', { ends: false });
   const card = answer.locator('details.call');
   const bar = card.getByRole('progressbar', { name: 'Archive' });
   await card.getByText('page 3 of 12').waitFor();
   assert.equal(await bar.evaluate((bar) => bar.value), 0.25);
+  await ticks(card);
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 500 });
     assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
@@ -371,6 +380,14 @@ scenarios.documents_of_all_kinds_are_shown = async (context) => {
   await card.getByText('3 pages').waitFor();
   await card.click();
   await pane.locator('.leaf').nth(2).waitFor();
+  // Its pages are as large as somebody wants them, and as sharp.
+  const paper = pane.locator('.leaf').first().locator('.paper');
+  const fitting = await paper.evaluate((paper) => paper.getBoundingClientRect().width);
+  const sharper = page.waitForResponse((response) => /\/pages\/1$/.test(new URL(response.url()).pathname));
+  await pane.getByRole('button', { name: 'Larger' }).click();
+  await sharper;
+  assert.ok((await paper.evaluate((paper) => paper.getBoundingClientRect().width)) > fitting * 1.2);
+  await pane.getByRole('button', { name: 'Smaller' }).click();
   // All of it can be taken along.
   const [download] = await Promise.all([page.waitForEvent('download'), pane.getByRole('button', { name: 'Download' }).click()]);
   assert.equal(download.suggestedFilename(), 'supply.pdf');
@@ -708,13 +725,35 @@ scenarios.a_telephone_has_room = async (context) => {
   assert.deepEqual([shell.x, shell.y, shell.width, shell.height], [0, 0, 390, 700]);
   // Smaller letters make a telephone enlarge the page, and smaller buttons miss the finger.
   assert.equal(await box(page).evaluate((area) => getComputedStyle(area).fontSize), '16px');
-  const small = await page.evaluate(() => [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('.head button, .composer button, .actions button')]
-    .map((button) => [button.getAttribute('aria-label') ?? button.textContent.trim(), ...['width', 'height'].map((side) => button.getBoundingClientRect()[side])])
-    .filter(([, width, height]) => width > 0 && (width < 44 || height < 44)));
-  assert.deepEqual(small, []);
+  const wanting = new Set(['Copy code', 'What the model saw', 'agreement.pdf · page 2', 'Text', 'New chat', 'Settings', 'Send', 'a long one']);
+  const fits = async () => {
+    const all = await page.evaluate(() => [...document.querySelector('attache-chat').shadowRoot.querySelectorAll('button:not(.cite), summary, a.source')]
+      .map((button) => [button.getAttribute('aria-label') ?? button.textContent.trim(), ...['width', 'height'].map((side) => button.getBoundingClientRect()[side])])
+      .filter(([, width]) => width > 0));
+    all.forEach(([label]) => wanting.delete(label.replace(/\s+/g, ' ')));
+    assert.deepEqual(all.filter(([, width, height]) => width < 44 || height < 44), []);
+    assert.ok(await log(page).evaluate((log) => log.scrollWidth <= log.clientWidth));
+    // Nothing but the conversation and the document scrolls: the head stays.
+    assert.deepEqual(await page.locator('.shell').evaluate((shell) => [shell.scrollTop, shell.scrollHeight]), [0, 700]);
+  };
+  await fits();
+  const lease = await ask(page, 'what does the lease say?');
+  await lease.locator('details.group .call summary').first().click();
+  const cited = await ask(page, 'what does the agreement say?');
+  await ask(page, 'think about it');
+  await ask(page, 'please pay');
+  await fits();
+  await cited.getByRole('button', { name: 'agreement.pdf · page 2', exact: true }).tap();
+  await page.locator('.pane .leaf').first().waitFor();
+  await fits();
+  await page.screenshot({ path: join(process.env.PICTURES, 'telephone-document.png') });
+  await page.getByRole('button', { name: 'Close' }).last().tap();
+  await page.screenshot({ path: join(process.env.PICTURES, 'telephone.png') });
   // The list of chats is a drawer, which a touch beside it closes.
   await page.getByRole('button', { name: 'Chats' }).tap();
   await page.locator('.sessions .session').waitFor();
+  await fits();
+  assert.deepEqual([...wanting], [], 'these were not looked at');
   await page.touchscreen.tap(380, 400);
   await page.locator('.sessions').waitFor({ state: 'hidden' });
   await telephone.close();
@@ -1007,12 +1046,11 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await page.evaluate(() => document.querySelector('attache-chat').newSession());
   await ask(page, 'read the storage');
   await page.getByText('The storage told me.').waitFor();
-  const { messages } = await api(`/v1/sessions/${await session(page)}`);
-  const results = messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
+  const told = await results(page);
   // What the chat itself keeps is for no tool.
-  assert.equal(results.length, 2);
-  assert.match(JSON.stringify(results[0]), /3 chairs/);
-  assert.match(JSON.stringify(results[1]), /not for tools/);
+  assert.equal(told.length, 2);
+  assert.match(JSON.stringify(told[0]), /3 chairs/);
+  assert.match(JSON.stringify(told[1]), /not for tools/);
   // Leave for the one is none for the other.
   await ask(page, 'read the biscuit');
   await page.getByText('No tool reads the cookies.').waitFor();
@@ -1020,8 +1058,33 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await cookies.evaluate(() => document.querySelector('attache-chat').newSession());
   await ask(cookies, 'read the biscuit');
   await cookies.getByText('The cookies told me.').waitFor();
-  const told = (await api(`/v1/sessions/${await session(cookies)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
-  assert.deepEqual(told.map((result) => result.content), ['17']);
+  assert.deepEqual((await results(cookies)).map((result) => result.content), ['17']);
+  // Each tool does what it says, and no more.
+  const offering = `localStorage.clear(); localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '"dark"'); document.cookie = 'shop=17'; document.cookie = 'tax=a=b';
+    window.notices = []; window.Notification = class { constructor(title, { body }) { notices.push([title, body]); } static requestPermission() { return Promise.resolve(window.leave ?? 'granted'); } };
+    window.attache = { q: [['registerTool', { name: 'cookies_get', description: 'The one of the page' }, () => 'from the page']] };`;
+  const all = await host(context, widget('data-page-tools="page notify storage cookies"'), { policy: STRICT, script: offering });
+  await all.evaluate(() => (document.querySelector('attache-chat').newSession(), document.title = 'A shop of chairs'));
+  const call = async (name, given = {}) => {
+    const answer = await ask(all, `call ${name} ${JSON.stringify(given)}`, { ends: false });
+    await answer.getByText('It is called.').waitFor();
+    const { content, isError } = (await results(all)).at(-1);
+    return isError ? `failed: ${content}` : content;
+  };
+  assert.deepEqual(await call('page_info'), { url: `${address}/host`, title: 'A shop of chairs', language: 'en', selection: '' });
+  assert.deepEqual(await call('storage_list'), ['cart']);
+  assert.equal(await call('storage_set', { key: 'order', value: '17' }), 'written');
+  assert.match(await call('storage_set', { key: 'attache.theme', value: 'none' }), /^failed: .*not for tools/);
+  assert.equal(await call('storage_remove', { key: 'cart' }), 'removed');
+  assert.match(await call('storage_remove', { key: 'attache.theme' }), /^failed: .*not for tools/);
+  assert.deepEqual(await all.evaluate(() => ['cart', 'order', 'attache.theme'].map((key) => localStorage.getItem(key))), [null, '17', '"dark"']);
+  assert.deepEqual(await call('cookies_list'), { shop: '17', tax: 'a=b' });
+  assert.equal(await call('notify', { title: 'Done', body: 'Two chairs' }), 'shown');
+  await all.evaluate(() => (window.leave = 'denied'));
+  assert.match(await call('notify', { title: 'Again' }), /^failed: .*does not allow notices/);
+  assert.deepEqual(await all.evaluate(() => notices), [['Done', 'Two chairs']]);
+  // A tool of the page has the name that one of the browser would have.
+  assert.equal(await call('cookies_get', { name: 'shop' }), 'from the page');
 };
 
 scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {

@@ -1,7 +1,7 @@
 // Scenarios of single promises: the keys of the guide, tokens and cost, hidden reasoning, states of calls, uploads, sources.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { answers, api, ask, box, host, open, session, settled, word } from './page.mjs';
+import { answers, api, ask, box, host, open, results, session, settled, word } from './page.mjs';
 
 const scenarios = {};
 export { scenarios as details };
@@ -81,7 +81,6 @@ const KEYS = {
   'A, D, E on an approval': async (page) => {
     const card = page.getByRole('alertdialog');
     const active = () => page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement?.localName);
-    const results = async () => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
     // Letters that somebody writes decide nothing.
     await ask(page, 'please pay');
     await card.waitFor();
@@ -107,7 +106,7 @@ const KEYS = {
     await page.keyboard.press('Escape');
     await to.waitFor({ state: 'detached' });
     await card.getByText('Harbour Road GmbH', { exact: true }).waitFor();
-    assert.doesNotMatch(JSON.stringify(await results()), /"paid"/);
+    assert.doesNotMatch(JSON.stringify(await results(page)), /"paid"/);
     assert.equal((await api('/v1/approvals')).approvals.length, 1);
     assert.equal(await active(), 'section', 'the approval has the focus again');
     // What was written is there again, until somebody cancels it.
@@ -139,7 +138,7 @@ const KEYS = {
     await page.keyboard.press('a');
     await page.getByText(/^Pay: Approved by local/).waitFor();
     await settled(page);
-    const told = await results();
+    const told = await results(page);
     assert.deepEqual(told.map((result) => result.isError), [false, true, false]);
     assert.deepEqual([told[0].content.arguments, told[0].content.result], [{ to: 'Harbour Road GmbH', amount: 12, currency: 'EUR' }, 'paid']);
     assert.match(told[1].content, /too dear/);
@@ -224,6 +223,8 @@ scenarios.calls_that_do_not_end_well_say_how = async (context) => {
   await page.getByRole('alertdialog').getByRole('button', { name: 'Deny' }).click();
   await denied.getByText('It is settled.').waitFor();
   assert.equal(await denied.locator('.call .state').innerText(), 'Denied');
+  await page.reload();
+  await denied.locator('.call .state').getByText('Denied').waitFor();
   // Each has a sign beside its word: nobody needs to see colours.
   for (const answer of [stopped, denied]) {
     assert.equal(await answer.locator('.call .state svg').count(), 1);
@@ -382,4 +383,116 @@ scenarios.the_language_is_that_of_the_reader_or_of_the_page = async (context) =>
     assert.match(told, isTwelve ? /· \d{1,2}:\d{2}\s[AP]M$/ : /· \d{2}:\d{2}$/, locale);
     await reader.close();
   }
+};
+
+scenarios.questions_of_tools_are_answered = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  const card = (name) => page.getByRole('group', { name });
+  const called = (count) => page.getByText('It is called.').nth(count - 1).waitFor();
+  // One of several answers.
+  await ask(page, 'call year {}');
+  assert.deepEqual(await card('Which year?').getByRole('button').allInnerTexts(), ['2025', '2026']);
+  await card('Which year?').getByRole('button', { name: '2026' }).click();
+  await called(1);
+  await settled(page);
+  // One that the server does not take is said to be wrong, and the question stays.
+  await ask(page, 'call amount {}');
+  const amount = card('How much?').getByRole('spinbutton', { name: 'Your answer' });
+  await amount.fill('11');
+  await card('How much?').getByRole('button', { name: 'Answer' }).click();
+  const wrong = page.locator('.notice.bad[role=alert]');
+  await wrong.waitFor();
+  assert.match(await wrong.innerText(), /10/);
+  await amount.fill('7.5');
+  await amount.press('Enter');
+  await called(2);
+  await settled(page);
+  assert.equal(await wrong.count(), 0);
+  // A form sends nothing before it has all that it needs; what was left empty is left out.
+  await ask(page, 'call order {}');
+  const form = card('What shall be ordered?');
+  await form.getByRole('button', { name: 'Answer' }).click();
+  assert.ok(await form.getByRole('textbox', { name: 'Article' }).evaluate((field) => field.matches(':invalid')));
+  await form.getByRole('textbox', { name: 'Article' }).fill('Stool');
+  await form.getByRole('spinbutton', { name: 'Count' }).fill('2');
+  await form.getByRole('combobox', { name: 'Size' }).selectOption('large');
+  await form.getByRole('checkbox', { name: 'Is gift' }).check();
+  await form.getByRole('button', { name: 'Answer' }).click();
+  await called(3);
+  await settled(page);
+  const wanted = ['2026', 7.5, { article: 'Stool', count: 2, size: 'large', is_gift: true }];
+  assert.deepEqual((await results(page)).map((result) => result.content), wanted);
+  assert.equal(await page.locator('attache-question').count(), 0);
+};
+
+scenarios.details_that_are_hidden_are_not_there = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'what does the lease say?');
+  for (const isReloaded of [false, true]) {
+    if (isReloaded) {
+      await page.reload();
+      await settled(page);
+    }
+    const group = answer.locator('details.group');
+    (await group.evaluate((each) => each.open)) || (await group.locator('> summary').click());
+    const call = group.locator('details.call', { hasText: 'Lease' });
+    await call.locator('summary').click();
+    await call.getByText('Details are not shown.').waitFor();
+    const written = await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.innerHTML);
+    // The year of the arguments, the words of the meter, the file that the tool found.
+    assert.doesNotMatch(written, /"year"|does not answer|Arguments|Result|class="value"|class="file"/);
+  }
+};
+
+scenarios.old_answers_tell_their_cost_once_they_are_seen = async (context) => {
+  const page = await host(context, '<script src="/attache-chat.js" data-agent="dear" data-mode="popup" data-open defer></script><p>A shop</p>');
+  const wanted = '24,500 in · 1,600 out · €0.0435';
+  for (let count = 0; count < 9; count += 1) {
+    await ask(page, `a dear one, number ${count}`);
+  }
+  const asked = [];
+  page.on('request', (request) => /\/v1\/runs\/[^/]+$/.test(new URL(request.url()).pathname) && asked.push(request.url()));
+  await page.reload();
+  const counts = (at) => answers(page).nth(at).locator('.counts').getByText(wanted);
+  await counts(8).waitFor();
+  // Nobody has seen the first one.
+  assert.ok(asked.length < 9, `${asked.length} runs`);
+  assert.equal(await counts(0).count(), 0);
+  await answers(page).nth(0).scrollIntoViewIfNeeded();
+  await counts(0).waitFor();
+  for (let at = 1; at < 8; at += 1) {
+    await answers(page).nth(at).scrollIntoViewIfNeeded();
+    await counts(at).waitFor();
+  }
+  // Each of them was asked for once, also where another tab has news.
+  await page.evaluate(() => new BroadcastChannel('attache').postMessage({ session: document.querySelector('attache-chat').session }));
+  await page.waitForResponse((response) => /\/v1\/sessions\/[^/]+$/.test(new URL(response.url()).pathname));
+  await counts(0).waitFor();
+  assert.equal(asked.length, 9);
+  assert.equal(new Set(asked).size, 9);
+};
+
+scenarios.a_call_of_an_agent_inside_is_decided = async (context) => {
+  const page = await open(context);
+  const card = page.getByRole('alertdialog');
+  const states = async (answer) => Object.fromEntries(await answer.locator('.call').evaluateAll((all) => all.map((call) => [call.querySelector('.call-name').textContent, call.querySelector('.state').innerText])));
+  const approved = await ask(page, 'call clerk {"task": "Pay Ann"}');
+  await card.getByText('Ann Smith').waitFor();
+  assert.deepEqual(await states(approved), { Clerk: 'Running' });
+  await card.getByRole('button', { name: 'Approve', exact: true }).click();
+  await approved.getByText('It is called.').waitFor();
+  await settled(page);
+  await approved.locator('details.group > summary').click();
+  assert.deepEqual(await states(approved), { Clerk: 'Done', Pay: 'Done' });
+  await page.getByText(/^Pay: Approved by local/).waitFor();
+  // After a reload the question is there again, and its call comes to its own end, too.
+  const denied = await ask(page, 'call clerk {"task": "Pay Ann again"}');
+  await page.reload();
+  await card.getByText('Ann Smith').waitFor();
+  await card.getByRole('button', { name: 'Deny' }).click();
+  await card.getByRole('button', { name: 'Deny' }).click();
+  await denied.getByText('It is called.').waitFor();
+  await settled(page);
+  await denied.locator('details.group > summary').click();
+  assert.deepEqual(await states(denied), { Clerk: 'Done', Pay: 'Denied' });
 };

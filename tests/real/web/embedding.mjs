@@ -1,6 +1,6 @@
 // Scenarios of pages around the chat: which may hold it in a frame, which may ask, what they may take back.
 import assert from 'node:assert/strict';
-import { address, answers, api, ask, host, opened, session, settled } from './page.mjs';
+import { address, answers, api, ask, host, opened, session, settled, word } from './page.mjs';
 
 const scenarios = {};
 export { scenarios as embedding };
@@ -163,4 +163,73 @@ scenarios.a_page_that_moves_keeps_its_chat = async (context) => {
   assert.equal(await session(page), '');
   assert.equal(await kept('/host/a'), JSON.stringify(first));
   assert.equal(await kept('/host/c'), null);
+};
+
+const WIDGET = '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open data-page-tools="storage" defer></script><main id="there"></main>';
+const words = async (page) => (await answers(page).last().locator('.markdown').innerText()).trim().split(/\s+/);
+const all = Array.from({ length: 120 }, (_, at) => word(at));
+
+scenarios.an_element_that_is_gone_does_nothing = async (context) => {
+  const page = await host(context, WIDGET);
+  await ask(page, 'word by word, steadily', { ends: false });
+  await answers(page).getByText(word(4)).waitFor();
+  const gone = page.waitForEvent('requestfailed', (request) => request.url().includes('/events'));
+  await page.evaluate(() => (window.chat = attache.element, attache.destroy()));
+  await gone;
+  // Another tab would have been heard, and the browser.
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.evaluate(async () => {
+    new BroadcastChannel('attache').postMessage({ session: chat.session });
+    dispatchEvent(new Event('online'));
+    dispatchEvent(new Event('pagehide'));
+    await fetch('/v1/models');
+  });
+  assert.deepEqual(asked.map((url) => new URL(url).pathname), ['/v1/models']);
+  // Once it is back it goes on where its conversation is, with the tools that it had.
+  await page.evaluate(() => document.querySelector('#there').append(chat));
+  await settled(page);
+  await answers(page).getByText(word(119)).waitFor();
+  assert.deepEqual(await words(page), all);
+  await (await ask(page, 'read the storage')).getByText('The storage told me.').waitFor();
+};
+
+scenarios.an_element_that_moves_goes_on = async (context) => {
+  const page = await host(context, WIDGET);
+  const looks = [];
+  page.on('request', (request) => request.url().includes('/events') && looks.push(request.url()));
+  await ask(page, 'word by word, steadily', { ends: false });
+  await answers(page).getByText(word(4)).waitFor();
+  await page.evaluate(() => document.querySelector('#there').append(attache.element));
+  await settled(page);
+  assert.deepEqual(await words(page), all);
+  assert.equal(looks.length, 1);
+  await (await ask(page, 'read the storage')).getByText('The storage told me.').waitFor();
+};
+
+scenarios.an_element_of_later_has_what_waits = async (context) => {
+  const script = `window.attache = { q: [] }; attache.q.push(['setContext', 'order', 'order-17']);`;
+  const page = await host(context, '<script src="/host.js"></script><script src="/attache-chat.js" defer></script><p>A shop</p>', { script });
+  await page.evaluate(() => {
+    const chat = document.createElement('attache-chat');
+    [chat.mode, chat.isOpen] = ['popup', true];
+    document.body.append(chat);
+    // The page need not know that it is there.
+    attache.q.push(['setContext', 'other', 'order-18']);
+  });
+  await (await ask(page, 'my order?')).getByText('I know of order-17 and order-18.').waitFor();
+  const id = await session(page);
+  assert.ok(id);
+  assert.equal(await page.evaluate(() => attache.session), id);
+  // One that takes the place of a chat that is gone is the page's, too.
+  await page.evaluate(() => {
+    attache.destroy();
+    const chat = document.createElement('attache-chat');
+    chat.mode = 'popup';
+    document.body.append(chat);
+    attache.open();
+    attache.newSession();
+  });
+  await page.getByText('What would you like to know?').waitFor();
+  assert.equal(await page.evaluate(() => attache.session), '');
 };

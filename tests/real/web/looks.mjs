@@ -1,6 +1,6 @@
 // Scenarios of what is seen: the first picture, sizes and colours, text that grows, narrow places.
 import assert from 'node:assert/strict';
-import { api, ask, box, host, log, open, picture, settled } from './page.mjs';
+import { api, ask, box, faults, host, log, open, picture, settled } from './page.mjs';
 
 const scenarios = {};
 export { scenarios as looks };
@@ -214,4 +214,40 @@ scenarios.each_place_has_its_chats = async (context) => {
     await page.close();
   }
   assert.equal((await api('/v1/sessions')).sessions.length, 3);
+};
+
+scenarios.no_place_keeps_people_out = async (context) => {
+  const serious = async (page) => (await faults(page)).filter((fault) => /^(serious|critical)/.test(fault));
+  for (const mode of ['popup', 'sidebar', 'inline', 'page']) {
+    const place = mode === 'page' ? 'document.body.style.height = "100vh";' : '';
+    const page = await host(context, `<h1>A shop</h1><script src="/host.js"></script><script src="/attache-chat.js" data-mode="${mode}" ${mode === 'inline' ? '' : 'data-open'} defer></script>`, { script: place });
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.evaluate(() => document.querySelector('attache-chat').newSession());
+    for (const language of ['en', 'ar']) {
+      await page.evaluate((language) => (document.querySelector('attache-chat').language = language), language);
+      await page.locator(`.shell[lang=${language}]`).waitFor();
+      const area = page.locator('attache-composer textarea');
+      for (const question of ['what does the lease say?', 'please pay']) {
+        await area.fill(question);
+        await area.press('Enter');
+        await page.locator('.answer').last().waitFor();
+        await settled(page);
+      }
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        assert.deepEqual(await serious(page), [], `${mode} ${language} ${width}`);
+      }
+      // The list of chats lies above the conversation.
+      await page.locator('.open-list').click();
+      await page.locator('.session').first().waitFor();
+      assert.deepEqual(await serious(page), [], `drawer of ${mode} ${language}`);
+      await picture(page, `drawer-${mode}-${language}-390`);
+      await page.locator('.close-list').click();
+      await page.locator('attache-approval .primary').click();
+      await page.locator('attache-approval section').waitFor({ state: 'detached' });
+      await settled(page);
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+    await page.close();
+  }
 };

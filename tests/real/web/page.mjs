@@ -57,6 +57,9 @@ export const word = (at) => `word${String(at).replace(/\d/g, (digit) => 'abcdefg
 export const session = (page) => page.locator('attache-chat').evaluate((chat) => chat.session);
 export const api = async (path, init) => (await fetch(address + path, init)).json();
 
+/** The results of calls that the session has. */
+export const results = async (page) => (await api(`/v1/sessions/${await session(page)}`)).messages.filter((message) => message.role === 'tool').flatMap((message) => message.results);
+
 /** A page of somebody else's on the server's own origin. */
 export async function host(context, body, { policy, script = '' } = {}) {
   await context.route(`${address}/host.js`, (route) => route.fulfill({ contentType: 'text/javascript', body: script }));

@@ -303,6 +303,26 @@ async fn the_language_is_that_of_the_reader_or_of_the_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_of_tools_are_answered() {
+    scenario("questions_of_tools_are_answered").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn details_that_are_hidden_are_not_there() {
+    scenario("details_that_are_hidden_are_not_there").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn old_answers_tell_their_cost_once_they_are_seen() {
+    scenario("old_answers_tell_their_cost_once_they_are_seen").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_of_an_agent_inside_is_decided() {
+    scenario("a_call_of_an_agent_inside_is_decided").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_page_holds_the_chat_in_a_frame() {
     scenario("no_page_holds_the_chat_in_a_frame").await;
 }
@@ -333,6 +353,23 @@ async fn a_page_that_moves_keeps_its_chat() {
     scenario("a_page_that_moves_keeps_its_chat").await;
 }
 
+// A72
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_element_that_is_gone_does_nothing() {
+    scenario("an_element_that_is_gone_does_nothing").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_element_that_moves_goes_on() {
+    scenario("an_element_that_moves_goes_on").await;
+}
+
+// A72
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_element_of_later_has_what_waits() {
+    scenario("an_element_of_later_has_what_waits").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_picture_is_quick_and_stays() {
     scenario("the_first_picture_is_quick_and_stays").await;
@@ -356,6 +393,11 @@ async fn narrow_places_have_room() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_place_has_its_chats() {
     scenario("each_place_has_its_chats").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_place_keeps_people_out() {
+    scenario("no_place_keeps_people_out").await;
 }
 
 /// A scenario that nobody runs proves nothing.

@@ -7,7 +7,7 @@ use attache_agent::{Agent, Ask, MemorySessions, Price, Prices, Proposal, Session
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::message::{MadeDocument, UserOrigin};
 use attache_core::provider::ProviderState;
-use attache_core::tool::Progress;
+use attache_core::tool::{Deferred, Progress};
 use attache_core::{
     Approval, AssistantPart, ChatRequest, ChunkStream, Citation, Document, ErrorKind, FinishReason,
     LlmProvider, Message, ModelCapabilities, ModelSettings, ProviderError, ReasoningPart, StreamChunk,
@@ -139,15 +139,34 @@ fn letters(number: u32) -> String {
         .collect()
 }
 
+/// The call that a question spells out: `call NAME ARGUMENTS`.
+fn spelled(question: &str) -> Option<(&str, Value)> {
+    let (name, arguments) = question.strip_prefix("call ")?.split_once(' ')?;
+    Some((name, serde_json::from_str(arguments).ok()?))
+}
+
+/// The replies of the agent inside, which pays whatever it is told.
+fn clerk(request: &ChatRequest, _: usize) -> Turn {
+    match replies(request) {
+        0 => Turn::call("pay", json!({ "to": "Ann Smith", "amount": 7 })),
+        _ => Turn::text("Ann has her money."),
+    }
+}
+
 /// The reply to what the user asks for.
 fn reply(request: &ChatRequest, _: usize) -> Turn {
     let (question, step) = (asked(request), replies(request));
+    if let Some((name, arguments)) = spelled(&question) {
+        return if step == 0 { Turn::call(name, arguments) } else { Turn::text("It is called.") };
+    }
     let has = |word: &str| question.contains(word);
     match step {
         _ if has("hostile") => Turn::text(include_str!("hostile.md")),
-        0 if has("ponder") => {
-            Turn::empty().and_thinking(&"I should look at it. ".repeat(12)).and_text("The rent is 900.")
-        }
+        // A page that looks on at once sees the reasoning begin.
+        0 if has("ponder") => Turn::empty()
+            .and_text("Let me see what the lease says. ")
+            .and_thinking(&"I should look at it. ".repeat(12))
+            .and_text("The rent is 900."),
         _ if has("secretly") => Turn::text("The rent is 900."),
         0 if has("think") => Turn::empty()
             .and_thinking("The user wants the rent. I should look at the lease first.")
@@ -169,7 +188,10 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_call("address", json!({}))
             .and_call("minutes", json!({ "about": "the rent ".repeat(200) })),
         _ if has("ledger") => Turn::text("It is in the ledger."),
-        0 if has("archive") => Turn::call("archive", json!({})),
+        // A page that looks on at once sees the call begin.
+        0 if has("archive") => {
+            Turn::empty().and_text("I look it up in the archive. ").and_call("archive", json!({}))
+        }
         _ if has("archive") => Turn::text("It is archived."),
         0 if has("folder") => Turn::call("folder", json!({})),
         _ if has("folder") => Turn::text("These are the files."),
@@ -279,7 +301,31 @@ pub(crate) fn server(scenario: &str) -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
     let meter =
         tool_fn("meter", "Reads a meter", || Err::<String, _>(ToolError::new("the meter does not answer")));
-    let pay = tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
+    let pay = || tool_fn("pay", "Pays an invoice", || Ok("paid")).with_approval(Approval::Always);
+    let clerk = Agent::builder(FunctionModel::new(clerk).unverified()).tool(pay()).build();
+    let clerk = clerk.expect("it is whole").as_tool("clerk", "Pays bills");
+    let question = |name, prompt: &'static str, schema: Value| {
+        tool_fn(name, "Asks the user", move || {
+            Ok::<_, ToolError>(Deferred::ask(prompt).with_schema(schema.clone()))
+        })
+    };
+    let year = question("year", "Which year?", json!({ "type": "string", "enum": ["2025", "2026"] }));
+    let amount = question("amount", "How much?", json!({ "type": "number", "maximum": 10 }));
+    let order = question(
+        "order",
+        "What shall be ordered?",
+        json!({
+            "type": "object",
+            "properties": {
+                "article": { "type": "string" },
+                "count": { "type": "integer" },
+                "price": { "type": "number", "title": "Highest price" },
+                "size": { "type": "string", "enum": ["small", "large"] },
+                "is_gift": { "type": "boolean" },
+            },
+            "required": ["article"],
+        }),
+    );
     // People read what is asked of them before its arguments.
     let asks = |proposal: &Proposal<'_>| match (
         &*proposal.call.name,
@@ -318,7 +364,8 @@ pub(crate) fn server(scenario: &str) -> Server {
         Ok(Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("agreement.pdf"))
     });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
-    let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay).tool(agreement);
+    let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay()).tool(agreement);
+    let agent = agent.tool(clerk).tool(year).tool(amount).tool(order);
     let agent =
         agent.tool(ledger).tool(address).tool(minutes).tool(archive).tool(folder).approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
@@ -339,7 +386,8 @@ pub(crate) fn server(scenario: &str) -> Server {
             server.agents().introduce(introduction);
             server
         }
-        "tokens_and_cost_are_those_of_the_prices" => {
+        "details_that_are_hidden_are_not_there" => server.tool_details(false),
+        "tokens_and_cost_are_those_of_the_prices" | "old_answers_tell_their_cost_once_they_are_seen" => {
             let ledger = tool_fn("ledger", "The ledger", || Ok("nothing is in it"));
             let model = Paced { inner: FunctionModel::new(reply).unverified() };
             let prices = Prices::new("EUR").with_model("*", Price::new(3.0, 15.0).with_cached(0.3));

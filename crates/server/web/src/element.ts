@@ -2,6 +2,7 @@
 import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { Client, type HeaderSource } from './api/client.ts';
 import { Beside } from './parts/beside.ts';
+import type { ChatHost } from './parts/chat-host.ts';
 import type { Composer } from './parts/composer.ts';
 import type { Settings } from './parts/dialogs.ts';
 import { Drop } from './parts/drop.ts';
@@ -30,7 +31,7 @@ GROUND.replaceSync('html,body{margin:0;padding:0}@media screen{html,body{height:
 
 const MODES = new Set(['inline', 'sidebar', 'popup', 'page']);
 
-export class AttacheChat extends LitElement {
+export class AttacheChat extends LitElement implements ChatHost {
   static override styles = styles;
   static override properties = {
     agent: { type: String },
@@ -144,7 +145,7 @@ export class AttacheChat extends LitElement {
     }
   }
 
-  /** Takes the element out of the page, and all that it listens to. */
+  /** Takes the element out of the page, and ends all that it does. */
   destroy(): void {
     this.remove();
   }
@@ -161,6 +162,10 @@ export class AttacheChat extends LitElement {
     }
     this.toggleAttribute('host-font', hasFont(this));
     const { chat } = this;
+    if (chat.wake() && chat.session) {
+      // It was taken out of the page, and is put back.
+      void chat.open(chat.session);
+    }
     this.unsubscribe = chat.subscribe(() => {
       this.requestUpdate();
       if (this.isLocked && !chat.needsKey) {
@@ -186,7 +191,13 @@ export class AttacheChat extends LitElement {
     removeEventListener('keydown', this.pressed);
     removeEventListener('hashchange', this.routed);
     removeEventListener('pagehide', this.route);
-    this.taken.forEach((take) => take());
+    // An element that moves is back at once.
+    queueMicrotask(() => {
+      if (!this.isConnected) {
+        this.taken.splice(0).forEach((take) => take());
+        this.chat.close();
+      }
+    });
   }
 
   // For the parts of the chat
@@ -223,7 +234,7 @@ export class AttacheChat extends LitElement {
     }
   }
 
-  // What comes later
+  // Things that come later
 
   /** Loads what is not seen at first. */
   private more(): Promise<More> {
@@ -352,7 +363,7 @@ export class AttacheChat extends LitElement {
     }
   }
 
-  // What is shown
+  // The picture
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has('agent') && this.made) {

@@ -1,7 +1,6 @@
 // The modules that the first file of the chat and the one that comes later (`more.ts`) both use. The later one finds them
 // here in place of copies of its own: see `build.mjs`.
-import * as lit from 'lit';
-import * as ref from 'lit/directives/ref.js';
+import { LitElement, html, nothing, svg } from 'lit';
 import * as read from './api/read.ts';
 import * as documents from './parts/documents.ts';
 import * as icons from './parts/icons.ts';
@@ -13,6 +12,6 @@ import * as repeat from 'lit/directives/repeat.js';
 import * as words from './words/words.ts';
 
 (globalThis as unknown as Record<symbol, unknown>)[Symbol.for('attache.shared')] = {
-  lit, 'lit/directives/ref.js': ref, 'api/read.ts': read, 'parts/documents.ts': documents, 'parts/icons.ts': icons,
+  lit: { LitElement, html, nothing, svg }, 'api/read.ts': read, 'parts/documents.ts': documents, 'parts/icons.ts': icons,
   'parts/part.ts': part, 'parts/call.ts': call, 'parts/title.ts': title, 'state/branches.ts': branches, 'lit/directives/repeat.js': repeat, 'words/words.ts': words,
 };

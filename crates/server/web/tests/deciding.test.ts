@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
-import { Chat } from '../src/state/chat.ts';
-
-const nothing = () => undefined;
-const storage = { getItem: () => null, setItem: nothing, removeItem: nothing };
-const define = (name: string, value: unknown) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-define('window', {});
-define('document', { hidden: false });
-define('navigator', { onLine: true, languages: ['en'] });
-define('localStorage', storage);
-define('sessionStorage', storage);
-define('addEventListener', nothing);
-define('removeEventListener', nothing);
-define('requestAnimationFrame', nothing);
-
-const turn = () => new Promise((next) => setTimeout(next, 5));
+import { chatWith, turn } from './browser.ts';
 
 /** A session whose run waits for decisions about calls, and what the chat asks of the server. */
 function stage(...waiting: string[]) {
-  const asked: string[] = [];
   const decisions = new Map<string, { settle: () => void; fail: (error: unknown) => void }>();
   let isWaiting = true;
   let runs = 0;
   const approvals = waiting.map((id) => ({ approvalId: id, callId: `call-${id}`, name: 'pay', arguments: {} }));
-  const client = {
-    ask: async (method: string, path: string, body?: { message?: string }) => {
-      asked.push(`${method} ${path}${body?.message ? ` ${body.message}` : ''}`);
+  const { chat, asked } = chatWith(
+    (_method, path) => {
       const [, , kind, id] = path.split('/');
       if (kind === 'approvals') {
         return new Promise((settle, fail) => decisions.set(id as string, { settle: () => settle({ decision: 'approve' }), fail }));
@@ -41,14 +25,13 @@ function stage(...waiting: string[]) {
       }
       return { messages: [], runs: [], sessions: [] };
     },
-    async *stream(_path: string, _after: string | undefined, signal: AbortSignal) {
+    async function* (_path, signal) {
       if (isWaiting) {
         await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
       }
-      yield { id: '1', data: JSON.stringify({ type: 'finished', reason: 'done', outcome: { reason: 'done' } }) };
+      yield { type: 'finished', reason: 'done', outcome: { reason: 'done' } };
     },
-  };
-  const chat = new Chat(client as never);
+  );
   const open = async (id: string) => {
     await chat.open(id);
     await turn();

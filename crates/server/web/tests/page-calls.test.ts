@@ -67,7 +67,7 @@ test('a call that has ended is told to its handler, and its answer to nobody', a
   const [ended, left] = ['ended', 'left'].map((id) => calls.answer(call(id), watching.signal, 's'));
   calls.ended('ended');
   await ended;
-  // Who only looks elsewhere still tells what came of a call.
+  // A reader who only looks elsewhere still tells the result of a call.
   watching.abort();
   await left;
   assert.deepEqual(told, ['ended aborted', 'left aborted', 'left delivered']);

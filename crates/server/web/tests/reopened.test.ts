@@ -42,3 +42,22 @@ test('whoever decided about a call of the newest answer is told', () => {
   const found = last?.role === 'assistant' ? last.parts.find((part) => part.kind === 'call') : undefined;
   assert.deepEqual(found?.kind === 'call' && found.decided, { decision: 'deny', text: 'too much', by: 'ann', at: 1_700_000_000_000 });
 });
+
+const answered = (told: unknown) =>
+  reopened(told, 'new').messages.flatMap((message) => (message.role === 'assistant' ? message.parts : [])).flatMap((part) => (part.kind === 'call' ? [part] : []));
+const result = (callId: string, disposition?: string) => ({ role: 'tool', results: [{ callId, name: 'pay', content: 'no', isError: true, disposition }] });
+
+test('calls that nobody ran are reopened as what became of them', () => {
+  const ends = ['denied', 'cancelled', 'interrupted', 'unknown', 'executed', undefined];
+  const told = { messages: ends.flatMap((end, at) => [user, says(call(`c${at}`)), result(`c${at}`, end)]), runs: [] };
+  assert.deepEqual(answered(told).map(({ state }) => state), ['denied', 'cancelled', 'cancelled', 'failed', 'failed', 'failed']);
+});
+
+test('decisions of all runs are told, and a call that somebody denied has not failed', () => {
+  const decisions = [
+    { runId: 'r1', approvalId: 'p', callId: 'c1', decision: { deny: 'too much' }, by: 'ann', at: 1 },
+    { runId: 'r2', approvalId: 'q', callId: 'c2', decision: 'approve', by: 'ben', at: 2 },
+  ];
+  const told = { messages: [user, says(call('c1')), result('c1'), user, says(call('c2')), paid('c2'), user, says(call('c3')), result('c3')], runs: [], decisions };
+  assert.deepEqual(answered(told).map(({ state, decided }) => [state, decided?.by]), [['denied', 'ann'], ['done', 'ben'], ['failed', undefined]]);
+});

@@ -144,3 +144,50 @@ test('a call that runs says how far it has come', () => {
   const [kept] = calls(fold([{ type: 'snapshot', seq: 1, state: 'running', step: 0, blocks: [call] }]));
   assert.deepEqual(kept?.progress, { share: 0.5, text: '' });
 });
+
+const path = [{ name: 'clerk', callId: 'outer' }];
+const within = (event: object) => ({ type: 'nested', step: 2, path, event: { step: 0, ...event } });
+const asks = { type: 'tool_started', step: 2, callId: 'outer', name: 'clerk', arguments: {} };
+const asked = within({ type: 'approval_requested', approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } });
+const decided = (decision: unknown) => within({ type: 'approval_decided', approvalId: 'p', decision, by: 'ann' });
+const ended = (callId: string, more: object = {}) => ({ type: 'tool_finished', step: 2, callId, name: '', isError: false, content: 'paid', documents: [], disposition: 'executed', ...more });
+const states = (answer: Answer) => calls(answer).map((call) => `${call.step} ${call.id} ${call.state}`);
+
+test('a call of an agent inside that was approved comes to its own end', () => {
+  const runs = [asks, within({ type: 'tool_started', callId: 'quiet', name: 'look', arguments: {} }), asked];
+  assert.deepEqual(states(fold(runs)), ['2 outer running', '2 inner approval']);
+  const approved = fold([decided('approve'), within({ type: 'tool_started', callId: 'inner', name: 'pay', arguments: { amount: 1 } })], fold(runs));
+  assert.deepEqual(states(approved), ['2 outer running', '2 inner running']);
+  const done = fold([within(ended('inner')), ended('outer'), { ...event('finished'), reason: 'answer' }], approved);
+  assert.deepEqual(states(done), ['2 outer done', '2 inner done']);
+  assert.equal(calls(done)[1]?.result, 'paid');
+  assert.equal(calls(done)[1]?.decided?.by, 'ann');
+  const denied = fold([decided({ deny: 'no' }), within(ended('inner', { isError: true, disposition: 'denied' })), ended('outer')], fold(runs));
+  assert.deepEqual(states(denied), ['2 outer done', '2 inner denied']);
+});
+
+test('a page that comes later finds the call of an agent inside that waits, and its end', () => {
+  const clerk = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });
+  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
+  const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('running')], approvals }]);
+  assert.deepEqual(states(waits), ['2 outer running', '2 inner approval']);
+  // The run pauses meanwhile, and the call around goes on with it.
+  assert.deepEqual(states(fold([{ ...event('finished'), reason: 'pending_approval', approvals, pending: [{}] }], waits)), ['2 outer running', '2 inner approval']);
+  const after = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('finished', { result: ended('outer') })] }], fold([decided('approve')], waits));
+  assert.deepEqual(states(after), ['2 outer done', '2 inner done']);
+});
+
+test('a snapshot keeps the calls of agents inside that it does not tell', () => {
+  const before = fold([{ type: 'text', step: 2, delta: 'I ask.' }, asks, asked, decided('approve')]);
+  const block = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });
+  const text = { type: 'text', step: 2, text: 'I ask.' };
+  const running = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [text, block('running')] }], before);
+  assert.deepEqual(states(running), ['2 outer running', '2 inner requested']);
+  assert.deepEqual(running.parts.map((part) => part.kind), ['text', 'call', 'call']);
+  // Nobody told the end of the call inside: it has ended with the call around it.
+  assert.deepEqual(states(fold([ended('outer')], running)), ['2 outer done', '2 inner done']);
+  const over = { type: 'snapshot', state: 'running', step: 3, blocks: [text, block('finished', { result: ended('outer') }), { type: 'text', step: 3, text: 'Paid.' }] };
+  const told = fold([over, over], running);
+  assert.deepEqual(states(told), ['2 outer done', '2 inner done']);
+  assert.deepEqual(told.parts.map((part) => part.kind), ['text', 'call', 'call', 'text']);
+});

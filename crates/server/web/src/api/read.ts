@@ -16,7 +16,7 @@ import type {
   Tokens,
   Unsupported,
 } from '../state/model.ts';
-import { newAnswer } from '../state/model.ts';
+import { isEnd, newAnswer } from '../state/model.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -169,11 +169,13 @@ export function call(value: unknown, step: number): Call {
   return from.result === undefined ? made : withResult(made, from.result);
 }
 
+/** The ends of calls that no tool has brought to a result. */
+const ENDS: Record<string, CallState> = { denied: 'denied', cancelled: 'cancelled', interrupted: 'cancelled' };
+
 /** The call with its result. */
 export function withResult(call: Call, value: unknown, ended?: number): Call {
   const from = object(value);
-  const disposition = text(from.disposition);
-  const state: CallState = disposition === 'denied' ? 'denied' : from.isError === true ? 'failed' : 'done';
+  const state: CallState = ENDS[text(from.disposition)] ?? (from.isError === true ? 'failed' : 'done');
   return {
     ...call,
     name: call.name || text(from.name),
@@ -244,7 +246,7 @@ function said(answer: Answer, from: Json, step: number): Answer {
   };
 }
 
-/** The messages of a session. What belongs to one question is one answer. */
+/** The messages of a session. All that follows one question is one answer. */
 export function messages(value: unknown): Message[] {
   const all: Message[] = [];
   let steps = 0;
@@ -284,6 +286,7 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
   const reason = text(from.reason);
   const waiting = list(from.approvals).map(approval);
   const asked = list(from.deferred).map(object);
+  const waits = waiting.length > 0 || asked.length > 0 || list(from.pending).length > 0;
   const error = object(from.error);
   const hasFailed = from.error !== undefined;
   const cost = object(from.cost);
@@ -304,8 +307,8 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
     if (deferred) {
       return deferral(part, deferred);
     }
-    const isOver = ['done', 'failed', 'denied', 'cancelled'].includes(part.state);
-    return isOver ? part : { ...part, state: 'cancelled', ended: part.ended ?? now };
+    // The call around one that waits goes on, too.
+    return waits || isEnd(part.state) ? part : { ...part, state: 'cancelled', ended: part.ended ?? now };
   });
   // A provider that keeps reasoning to itself told nothing of it before.
   for (const step of list(from.hiddenThinking).map(Number)) {
@@ -314,7 +317,6 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
       parts.splice(at < 0 ? parts.length : at, 0, { kind: 'thinking', step, text: '', ended: now });
     }
   }
-  const waits = waiting.length > 0 || asked.length > 0 || list(from.pending).length > 0;
   const made = documents(from.documents).filter(
     (found) => !parts.some((part) => part.kind === 'document' && part.document.id === found.id),
   );

@@ -1,4 +1,4 @@
-// What stays on the page of a text when another one takes its place.
+// The part of a text that stays on the page when another text takes its place.
 
 /** The number of blocks that stay, and the place at which the text is read anew. `starts` are the places at which blocks begin. */
 export function kept(starts: readonly number[], before: string, next: string): { at: number; settled: number } {
@@ -6,7 +6,7 @@ export function kept(starts: readonly number[], before: string, next: string): {
   while (same < next.length && next[same] === before[same]) {
     same += 1;
   }
-  // What a block begins with says whether it is one: the block before may go on there. What stands before the first one is
+  // The first signs of a block say whether it is one: the block before may go on there. The signs before the first one are
   // no block, and may differ, too.
   const at = Math.max(0, starts.findLastIndex((start) => start <= same) - 1);
   return { at, settled: at && (starts[at] as number) };

@@ -81,7 +81,7 @@ class ApprovalCard extends Part {
     this.leave();
   };
 
-  /** Goes back to the choices. What was written is there again with the next edit. */
+  /** Goes back to the choices. The edits are there again with the next one. */
   private leave(): void {
     [this.mode, this.problem] = ['ask', ''];
     this.querySelector<HTMLElement>('.approval')?.focus();
@@ -134,9 +134,8 @@ define('attache-approval', ApprovalCard);
 
 /** A tool asks the user: one of several answers, or any. */
 class QuestionCard extends Part {
-  static override properties = { chat: { attribute: false }, call: { attribute: false }, problem: { state: true } };
+  static override properties = { chat: { attribute: false }, call: { attribute: false } };
   declare call: Call;
-  declare problem: string;
 
   protected override render(): TemplateResult {
     const { prompt, schema } = this.call.question ?? {};
@@ -152,7 +151,6 @@ class QuestionCard extends Part {
           </div>`
         : html`<form @submit=${this.submit}>
             ${from.type === 'object' ? this.fields(from) : this.field('', from, true)}
-            ${this.problem ? html`<p class="bad small" role="alert">${this.problem}</p>` : nothing}
             <div class="buttons"><button type="submit" class="primary">${this.say('answer')}</button></div>
           </form>`}
     </section>`;

@@ -5,7 +5,7 @@ import type { Speech } from '../words/words.ts';
 import { title } from './title.ts';
 import { valueText } from './value.ts';
 
-/** What somebody has written in place of values, by their names: text, or the state of a box. */
+/** The edits that somebody has made, by the names of values: text, or the state of a box. */
 export type Drafts = Map<string, string | boolean>;
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -1,7 +1,7 @@
 // The place beside the conversation: a document, which a citation opens at its passage, or what a model saw.
 import { html, nothing, type ReactiveController, type TemplateResult } from 'lit';
-import type { AttacheChat } from '../element.ts';
 import type { Answer, Citation } from '../state/model.ts';
+import type { ChatHost } from './chat-host.ts';
 import { divider, paneWidth } from './divider.ts';
 import { citedDocument } from './documents.ts';
 import { hint, unhint } from './hint.ts';
@@ -14,7 +14,7 @@ export class Beside implements ReactiveController {
   /** The element that has the focus again when the place is closed. */
   private returnTo: HTMLElement | undefined;
 
-  constructor(private readonly host: AttacheChat) {
+  constructor(private readonly host: ChatHost) {
     host.addController(this);
   }
 

@@ -16,7 +16,7 @@ class CallBody extends Part {
 
   protected override render(): TemplateResult {
     const { chat, answer, asked: isAsked } = this;
-    // What was approved is what was called.
+    // The tool was called with the arguments that were approved.
     const call = { ...this.call, arguments: this.call.decided?.arguments ?? this.call.arguments };
     const { speech } = chat;
     const hasDetails = call.arguments !== undefined || call.result !== undefined || call.raw !== '';

@@ -1,12 +1,12 @@
 // Files that are dropped anywhere on the chat.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { AttacheChat } from '../element.ts';
+import type { ChatHost } from './chat-host.ts';
 import { icon } from './icons.ts';
 
 export class Drop {
   private isOver = false;
 
-  constructor(private readonly host: AttacheChat) {}
+  constructor(private readonly host: ChatHost) {}
 
   over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) {

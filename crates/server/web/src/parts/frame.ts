@@ -1,19 +1,19 @@
 // The things around the conversation: its head, the list of conversations, the button that opens the chat.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { AttacheChat } from '../element.ts';
 import type { Word } from '../words/en.ts';
+import type { ChatHost } from './chat-host.ts';
 import { type Icon, icon } from './icons.ts';
 
 /** True if the user may look at other conversations. */
-const hasList = ({ chat }: AttacheChat): boolean => chat.config.features.sessions !== false && !chat.needsKey;
+const hasList = ({ chat }: ChatHost): boolean => chat.config.features.sessions !== false && !chat.needsKey;
 
-const button = (host: AttacheChat, word: Word, picture: Icon, act: () => unknown, more = ''): TemplateResult =>
+const button = (host: ChatHost, word: Word, picture: Icon, act: () => unknown, more = ''): TemplateResult =>
   html`<button type="button" class="icon-button ${more}" aria-label=${host.say(word)} title=${host.say(word)} @click=${act}>${icon(picture)}</button>`;
 
-export const launcher = (host: AttacheChat): TemplateResult =>
+export const launcher = (host: ChatHost): TemplateResult =>
   html`<button type="button" class="launcher" part="launcher" aria-label=${host.say('open')} aria-expanded=${host.isOpen} @click=${() => host.open()}>${icon('chat')}</button>`;
 
-export function head(host: AttacheChat, label: string): TemplateResult {
+export function head(host: ChatHost, label: string): TemplateResult {
   const { chat } = host;
   const title = chat.sessions.all.find((session) => session.id === chat.session)?.title;
   return html`<header class="head" part="head">
@@ -32,7 +32,7 @@ export function head(host: AttacheChat, label: string): TemplateResult {
       : nothing}`;
 }
 
-export function sessions(host: AttacheChat): TemplateResult | typeof nothing {
+export function sessions(host: ChatHost): TemplateResult | typeof nothing {
   const { chat } = host;
   if (!hasList(host)) {
     return nothing;

@@ -4,7 +4,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
-import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText } from '../state/model.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText, isEnd } from '../state/model.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
@@ -17,7 +17,7 @@ const LIMITS = new Set(['max_steps', 'token_limit', 'cost_limit', 'tool_call_lim
 
 type Group = { kind: 'said'; part: Exclude<Piece, Call | Thinking> } | { kind: 'done'; parts: (Call | Thinking)[] };
 
-/** What was done between two texts stands together. */
+/** Reasoning and calls between two texts stand together. */
 function groups(parts: readonly Piece[]): Group[] {
   const all: Group[] = [];
   for (const part of parts) {
@@ -58,6 +58,32 @@ class MessageView extends Part {
   cited: Source[] = [];
   private speaking: Speaking | undefined;
   private spoken = '';
+  private isSeen = false;
+  private readonly seen = new IntersectionObserver((entries) => {
+    this.isSeen = entries.at(-1)?.isIntersecting === true;
+    this.complete();
+  });
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.seen.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.seen.disconnect();
+  }
+
+  protected override updated(): void {
+    this.complete();
+  }
+
+  /** Asks for the rest of an answer that somebody sees. */
+  private complete(): void {
+    if (this.isSeen) {
+      void this.chat.complete(this.message.id);
+    }
+  }
 
   protected override render(): TemplateResult {
     return this.message.role === 'user' ? this.question(this.message) : this.answer(this.message);
@@ -145,16 +171,14 @@ class MessageView extends Part {
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
     return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
-      ${repeat(
-        all,
-        (_, at) => at,
-        (group, at) =>
-          group.kind === 'done'
-            ? this.activity(group.parts, isRunning && at === all.length - 1, answer)
-            : group.part.kind === 'document'
-              ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
-              : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isRunning && at === all.length - 1)}></attache-markdown>`,
-      )}
+      ${all.map((group, at) => {
+        const isLive = isRunning && at === all.length - 1;
+        return group.kind === 'done'
+          ? this.activity(group.parts, isLive, answer)
+          : group.part.kind === 'document'
+            ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
+            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isLive)}></attache-markdown>`;
+      })}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
       ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
         call.state === 'approval'
@@ -246,7 +270,7 @@ class MessageView extends Part {
     });
   }
 
-  /** What is to say about the end, if it is not an answer like others. */
+  /** Words about the end, if it is not one like others. */
   private end(answer: Answer): unknown {
     const { reason = '' } = answer;
     const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined);
@@ -350,7 +374,7 @@ class MessageView extends Part {
 }
 define('attache-message', MessageView);
 
-const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? part.ended !== undefined : ['done', 'failed', 'denied', 'cancelled'].includes(part.state));
+const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? part.ended !== undefined : isEnd(part.state));
 
 const isOver = (group: Group | undefined): boolean => group?.kind === 'done' && group.parts.every(isEnded);
 

@@ -1,7 +1,6 @@
 // The side of the conversation on which documents open: as images of their pages, as a table, as text, with the cited
 // passage marked.
 import { html, nothing, svg, type PropertyValues, type TemplateResult } from 'lit';
-import { ref } from 'lit/directives/ref.js';
 import { list, number, object, text } from '../api/read.ts';
 import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
@@ -48,7 +47,7 @@ class Pane extends Part {
   declare preview: Preview | undefined;
   declare isText: boolean;
   declare width: number;
-  /** Where the cited words stand on the images of pages, by page. */
+  /** The places of the cited words on the images of pages, by page. */
   declare areas: ReadonlyMap<number, readonly Area[]>;
   private asked: AbortController | undefined;
   private urls: string[] = [];
@@ -98,6 +97,9 @@ class Pane extends Part {
   }
 
   protected override updated(changed: PropertyValues<this>): void {
+    // A policy of the page may forbid styles in a template.
+    this.querySelector<HTMLElement>('.pages')?.style.setProperty('--zoom', String(this.width));
+    this.watchPages();
     if (changed.has('opening') || changed.has('preview') || changed.has('isText')) {
       this.findPlace();
     }
@@ -312,12 +314,12 @@ class Pane extends Part {
   private pagesView(preview: Preview & { kind: 'pages' }): TemplateResult {
     const cited = this.opening?.citation ? this.citedPage : 0;
     return html`${this.notesView(preview.notes)}
-      <div class="pages" ${ref(this.sized)}>
+      <div class="pages">
         ${Array.from({ length: preview.count }, (_, at) => at + 1).map((page) => {
           const label = this.say('pageOf', { n: page, of: preview.count });
           return html`<figure class="leaf" data-page=${page}>
             ${page === cited ? this.passage() : nothing}
-            <div class="paper"><img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`} ${ref(this.watchPage)}>${this.marks(page)}</div>
+            <div class="paper"><img alt=${label} data-src=${`${this.path}/pages/${page}?width=${this.pixels}`}>${this.marks(page)}</div>
             <figcaption class="muted small">${label}</figcaption>
           </figure>`;
         })}
@@ -329,21 +331,15 @@ class Pane extends Part {
     return Math.min(2000, Math.ceil(wanted / 200) * 200);
   }
 
-  private sized = (element?: Element): void => {
-    (element as HTMLElement | undefined)?.style.setProperty('--zoom', String(this.width));
-  };
-
-  /** Loads the image of a page once it is near. */
-  private watchPage = (element?: Element): void => {
-    if (!element) {
-      return;
-    }
-    this.shownPages ??= new IntersectionObserver(
+  /** Loads the images of pages that are near, once more where they are to be larger. */
+  private watchPages(): void {
+    this.shownPages?.disconnect();
+    this.shownPages = new IntersectionObserver(
       (entries) => entries.forEach((entry) => entry.isIntersecting && void this.loadPage(entry.target as HTMLImageElement)),
       { root: null, rootMargin: '800px' },
     );
-    this.shownPages.observe(element);
-  };
+    this.querySelectorAll('[data-src]').forEach((image) => this.shownPages?.observe(image));
+  }
 
   private async loadPage(image: HTMLImageElement): Promise<void> {
     const source = image.dataset.src ?? '';

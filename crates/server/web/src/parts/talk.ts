@@ -1,8 +1,8 @@
 // The conversation between its head and the box: messages, and their end, which stays in sight unless the reader leaves it.
 import { html, nothing, type ReactiveController, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { AttacheChat } from '../element.ts';
 import type { Answer, Message, Question } from '../state/model.ts';
+import type { ChatHost } from './chat-host.ts';
 import './composer.ts';
 import { icon } from './icons.ts';
 import './message.ts';
@@ -22,7 +22,7 @@ export class Talk implements ReactiveController {
   private growing: ResizeObserver | undefined;
   private known: Record<string, Versions> = {};
 
-  constructor(private readonly host: AttacheChat) {
+  constructor(private readonly host: ChatHost) {
     host.addController(this);
   }
 

@@ -37,7 +37,7 @@ class Thumb extends Part {
     const before = changed.get('document');
     if (before && before.id !== this.document.id) {
       this.forget();
-      // Whoever observes anew is told at once.
+      // An observer is told at once of a card that it begins with.
       this.look();
     }
   }

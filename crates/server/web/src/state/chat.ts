@@ -137,6 +137,7 @@ export class Chat extends Conversation {
         state: 'failed',
         error: { message, code: failure.code, retryAt: read.later(failure.retryAfter) },
       }));
+      this.announce('failed');
       this.tell({ type: 'error', message, code: failure.code });
     }
   }
@@ -152,6 +153,7 @@ export class Chat extends Conversation {
   /** Answers a call for the page, or a question of a tool. */
   async deliver(callId: string, result: unknown, isError = false, session = this.session): Promise<void> {
     const waits = !this.isRunning;
+    this.problem = undefined;
     try {
       await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
     } catch (error) {
@@ -241,6 +243,7 @@ export class Chat extends Conversation {
     if (!answer.runId) {
       this.leave();
       this.change(answer.id, (now) => ({ ...now, state: 'stopped' }));
+      this.announce('stopped');
       return;
     }
     try {

@@ -5,7 +5,7 @@ import { type Config, UNKNOWN, readConfig } from './config.ts';
 import { Kept } from './kept.ts';
 import type { Message } from './model.ts';
 
-/** What the page around the chat is told. */
+/** News for the page around the chat. */
 export type Told =
   | { type: 'message'; message: Message }
   | { type: 'tool-call'; name: string; callId: string; arguments: unknown }
@@ -31,13 +31,35 @@ export class Connection {
   private frame = 0;
   private hasKeyOfPage = false;
 
-  constructor(readonly client: Client) {
+  /** There while the chat is on a page. */
+  protected life: AbortController | undefined;
+
+  constructor(readonly client: Client) {}
+
+  /** Begins to listen, until the chat is closed. False if it listens already. */
+  wake(): boolean {
+    if (this.life) {
+      return false;
+    }
+    this.life = new AbortController();
+    this.listen(this.life.signal);
+    return true;
+  }
+
+  /** Looks at no run any more, and listens to nothing. */
+  close(): void {
+    this.life?.abort();
+    this.life = undefined;
+  }
+
+  /** Listens to the browser and to others until the signal. */
+  protected listen(signal: AbortSignal): void {
     const isOnline = () => {
       this.isOffline = !navigator.onLine;
       this.changed();
     };
-    addEventListener('online', isOnline);
-    addEventListener('offline', isOnline);
+    addEventListener('online', isOnline, { signal });
+    addEventListener('offline', isOnline, { signal });
   }
 
   get address(): string {

@@ -1,11 +1,11 @@
 // The conversation as it is looked at: a session with its messages, and the run that is under way.
 import { type Client, Failure } from '../api/client.ts';
 import * as read from '../api/read.ts';
-import { object, text } from '../api/read.ts';
+import { type Json, object, text } from '../api/read.ts';
 import { type Origins, current, versions, without } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
-import { type Answer, type Call, type Message, type Question, isEnd } from './model.ts';
+import { type Answer, type AnswerState, type Call, type Message, type Question, isEnd } from './model.ts';
 import { PageCalls } from './page-calls.ts';
 import { reopened } from './reopened.ts';
 import { SessionList } from './sessions.ts';
@@ -14,9 +14,6 @@ import { apply } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
-
-/** Answers whose figures and costs are asked for when an old conversation is opened. */
-const RECENT = 8;
 
 let count = 0;
 
@@ -42,7 +39,7 @@ export abstract class Conversation extends Connection {
   announced = '';
 
   protected following: AbortController | undefined;
-  protected readonly tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined;
+  protected tabs: BroadcastChannel | undefined;
   /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
   protected look = 0;
 
@@ -59,13 +56,25 @@ export abstract class Conversation extends Connection {
         }
       },
     );
-    this.tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
+    this.wake();
+  }
+
+  protected override listen(signal: AbortSignal): void {
+    super.listen(signal);
+    const tabs = (this.tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined);
+    tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
       if (event.data.session === this.session && !this.isRunning) {
         void this.reload().catch(() => undefined);
       }
       void this.sessions.load().catch(() => undefined);
     });
-    addEventListener('pagehide', () => this.sessions.settle());
+    addEventListener('pagehide', () => this.sessions.settle(), { signal });
+    signal.addEventListener('abort', () => {
+      tabs?.close();
+      this.tabs = undefined;
+      this.sessions.settle();
+      this.leave();
+    });
   }
 
   /** Answers a call for the page, or a question of a tool. */
@@ -121,36 +130,45 @@ export abstract class Conversation extends Connection {
     }
     this.leave();
     const { messages, runs, open, tail } = reopened(told, fresh());
-    this.messages = messages;
+    this.messages = this.withEnds(messages, runs, open);
     this.changed();
     if (open) {
       void this.watch(open, tail);
     }
-    void this.enrich(runs, open !== '');
   }
 
-  /** Figures, tokens and costs of answers, which messages do not tell. */
-  private async enrich(runs: string[], isOpen: boolean): Promise<void> {
-    const session = this.session;
-    const answers = this.messages.flatMap((message) => (message.role === 'assistant' ? message.id : []));
-    if (answers.length !== runs.length) {
-      return;
-    }
-    const pairs = runs.map((run, at) => [run, answers[at] as string] as const).slice(-RECENT, isOpen ? -1 : undefined);
-    for (const [run, id] of pairs.reverse()) {
+  /** The runs of answers that were read from messages, which do not tell figures, tokens and cost. */
+  private untold = new Map<string, string>();
+  /** The ends of runs, as far as they were asked for. */
+  private readonly ends = new Map<string, Json>();
+
+  /** The messages with the ends of their runs that are known. `open` is the run that tells its end itself. */
+  private withEnds(messages: Message[], runs: string[], open: string): Message[] {
+    const answers = messages.filter((message) => message.role === 'assistant');
+    const isPaired = answers.length === runs.length;
+    this.untold.clear();
+    return messages.map((message) => {
+      const run = message.role === 'assistant' ? (message.runId ?? (isPaired ? runs[answers.indexOf(message)] : undefined)) : undefined;
+      if (!run || run === open) {
+        return message;
+      }
+      const answer = { ...(message as Answer), runId: run };
+      const end = this.ends.get(run);
+      end || this.untold.set(answer.id, run);
+      return end ? withEnd(answer, end) : answer;
+    });
+  }
+
+  /** Asks for figures, tokens and cost of an answer, unless they are known. */
+  async complete(id: string): Promise<void> {
+    const run = this.untold.get(id);
+    if (run && this.untold.delete(id)) {
       try {
-        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
-        if (session !== this.session) {
-          return;
-        }
-        this.change(id, (answer) => {
-          const { outcome, snapshot } = told;
-          const before = { ...answer, runId: run };
-          const after = snapshot ? apply(before, { ...object(snapshot), blocks: [] }, 0) : read.ended(before, outcome);
-          return { ...after, parts: answer.parts, began: undefined, ended: undefined };
-        });
+        const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+        this.ends.set(run, end);
+        this.change(id, (answer) => withEnd(answer, end));
       } catch {
-        return;
+        this.untold.set(id, run);
       }
     }
   }
@@ -172,10 +190,11 @@ export abstract class Conversation extends Connection {
     this.changed();
   }
 
-  /** Looks at no run any more. */
+  /** Looks at no run any more. The next end that is heard may have the words of the last one. */
   protected leave(): void {
     this.following?.abort();
     this.following = undefined;
+    this.announced = '';
   }
 
   /** Looks at a run until it ends. Nobody else looks meanwhile: an event that is heard twice would be shown twice. */
@@ -183,7 +202,7 @@ export abstract class Conversation extends Connection {
     this.leave();
     this.look += 1;
     const id = this.last?.id;
-    if (!id) {
+    if (!id || !this.life) {
       return;
     }
     const wasWaiting = this.last?.state === 'waiting';
@@ -205,7 +224,7 @@ export abstract class Conversation extends Connection {
         },
       });
       if (end !== 'ended') {
-        // What the run has told is not shown twice.
+        // Words that the run has told are not shown twice.
         if (!hasHeard) {
           this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
         }
@@ -248,6 +267,14 @@ export abstract class Conversation extends Connection {
         this.announced = this.speech.say('approvalNeeded', { name: part.name });
       }
     }
+    if (answer?.state === 'interrupted') {
+      this.announce(answer.state);
+    }
+  }
+
+  /** Says how an answer has ended to a reader who does not see it. */
+  protected announce(state: AnswerState): void {
+    this.announced = this.speech.say(state === 'failed' || state === 'stopped' || state === 'interrupted' ? state : 'answerReady');
   }
 
   private isKnown(before: Answer | undefined, call: Call): boolean {
@@ -276,7 +303,7 @@ export abstract class Conversation extends Connection {
       this.changed();
       return;
     }
-    this.announced = answer.state === 'failed' ? this.speech.say('failed') : this.speech.say('answerReady');
+    this.announce(answer.state);
     this.changed();
     if (answer.state === 'done') {
       this.whole();
@@ -317,6 +344,12 @@ export abstract class Conversation extends Connection {
     const all = this.session ? versions(this.origins, this.session, at) : [];
     return { all, at: current(this.origins, this.session, at, all) };
   }
+}
+
+/** An answer with the end of its run. */
+function withEnd(answer: Answer, { outcome, snapshot }: Json): Answer {
+  const after = snapshot ? apply(answer, { ...object(snapshot), blocks: [] }, 0) : read.ended(answer, outcome);
+  return { ...after, parts: answer.parts, began: undefined, ended: undefined };
 }
 
 const isForPage = (answer: Answer): boolean =>

@@ -1,7 +1,7 @@
 // Looking at a run until it ends, whatever becomes of the connection.
 import type { Client } from '../api/client.ts';
 import { Failure } from '../api/client.ts';
-import { object } from '../api/read.ts';
+import { object, text } from '../api/read.ts';
 
 /** The ways in which looking at a run ends: its last event came, its events are gone, or there is no such run. */
 export type Followed = 'ended' | 'gone' | 'missing';
@@ -27,7 +27,9 @@ export async function follow(client: Client, run: string, { event, lost, signal 
         const value: unknown = JSON.parse(told.data);
         event(value);
         const { type, end } = object(value);
-        if (LAST.has(String(type)) || (type === 'snapshot' && end)) {
+        const last = object(type === 'snapshot' ? end : value);
+        // A run of a server that stops goes on at another one.
+        if (LAST.has(text(last.type)) && last.reason !== 'stopping') {
           return 'ended';
         }
       }

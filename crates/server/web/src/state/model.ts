@@ -83,6 +83,8 @@ export interface Call {
   question?: { prompt?: string; schema?: unknown };
   /** How far its tool has come: `share` from 0 to 1, where it knows the whole. */
   progress?: { share?: number; text: string };
+  /** The call of the agent that made it, if that is one inside. */
+  outer?: string;
   /** The names of the agents inside that were at work for it. */
   inside: string[];
   /** Times of this page's clock. */

@@ -63,7 +63,7 @@ export class PageCalls {
         this.answering.delete(id);
       }
       if (!may) {
-        // Whoever refused it has told the model.
+        // The model is told by the one who refused it.
         this.endings.delete(id);
         return;
       }

@@ -1,8 +1,8 @@
 // A session as the server keeps it, opened again.
 import * as read from '../api/read.ts';
 import { list, object, text } from '../api/read.ts';
-import { type Answer, type Message, newAnswer } from './model.ts';
-import { verdict } from './transcript.ts';
+import { type Answer, type Call, type Message, type Part, newAnswer } from './model.ts';
+import { verdict, withVerdict } from './transcript.ts';
 
 export interface Reopened {
   messages: Message[];
@@ -36,13 +36,12 @@ export function reopened(value: unknown, id: string): Reopened {
   return { messages: [...before, now], runs, open, tail: answer.parts.slice(said) };
 }
 
-/** The messages with what somebody decided about calls of the newest answer. */
+/** The messages with the decisions of people about calls. */
 function withDecisions(messages: Message[], value: unknown): Message[] {
   const decisions = new Map(list(value).map(object).map((each) => [text(each.callId), verdict(each.decision, each.by, each.at)]));
-  const last = messages.at(-1);
-  if (decisions.size === 0 || last?.role !== 'assistant') {
-    return messages;
-  }
-  const parts = last.parts.map((part) => (part.kind === 'call' && decisions.has(part.id) ? { ...part, decided: decisions.get(part.id) } : part));
-  return [...messages.slice(0, -1), { ...last, parts }];
+  const decide = (part: Part): Part => {
+    const decided = part.kind === 'call' ? decisions.get(part.id) : undefined;
+    return decided ? withVerdict({ ...(part as Call), decided }) : part;
+  };
+  return messages.map((message) => (message.role === 'assistant' ? { ...message, parts: message.parts.map(decide) } : message));
 }

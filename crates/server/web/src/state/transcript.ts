@@ -45,7 +45,7 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       return change(answer, text(event.callId), step, (call) => ({ ...call, progress: read.progress(event) }));
     case 'tool_finished': {
       const id = text(event.callId);
-      return { ...change(answer, id, step, (call) => read.withResult(call, value, now)), state: 'running' };
+      return settled({ ...change(answer, id, step, (call) => read.withResult(call, value, now)), state: 'running' }, now);
     }
     case 'approval_requested': {
       const approval = read.approval(value);
@@ -85,7 +85,7 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       return { ...closed(answer, now), tokens: used ? sum : answer.tokens };
     }
     case 'nested':
-      return nested(answer, value, step);
+      return nested(answer, value, step, now);
     case 'finished':
     case 'failed':
       return read.ended(closed(answer, now), value, now);
@@ -179,28 +179,46 @@ function noted(answer: Answer, note: Note): Answer {
 }
 
 /** An event of an agent inside belongs to the call that asked it. */
-function nested(answer: Answer, value: unknown, step: number): Answer {
+function nested(answer: Answer, value: unknown, step: number, now: number): Answer {
   const event = object(value);
   const first = object(list(event.path)[0]);
   const inner = object(event.event);
+  const [id, outer] = [text(inner.callId), text(first.callId)];
   let next = answer;
-  if (inner.type === 'approval_requested' || inner.type === 'approval_decided' || inner.type === 'frontend_call') {
-    next = apply(next, inner, performance.now());
+  // A call inside that somebody was asked about is shown from then on.
+  if (ASKING.has(text(inner.type)) || answer.parts.some((part) => part.kind === 'call' && part.id === id)) {
+    next = apply(next, { ...inner, step }, now);
+    next = change(next, id, step, (call) => ({ ...call, outer }));
   }
   const doing =
     inner.type === 'tool_started' ? text(inner.name) : inner.type === 'step_started' ? text(first.name) : undefined;
   return doing
-    ? change(next, text(first.callId), step, (call) => ({ ...call, inside: [...call.inside.slice(-19), doing] }))
+    ? change(next, outer, step, (call) => ({ ...call, inside: [...call.inside.slice(-19), doing] }))
     : next;
+}
+
+/** The events of an agent inside that ask somebody, or say who has decided. */
+const ASKING = new Set(['approval_requested', 'approval_decided', 'call_deferred', 'frontend_call']);
+
+/** A call inside whose end nobody has told has ended with the call around it. */
+function settled(answer: Answer, now: number): Answer {
+  const ends = new Map(answer.parts.flatMap((part) => (part.kind === 'call' && isEnd(part.state) ? [[part.id, part.state] as const] : [])));
+  const parts = answer.parts.map((part): Part => {
+    const end = part.kind === 'call' && !isEnd(part.state) && ends.get(part.outer ?? '');
+    return end ? { ...part, state: part.decided?.decision === 'deny' ? 'denied' : end === 'done' ? end : 'cancelled', approval: undefined, ended: now } : part;
+  });
+  return { ...answer, parts };
 }
 
 /** A call as it is told once more, with what is known of it besides: whoever takes a run up again knows less. */
 function again(call: Call, old: Call): Call {
   const isBare = Object.keys(object(call.arguments)).length === 0;
-  const { began, ended, decided, inside } = old;
-  const state = call.state === 'failed' && decided?.decision === 'deny' ? 'denied' : call.state;
-  return { ...call, state, began, ended, decided, inside, arguments: isBare ? (old.arguments ?? call.arguments) : call.arguments };
+  const { began, ended, decided, inside, outer } = old;
+  return withVerdict({ ...call, began, ended, decided, inside, outer, arguments: isBare ? (old.arguments ?? call.arguments) : call.arguments });
 }
+
+/** A call that has failed because somebody denied it was denied. */
+export const withVerdict = (call: Call): Call => (call.state === 'failed' && call.decided?.decision === 'deny' ? { ...call, state: 'denied' } : call);
 
 /** A run so far takes the place of what is known of its steps; what came before the server took it up again stays. */
 function snapshot(answer: Answer, value: unknown, now: number): Answer {
@@ -215,11 +233,14 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
   const later = new Map(fresh.flatMap((part) => (part.kind === 'call' ? [[part.id, part] as const] : [])));
   // A run that was taken up again tells of a step before only the calls that went on.
   const toldOf = new Set(fresh.map((part) => `${part.step} ${part.kind}`));
+  const inner = answer.parts.filter((part) => part.kind === 'call' && part.outer && !later.has(part.id)) as Call[];
   const before = answer.parts
-    .filter((part) => part.step < first || (part.kind !== 'call' && !toldOf.has(`${part.step} ${part.kind}`)))
+    .filter((part) => !inner.includes(part as Call) && (part.step < first || (part.kind !== 'call' && !toldOf.has(`${part.step} ${part.kind}`))))
     .map((part) => (part.kind === 'call' ? (later.get(part.id) ?? part) : part));
   const stays = new Set(before.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
-  const parts = [...before, ...fresh.filter((part) => part.kind !== 'call' || !stays.has(part.id))];
+  const own = [...before, ...fresh.filter((part) => part.kind !== 'call' || !stays.has(part.id))];
+  // Calls inside that somebody was asked about are told no more.
+  const parts = own.flatMap((part) => [part, ...inner.filter(({ outer }) => part.kind === 'call' && part.id === outer)]);
   let next: Answer = {
     ...answer,
     parts,
@@ -232,12 +253,15 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     reason: undefined,
     began: answer.began ?? now,
   };
-  for (const approval of list(from.approvals)) {
-    next = apply(next, { ...object(approval), type: 'approval_requested', step: next.step }, now);
+  const around = (fresh.findLast((part) => part.kind === 'call' && !isEnd(part.state)) as Call | undefined)?.id;
+  for (const [type, asked] of [['approval_requested', from.approvals], ['call_deferred', from.deferred]] as const) {
+    for (const each of list(asked).map(object)) {
+      const id = text(each.callId);
+      next = apply(next, { ...each, type, step: next.step }, now);
+      // A call that no block tells is that of an agent inside one that is under way.
+      next = later.has(id) ? next : change(next, id, next.step, (call) => ({ ...call, outer: call.outer ?? around }));
+    }
   }
-  for (const deferred of list(from.deferred)) {
-    next = apply(next, { ...object(deferred), type: 'call_deferred', step: next.step }, now);
-  }
-  next = seen(next, next.step, from.routing);
+  next = settled(seen(next, next.step, from.routing), now);
   return from.end ? apply(next, from.end, now) : next;
 }

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { follow } from '../src/state/follow.ts';
+import { chatWith, define, turn } from './browser.ts';
+
+const never = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+/** A chat whose runs end as the test says: `end` tells the last event of the run under way. */
+function stage() {
+  let tell: (event: object) => void = () => undefined;
+  let runs = 0;
+  const stage = chatWith(
+    (method, path) => {
+      if (path.endsWith('/cancel')) {
+        tell({ type: 'finished', reason: 'cancelled', error: { message: 'cancelled' } });
+      }
+      return method === 'POST' && path.endsWith('/runs') ? { runId: `r${(runs += 1)}` } : { sessions: [] };
+    },
+    async function* (_path, signal) {
+      yield { type: 'text', step: 0, delta: 'It is ' };
+      yield await Promise.race([new Promise<object>((end) => (tell = end)), never(signal)]);
+    },
+  );
+  return { ...stage, end: (event: object) => (tell(event), turn()) };
+}
+
+test('a reader who does not see the page hears the end of each answer', async () => {
+  const { chat, end } = stage();
+  const finished = { type: 'finished', reason: 'answer' };
+  for (const text of ['first', 'second']) {
+    void chat.send(text);
+    // The words of the last answer are gone: the same words once more would be no news.
+    assert.equal(chat.announced, '', text);
+    await turn();
+    assert.equal(chat.announced, '', text);
+    await end(finished);
+    assert.equal(chat.announced, 'The answer is there.', text);
+  }
+});
+
+test('an answer that was stopped, failed or interrupted is not said to be there', async () => {
+  const { chat, end } = stage();
+  void chat.send('stop');
+  await turn();
+  await chat.stop();
+  await turn();
+  assert.equal(chat.announced, 'Stopped');
+  void chat.send('interrupt');
+  await turn();
+  await end({ type: 'interrupted', reason: 'failed' });
+  assert.equal(chat.announced, 'The server stopped before the answer was done.');
+  void chat.send('fail');
+  await turn();
+  await end({ type: 'failed', error: { message: 'overloaded' } });
+  assert.equal(chat.announced, 'The answer failed');
+});
+
+test('a chat that is closed looks at no run any more, and goes on once it is on a page again', async () => {
+  const channels: { isClosed: boolean }[] = [];
+  class Channel extends EventTarget {
+    isClosed = false;
+    constructor() {
+      super();
+      channels.push(this);
+    }
+    postMessage() {}
+    close() {
+      this.isClosed = true;
+    }
+  }
+  const listeners = new Set<AbortSignal>();
+  define('window', { BroadcastChannel: Channel });
+  define('BroadcastChannel', Channel);
+  define('addEventListener', (_type: string, _act: unknown, { signal }: { signal?: AbortSignal } = {}) => signal && listeners.add(signal));
+  const { chat, asked, signals } = stage();
+  void chat.send('hello');
+  await turn();
+  assert.equal(signals[0]?.aborted, false);
+  chat.close();
+  await turn();
+  assert.equal(signals[0]?.aborted, true);
+  assert.deepEqual(channels.map((channel) => channel.isClosed), [true]);
+  assert.ok(listeners.size > 0 && [...listeners].every((signal) => signal.aborted));
+  const before = asked.length;
+  // An answer that comes too late makes it look at nothing.
+  await chat.resume();
+  await turn();
+  assert.equal(signals.length, 1);
+  assert.deepEqual(asked.slice(before), ['POST /v1/runs/r1/resume']);
+  assert.ok(chat.wake());
+  assert.ok(!chat.wake());
+  void chat.resume();
+  await turn();
+  assert.deepEqual(signals.map((signal) => signal.aborted), [true, false]);
+  assert.deepEqual(channels.map((channel) => channel.isClosed), [true, false]);
+  chat.close();
+  define('window', {});
+  define('addEventListener', () => undefined);
+});
+
+test('a run is followed behind the end of the server that drove it', async () => {
+  // The network is back at once whenever somebody waits for it.
+  define('addEventListener', (_type: string, act: () => void) => setImmediate(act));
+  const drives = [
+    [{ type: 'text', step: 0, delta: 'It is ' }, { type: 'interrupted', reason: 'stopping' }],
+    [],
+    [{ type: 'snapshot', state: 'interrupted', end: { type: 'interrupted', reason: 'stopping' } }],
+    [{ type: 'snapshot', state: 'running', end: null }, { type: 'finished', reason: 'answer' }],
+  ];
+  const looks: (string | undefined)[] = [];
+  const client = {
+    async *stream(_path: string, after: string | undefined) {
+      looks.push(after);
+      const at = looks.length - 1;
+      yield* (drives[at] ?? []).map((event, each) => ({ id: `${at}.${each}`, data: JSON.stringify(event) }));
+    },
+  };
+  const heard: unknown[] = [];
+  const end = await follow(client as never, 'r', {
+    event: (value) => heard.push((value as { type: string }).type),
+    lost: () => undefined,
+    signal: new AbortController().signal,
+  });
+  assert.equal(end, 'ended');
+  assert.deepEqual(heard, ['text', 'interrupted', 'snapshot', 'snapshot', 'finished']);
+  assert.deepEqual(looks, [undefined, '0.1', '0.1', '2.0']);
+  define('addEventListener', () => undefined);
+});
+
+test('a run whose driver failed has ended for whoever looks on', async () => {
+  const client = {
+    async *stream() {
+      yield { id: '1', data: JSON.stringify({ type: 'interrupted', reason: 'failed' }) };
+      assert.fail('it is looked at once more');
+    },
+  };
+  const signal = new AbortController().signal;
+  assert.equal(await follow(client as never, 'r', { event: () => undefined, lost: () => undefined, signal }), 'ended');
+});
