@@ -68,8 +68,8 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `text` escaped as in a JSON string, without quotes.
 pub fn write_escaped(text: &str, out: &mut Vec<u8>) {
-    // Room for an escape in each line.
-    out.reserve(text.len() + text.len() / 16 + 2);
+    // Room for some escapes in each line, so that it is not moved.
+    out.reserve(text.len() + text.len() / 8 + 16);
     let mut rest = text.as_bytes();
     while let Some((word, behind)) = rest.split_first_chunk::<8>() {
         // All eight are written, and those from the first escape on are taken back: both cost less than a copy of as

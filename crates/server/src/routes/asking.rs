@@ -104,8 +104,7 @@ impl Asking<'_> {
             options = options.with_streaming(false);
         }
         match place {
-            // Apart, since the future of each request, which is moved several times, would have room for it.
-            Place::Session(session) => Box::pin(self.in_session(session, conversation, options)).await,
+            Place::Session(session) => self.in_session(session, conversation, options).await,
             Place::Request(id) => {
                 self.alone(id, conversation, options.with_principal(self.principal.name())).await
             }
@@ -126,7 +125,10 @@ impl Asking<'_> {
         if !answered(&conversation).is_empty() {
             let has_calls = conversation.new.iter().any(|message| message.role() == Role::Assistant);
             match session.last().await? {
-                Some(last) => return self.resume(session, last.run_id, conversation, options).await,
+                // Apart, since the future of each request, which is moved several times, would have room for it.
+                Some(last) => {
+                    return Box::pin(self.resume(session, last.run_id, conversation, options)).await;
+                }
                 // A conversation that was held elsewhere has its calls and their results in itself.
                 None if has_calls => {}
                 None => return Err(Fault::not_found("call")),
