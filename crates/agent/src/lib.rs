@@ -64,7 +64,7 @@ pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
     Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
-    SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
+    Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
 pub use log_events::LogEvents;
 pub use memory::{

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_core::{Message, MessageId, ToolCall, ToolCallId, ToolResult};
+use attache_documents::{Decision, RoutingReport};
 
 use crate::event::{Event, EventKind, NestedAgent};
-use crate::log::{Decision, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
+use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
 use crate::outcome::Outcome;
 use crate::run::{ReplayError, Run};
 
@@ -14,9 +15,9 @@ use crate::run::{ReplayError, Run};
 /// process that goes on with a run tells what came before.
 ///
 /// They are those of the [driver](crate::AgentRun), with these differences. Text and reasoning come with the reply, and
-/// not in pieces. Things that no log holds are left out: how documents were routed, warnings, pieces of arguments, the progress of
-/// calls. The
-/// start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
+/// not in pieces, and so does the way in which the documents of a request were routed; the report has the decisions alone.
+/// Things that no log holds are left out: documents that were left out, warnings, pieces of arguments, the progress of calls.
+/// The start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
 /// answers is told with its reply or, where approvals or hooks look at calls first, once it was approved.
 ///
 /// The same entries yield the same events under the same numbers, in any process.
@@ -28,6 +29,8 @@ pub struct LogEvents {
     announces: bool,
     /// The calls of the last reply.
     calls: Vec<ToolCall>,
+    /// The decisions about the documents of the last request.
+    routed: Vec<Decision>,
     /// The agent that has the conversation.
     agent: Option<String>,
     /// The results that hooks have put in the place of others.
@@ -43,6 +46,7 @@ impl LogEvents {
             seq: 0,
             announces,
             calls: Vec::new(),
+            routed: Vec::new(),
             agent: None,
             changed: HashMap::new(),
             inside: HashMap::new(),
@@ -98,6 +102,12 @@ impl LogEvents {
                 let from = self.agent.replace(handed.agent.clone());
                 kinds.push(EventKind::HandedOff { from, agent: handed.agent.clone() });
             }
+            EntryKind::Routed(routed) => {
+                routed.follow(&mut self.routed);
+                let mut report = RoutingReport::default();
+                report.decisions.clone_from(&self.routed);
+                kinds.push(EventKind::DocumentsRouted(Arc::new(report)));
+            }
             EntryKind::Reply(reply) => self.reply(reply, said, &mut kinds),
             EntryKind::Asked(asked) => {
                 let request = self.run.approvals().into_iter().find(|request| request.id == asked.id);
@@ -105,7 +115,7 @@ impl LogEvents {
             }
             EntryKind::Decided(decided) => {
                 kinds.push(EventKind::ApprovalDecided(Box::new(decided.clone())));
-                let runs = !matches!(decided.decision, None | Some(Decision::Deny(_)));
+                let runs = !matches!(decided.decision, None | Some(log::Decision::Deny(_)));
                 let external = asked.filter(|asked| runs && self.run.is_external(&asked.call.name));
                 kinds.extend(external.map(|asked| EventKind::ExternalPending { call: asked.call }));
             }

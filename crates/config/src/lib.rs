@@ -81,6 +81,7 @@ pub use config::{Config, SessionsPlace};
 pub use edit::{NewServer, with_mcp_server, without_mcp_server};
 pub use problem::{Problem, Problems};
 pub use schema::schema;
+pub use sections::{BusySetting, DisconnectSetting};
 pub use server::{DialectSwitches, JwtSettings, ServerSettings};
 pub use source::ConfigFile;
 pub use trust::{FILE_NAME, Trusted, project_file};

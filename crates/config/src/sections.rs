@@ -344,8 +344,19 @@ pub(crate) struct ServerSection {
     pub(crate) keys: Option<String>,
     /// The origins of other pages that may ask, such as `https://app.example.org`.
     pub(crate) origins: Vec<String>,
+    /// The headers of their own that those pages may send, such as `x-tenant`.
+    pub(crate) headers: Vec<String>,
     /// The origins of pages that may hold the page of the chat in a frame, such as `https://app.example.org`.
     pub(crate) frames: Vec<String>,
+    /// False if the chat is not served, neither as a page nor as a script for others.
+    pub(crate) web: Option<bool>,
+    /// The fate of a run whose client leaves, where the request does not say it: `cancel` by default.
+    pub(crate) disconnect: Option<DisconnectSetting>,
+    /// The fate of a run whose session another run is under way in: `refuse` by default.
+    pub(crate) busy: Option<BusySetting>,
+    /// Seconds after which a session that nobody used is deleted; never by default. It holds for all sessions of the store.
+    #[schemars(range(min = 1))]
+    pub(crate) expiry_seconds: Option<u32>,
     /// True if clients are told the model's reasoning.
     pub(crate) thinking: Option<bool>,
     /// False if clients are not told the arguments and results of tools.
@@ -370,6 +381,32 @@ pub(crate) struct ServerSection {
     pub(crate) dialects: DialectsSection,
     /// Limits of requests.
     pub(crate) limits: ServerLimitsSection,
+}
+
+/// The fate of a run whose client leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DisconnectSetting {
+    /// It is cancelled at once.
+    Cancel,
+    /// It is cancelled unless somebody looks at it again within so many seconds.
+    GraceSeconds(u32),
+    /// It goes on to its end.
+    Detach,
+}
+
+/// The fate of a run whose session another run is under way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BusySetting {
+    /// It fails.
+    Refuse,
+    /// It waits, if no more than so many wait already.
+    Queue(u32),
 }
 
 /// Tokens of an OpenID Connect provider, or of whoever else signs JSON Web Tokens.

@@ -4,7 +4,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::config::Config;
-use crate::sections::{Audience, JwtSection, ServerLimitsSection, ServerSection};
+use crate::sections::{
+    Audience, BusySetting, DisconnectSetting, JwtSection, ServerLimitsSection, ServerSection,
+};
 
 /// The settings of a server, as far as the files say some. The last file that says one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +22,18 @@ pub struct ServerSettings {
     pub keys: Option<PathBuf>,
     /// The origins of other pages that may ask: those of all files.
     pub origins: Vec<String>,
+    /// The headers of their own that those pages may send: those of all files.
+    pub headers: Vec<String>,
     /// The origins of pages that may hold the page of the chat in a frame: those of all files.
     pub frames: Vec<String>,
+    /// False if the chat is not served.
+    pub web: Option<bool>,
+    /// The fate of a run whose client leaves.
+    pub disconnect: Option<DisconnectSetting>,
+    /// The fate of a run whose session another run is under way in.
+    pub busy: Option<BusySetting>,
+    /// The seconds after which a session that nobody used is deleted.
+    pub expiry_seconds: Option<u32>,
     /// True if clients are told the model's reasoning.
     pub thinking: Option<bool>,
     /// False if clients are not told the arguments and results of tools.
@@ -130,7 +142,12 @@ impl Config {
                 base_path,
                 keys,
                 origins,
+                headers,
                 frames,
+                web,
+                disconnect,
+                busy,
+                expiry_seconds,
                 thinking,
                 tool_details,
                 title,
@@ -158,7 +175,12 @@ impl Config {
             } = limits;
             let keys = keys.map(|written| read.place(&written));
             settings.origins.extend(origins);
+            settings.headers.extend(headers);
             settings.frames.extend(frames);
+            settings.web = web.or(settings.web);
+            settings.disconnect = disconnect.or(settings.disconnect);
+            settings.busy = busy.or(settings.busy);
+            settings.expiry_seconds = expiry_seconds.or(settings.expiry_seconds);
             if !examples.is_empty() {
                 settings.examples = examples;
             }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use attache_core::capability::Place;
 use attache_core::{DocumentId, MediaType};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::decode::one_line;
 
@@ -77,8 +77,9 @@ pub struct Extraction {
 /// The decision about one document, and the reason.
 ///
 /// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
-/// words in snake case, the reason as a sentence without full stop.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// words in snake case, the reason as a sentence without full stop. Read back, it has that sentence alone for a reason: see
+/// [`ReasonKind::Told`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
     /// The document.
@@ -89,7 +90,7 @@ pub struct Decision {
     /// The wire id of the call that returned it; `None` for documents of events and authors.
     pub tool_call_id: Option<String>,
     /// Its media type, checked against its bytes where they are in memory.
-    #[serde(serialize_with = "essence")]
+    #[serde(serialize_with = "essence", deserialize_with = "media_type")]
     pub media_type: MediaType,
     /// Its file name, if it is known.
     pub file_name: Option<String>,
@@ -121,8 +122,13 @@ fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok
     serializer.serialize_str(media_type.essence())
 }
 
+fn media_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MediaType, D::Error> {
+    let essence = String::deserialize(deserializer)?;
+    MediaType::parse(&essence).ok_or_else(|| serde::de::Error::custom("no media type"))
+}
+
 /// The form, if any, in which a document reaches the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -205,6 +211,12 @@ impl Serialize for Reason {
     }
 }
 
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::new(ReasonKind::Told, String::deserialize(deserializer)?))
+    }
+}
+
 /// The kinds of reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -247,6 +259,8 @@ pub enum ReasonKind {
     RequestFull,
     /// The documents of the request cost as many tokens as they may.
     OverBudget,
+    /// The sentence alone tells: the decision was read from a log.
+    Told,
 }
 
 impl ReasonKind {
@@ -269,7 +283,8 @@ impl ReasonKind {
             | Self::Transcoded
             | Self::Rendered
             | Self::Withheld
-            | Self::Cancelled => None,
+            | Self::Cancelled
+            | Self::Told => None,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewe
 use crate::paused_runs::Parked;
 use crate::rate_limit::Pace;
 use crate::record::Record;
-use crate::request;
+use crate::request::{self, ContextHook};
 
 /// The things that all routes share.
 pub(crate) struct App {
@@ -28,7 +28,11 @@ pub(crate) struct App {
     pub(crate) pace: Pace,
     pub(crate) documents: Documents,
     pub(crate) auth: Auth,
+    /// Gives runs something of the requests that they answer.
+    pub(crate) context: Option<ContextHook>,
     pub(crate) origins: Vec<String>,
+    /// The headers that pages of other origins may send beside those of the server's own clients.
+    pub(crate) headers: Vec<String>,
     /// The origins whose pages may hold the page of the chat.
     pub(crate) frames: Vec<String>,
     /// The path of all routes, empty or with a slash before.

@@ -9,13 +9,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::auth::{Principal, Scope, is_local};
+use crate::auth::{Admitted, Principal, Scope, host, is_local, is_of_own_page};
 use crate::fault::Fault;
-use crate::request::during;
+use crate::request::{during, with_context};
 use crate::resuming::begin;
 use crate::web::Framed;
 
@@ -100,8 +100,13 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, nex
             return Fault::forbidden(message).into_response();
         }
     }
-    match app.auth.principal(request.headers()).await {
-        Ok(principal) => {
+    match app.auth.admit(request.headers()).await {
+        Ok(Admitted { by_browser: true, .. }) if is_of_strangers_page(&app, &request) => {
+            app.record.metrics.refused("cross_site");
+            let message = "a page of another site may not ask in the name of whoever looks at it";
+            Fault::forbidden(message).into_response()
+        }
+        Ok(Admitted { principal, .. }) => {
             if let Err(wait) = app.pace.take(&principal.shared()) {
                 app.record.metrics.limited();
                 // A part of a second is no time that the header has.
@@ -109,13 +114,22 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, nex
                 return Fault::too_fast(seconds).into_response();
             }
             request.extensions_mut().insert(principal);
-            next.run(request).await
+            let headers = app.context.as_ref().map(|hook| (hook, request.headers().clone()));
+            with_context(headers, next.run(request)).await
         }
         Err(fault) => {
             app.record.metrics.refused(fault.code());
             fault.into_response()
         }
     }
+}
+
+/// True if a page of a stranger has a browser send the request. One that changes nothing does no harm, since the page does
+/// not see the answer.
+fn is_of_strangers_page(app: &App, request: &Request) -> bool {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let host = host(request.uri(), request.headers());
+    changes && !is_of_own_page(host, request.headers(), &app.origins)
 }
 
 /// Refuses those who may not have agents work. It stands behind [`admit`], before the routes of others.

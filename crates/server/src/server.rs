@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use attache_agent::Sessions;
+use attache_agent::{RunOptions, Sessions};
 use attache_core::{BoxFuture, DocumentStore, fresh};
 use axum::Router;
 use http::HeaderMap;
@@ -23,6 +23,7 @@ use crate::openapi;
 use crate::paused_runs::Parked;
 use crate::rate_limit::Pace;
 use crate::record::{Audit, AuditEntry, Metrics, Record};
+use crate::request::ContextHook;
 use crate::routes;
 use crate::serve::{ServeError, serve};
 
@@ -32,7 +33,9 @@ pub struct Server {
     agents: Agents,
     documents: Arc<dyn DocumentStore>,
     auth: Auth,
+    context: Option<ContextHook>,
     origins: Vec<String>,
+    headers: Vec<String>,
     frames: Vec<String>,
     base: String,
     has_web: bool,
@@ -56,7 +59,9 @@ impl Server {
             agents: Agents::new(Hosted::new(name.into(), sessions)),
             documents,
             auth: Auth::default(),
+            context: None,
             origins: Vec::new(),
+            headers: Vec::new(),
             frames: Vec::new(),
             base: String::new(),
             has_web: false,
@@ -96,6 +101,9 @@ impl Server {
 
     /// Asks the program around the server who asks, by the headers of a request; `None` is nobody. It is asked after
     /// [`keys`](Self::keys) and tokens.
+    ///
+    /// It may go by a cookie: a request that changes something and has no key is refused if it comes from a page of another
+    /// origin, unless that [may ask](Self::allow_origin).
     pub fn authenticate<F, W>(mut self, who: F) -> Self
     where
         F: Fn(HeaderMap) -> W + Send + Sync + 'static,
@@ -104,6 +112,31 @@ impl Server {
         self.auth.hook = Some(Arc::new(move |headers| -> BoxFuture<'static, Option<Principal>> {
             Box::pin(who(headers))
         }));
+        self
+    }
+
+    /// Gives runs something of the headers of a request, such as values that their tools pass on
+    /// ([`RunOptions::with_context`]). Nothing of it is stored: a run has that of the request that began it, and from then on
+    /// that of the one with which it goes on, such as a decision about a call; one that goes on by itself, because its process
+    /// is gone, has none.
+    ///
+    /// ```
+    /// # use attache_server::Server;
+    /// struct Tenant(String);
+    ///
+    /// # fn example(server: Server) {
+    /// let server = server.context(|headers, options| match headers.get("x-tenant").and_then(|tenant| tenant.to_str().ok()) {
+    ///     Some(tenant) => options.with_context(Tenant(tenant.to_owned())),
+    ///     None => options,
+    /// });
+    /// # let _ = server;
+    /// # }
+    /// ```
+    pub fn context(
+        mut self,
+        with: impl Fn(&HeaderMap, RunOptions) -> RunOptions + Send + Sync + 'static,
+    ) -> Self {
+        self.context = Some(Arc::new(with));
         self
     }
 
@@ -153,6 +186,13 @@ impl Server {
     /// Lets pages of an origin ask, such as `https://app.example.org`. None may by default.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
+        self
+    }
+
+    /// Lets pages of [other origins](Self::allow_origin) send a header of their own, such as one that
+    /// [`authenticate`](Self::authenticate) reads. A text that is no name of a header allows nothing.
+    pub fn allow_header(mut self, name: impl Into<String>) -> Self {
+        self.headers.push(name.into());
         self
     }
 
@@ -253,7 +293,9 @@ impl Server {
             parked: Arc::new(Parked::default()),
             documents: Documents::new(self.documents),
             auth: self.auth,
+            context: self.context,
             origins: self.origins,
+            headers: self.headers,
             frames: self.frames,
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,

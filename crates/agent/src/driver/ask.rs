@@ -231,7 +231,7 @@ struct Replied {
 }
 
 impl Driver {
-    fn replied(&self, key: Key, completion: Completion, cost: Option<Money>) -> Replied {
+    fn replied(&mut self, key: Key, completion: Completion, cost: Option<Money>) -> Replied {
         let Completion {
             message,
             finish_reason,
@@ -254,7 +254,15 @@ impl Driver {
         let message = Message::Assistant(message).shared();
         let reply =
             Reply { message, finish_reason, raw_finish_reason, usage, cost, model, guessed, degradations };
-        let entries = vec![Entry::new(key, EntryKind::Reply(reply))];
+        let mut entries = Vec::with_capacity(1);
+        // Nobody reads a log that nobody keeps.
+        if !self.recorder.place().is_volatile()
+            && let Some(routed) = self.library.unrecorded()
+        {
+            let step = self.run.steps().saturating_add(1);
+            entries.push(Entry::new(Key::routed(step), EntryKind::Routed(routed)));
+        }
+        entries.push(Entry::new(key, EntryKind::Reply(reply)));
         Replied { entries, requested, finished, spent }
     }
 }

@@ -31,7 +31,12 @@ pub(crate) fn drive(
         let mut interrupt = Interrupt::new(&control, deadline, given.clone());
         // Each run carries the room of its largest step, so those that are rare are boxed.
         let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
-        let opened = interrupt.attempt(Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace))).await;
+        let opening = Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace));
+        let opened = match &task {
+            Task::Start(_) => interrupt.attempt(opening).await,
+            // One that is to end has its end in its log, which must be open for that.
+            Task::Resume(_) => interrupt.complete(opening).await,
+        };
         let (mut driver, events) = match opened {
             Ok(opened) => opened,
             Err(stop) => {

@@ -8,6 +8,7 @@ use attache_core::{Document, DocumentId, Message};
 use attache_documents::{Materials, RoutingReport};
 
 use crate::driver::truncate::shortened;
+use crate::log::Routed;
 use crate::memory::message_tokens::kept_id;
 use crate::run::Run;
 use crate::setup::Setup;
@@ -16,6 +17,8 @@ use crate::setup::Setup;
 pub(super) struct Library {
     pub(super) materials: Materials,
     pub(super) reported: Option<Arc<RoutingReport>>,
+    /// The last one that the log has.
+    recorded: Option<Arc<RoutingReport>>,
     /// Results that are too long, by where the message is in memory, with the message that is kept there.
     shortened: HashMap<usize, (Arc<Message>, Arc<Message>)>,
     /// The documents that tools may take.
@@ -35,6 +38,7 @@ impl Library {
         Self {
             materials: Materials::default(),
             reported: None,
+            recorded: None,
             shortened: HashMap::new(),
             documents: ConversationDocuments::new().with_store(Arc::clone(&setup.store)),
             keeps_above: reads.then_some(cleared.unwrap_or(usize::MAX)),
@@ -70,6 +74,19 @@ impl Library {
     /// True if the conversation holds documents: without them nothing is to be routed.
     pub(super) fn has_documents(&self) -> bool {
         self.has_documents
+    }
+
+    /// The last report as an entry of the log, unless that has it.
+    pub(super) fn unrecorded(&mut self) -> Option<Routed> {
+        let report = self.reported.as_ref()?;
+        let before = self.recorded.replace(Arc::clone(report));
+        match before {
+            Some(before) if Arc::ptr_eq(&before, report) => None,
+            before => {
+                let before = before.as_ref().map(|before| before.decisions.as_slice());
+                Some(Routed::since(before.unwrap_or_default(), &report.decisions))
+            }
+        }
     }
 
     /// The documents inside others that no tool can take yet.

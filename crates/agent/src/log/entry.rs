@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_core::citation::Checked;
 use attache_core::{Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolResult, Usage};
+use attache_documents::Decision as DocumentDecision;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::Limits;
@@ -101,6 +102,9 @@ pub enum EntryKind {
     Receipt(ToolOutcome),
     /// The synthetic message that was sent behind tool results: audit, never an input to routing.
     Documents(SyntheticMessage),
+    /// The way in which the documents of a request were routed: audit, never an input to routing. It stands before the reply,
+    /// and only where it is another one than before.
+    Routed(Routed),
     /// More tools are offered from the next model call on.
     Offered(Offered),
     /// The conversation was handed over to another agent, which answers from now on.
@@ -278,6 +282,32 @@ pub struct SyntheticMessage {
     pub fingerprint: u64,
     /// The decisions of routing behind it, as a number.
     pub stamp: u64,
+}
+
+/// The documents of a request as they were routed. An agent meets most of them again in each request, so that the decisions
+/// which are the same as before are not repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Routed {
+    /// The number of the first decisions that are those of the last such entry.
+    pub kept: usize,
+    /// The decisions behind them.
+    pub decisions: Vec<DocumentDecision>,
+}
+
+impl Routed {
+    /// The decisions, where others were recorded before.
+    pub(crate) fn since(before: &[DocumentDecision], now: &[DocumentDecision]) -> Self {
+        let kept = before.iter().zip(now).take_while(|(before, now)| before == now).count();
+        Self { kept, decisions: now.get(kept..).unwrap_or_default().to_vec() }
+    }
+
+    /// Makes of the decisions that were recorded before those of the request.
+    pub(crate) fn follow(&self, decisions: &mut Vec<DocumentDecision>) {
+        decisions.truncate(self.kept);
+        decisions.extend_from_slice(&self.decisions);
+    }
 }
 
 /// A decision of the memory.

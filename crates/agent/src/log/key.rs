@@ -138,6 +138,11 @@ impl Key {
         Self::numbered("documents/", number)
     }
 
+    /// The way in which the documents of the request of a step, from 1, were routed.
+    pub(crate) fn routed(step: u32) -> Self {
+        Self::numbered("routed/", step)
+    }
+
     /// The documents that were found inside others at the `number`-th time, from 0.
     pub(crate) fn found(number: u32) -> Self {
         Self::numbered("found/", number)

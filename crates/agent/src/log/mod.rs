@@ -11,7 +11,7 @@ mod tools;
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
 pub use deferred::{DeferredCall, DeferredRequest};
 pub use entry::{
-    Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started,
+    Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Reply, Routed, SCHEMA_VERSION, Started,
     SyntheticMessage, ToolOutcome,
 };
 pub use handed::{HandedOff, Handoffs, Transfer};

@@ -245,6 +245,14 @@ impl Run {
         &self.id
     }
 
+    /// The id of the run that made a message, as far as the message's id tells: it comes from the log of a run, or from
+    /// anywhere.
+    pub fn that_made(message: &MessageId) -> Option<&str> {
+        let (run, number) = message.as_str().rsplit_once('-')?;
+        let (turn, _) = number.split_once('.')?;
+        (turn.len() == 16).then_some(run)
+    }
+
     /// The conversation so far, without the synthetic messages of this run; see [`messages`](Self::messages).
     pub fn history(&self) -> &[Arc<Message>] {
         &self.history
@@ -385,6 +393,7 @@ impl Run {
                 self.synthetic_count = self.synthetic_count.saturating_add(1);
                 self.synthetic.insert(documents.anchor.clone(), documents.clone());
             }
+            (EntryKind::Routed(_), Phase::Model { .. }) => {}
             (EntryKind::Offered(offered), Phase::Model { .. }) => {
                 let number = u32::try_from(self.offered.len()).unwrap_or(u32::MAX);
                 if !entry.key.is_numbered("offered/", number) {
@@ -392,7 +401,9 @@ impl Run {
                 }
                 self.offer(offered);
             }
-            (EntryKind::Offered(_), _) => return Err(misfit("the run was not asking the model")),
+            (EntryKind::Offered(_) | EntryKind::Routed(_), _) => {
+                return Err(misfit("the run was not asking the model"));
+            }
             (EntryKind::HandedOff(handed), _) => {
                 if entry.key != self.handoff_key() {
                     return Err(misfit("another hand-off comes first"));

@@ -1,7 +1,10 @@
 //! Documents that no longer fit the budget of a run: documents.md 9.2 D16, and invariant 4.
 
+use std::sync::Arc;
+
 use crate::common::Number;
-use attache_agent::{Agent, EventKind, tool_fn};
+use crate::common::kit::all;
+use attache_agent::{Agent, Entry, EntryKind, Event, EventKind, MemoryJournal, tool_fn};
 use attache_core::{Document, ToolError};
 use attache_documents::{DocumentBudget, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
@@ -43,4 +46,40 @@ async fn what_is_left_out_is_announced() {
         shown.filter(|content| text(content)).count()
     };
     assert_eq!([4, 5, 6].map(notes), [0, 1, 2]);
+}
+
+/// The steps whose documents were routed in another way than before, with a line for each document.
+fn routed(events: &[Event]) -> Vec<(u32, String)> {
+    let routed = events.iter().filter_map(|event| match &event.kind {
+        EventKind::DocumentsRouted(report) => Some((event.step, report.to_string())),
+        _ => None,
+    });
+    routed.collect()
+}
+
+// Whoever reads the log knows as much as somebody who looked on.
+#[tokio::test]
+async fn the_log_tells_how_documents_were_routed() {
+    let read = tool_fn("read", "Reads a page", |_: Number| async {
+        Ok::<_, ToolError>(Document::inline("four".repeat(1_000)))
+    });
+    let calls = (0..6).map(|n| Turn::call("read", json!({ "n": n })));
+    let model = ScriptedModel::new(calls.chain([Turn::text("done")]));
+    let routing = RouteOptions::new().with_budget(DocumentBudget::Tokens(4_200));
+    let agent = Agent::builder(model).tool(read).routing(routing).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    let live = routed(&all(&mut agent.run_in(journal.clone(), "go")).await);
+    assert_eq!(live.len(), 6, "{live:?}");
+    let kept = serde_json::to_string(&journal.entries()).unwrap();
+    let entries: Vec<Entry> = serde_json::from_str(&kept).unwrap();
+    let mut log = agent.log_events();
+    let told: Vec<Event> = entries.iter().flat_map(|entry| log.take(entry).unwrap()).collect();
+    assert_eq!(routed(&told), live);
+    // Four documents come, one by one. The fifth puts out the first one, and the sixth the second one: all decisions from
+    // there on are written again.
+    let written = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Routed(routed) => Some(routed.decisions.len()),
+        _ => None,
+    });
+    assert_eq!(written.collect::<Vec<_>>(), [1, 1, 1, 1, 5, 5]);
 }

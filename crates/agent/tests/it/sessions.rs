@@ -179,6 +179,24 @@ async fn a_run_is_ended_from_elsewhere_while_another_one_of_its_process_is_not_p
     drop(unread);
 }
 
+// C38: a run that waits for somebody, and that nobody drives, has its end in its log once it is resumed.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_is_ended_from_elsewhere() {
+    let store = Arc::new(MemorySessions::new());
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(attache_core::Approval::Always);
+    let model = ScriptedModel::new([Turn::call("pay", serde_json::json!({}))]).unverified();
+    let agent = Agent::builder(model).tool(pay).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::clone(&store) as _);
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let waits = session.run(RunInput::from("Pay.").with_run_id("one")).outcome().await.unwrap();
+    assert_eq!(waits.reason, EndReason::PendingApproval);
+    assert!(session.stop("one", "enough").await.unwrap());
+    let ended = session.resume().outcome().await.unwrap();
+    assert_eq!((ended.reason, ended.detail.as_deref()), (EndReason::Cancelled, Some("enough")));
+    assert_eq!(session.info().await.unwrap().open_run, None);
+    assert_eq!(session.last().await.unwrap().unwrap().approvals, []);
+}
+
 // C38: whoever knows the journal of a run can say something to it, and nothing of it is lost or read twice.
 #[tokio::test]
 async fn something_said_from_elsewhere_is_read_at_the_next_call_of_the_model() {

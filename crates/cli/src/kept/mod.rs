@@ -60,7 +60,7 @@ impl Kept {
         Arc::clone(&self.documents)
     }
 
-    /// The sessions, in which this agent answers. They never expire: their owner deletes them.
+    /// The sessions, in which this agent answers. They do not expire: their owner deletes them.
     pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
         Sessions::new(agent, Arc::clone(&self.store)).with_expiry(None).with_documents(self.documents())
     }

@@ -10,6 +10,7 @@ mod settings;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use attache_config::ServerSettings;
 use attache_models::Registry;
 use attache_server::{ServeError, Server};
 use tokio::net::TcpListener;
@@ -82,17 +83,18 @@ async fn served(
     let beside = Beside::wanted(serve, &settings).map_err(|problem| (Exit::Setup, problem))?;
     // A port that is taken is told before servers and agents are started.
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
-    let built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
+    let mut built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
+    built.sessions = settings::kept(built.sessions, &settings);
     let model = built.sessions.agent().model().id().to_owned();
     let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
     let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
     server.agents().introduce(settings::introduction(&settings, built.files));
-    let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/').to_owned();
     let reload = Reload {
         serve,
         args,
         kept: &kept,
+        settings: &settings,
         keys,
         agents: server.agents(),
         ring: ring.clone(),
@@ -101,7 +103,7 @@ async fn served(
         outside: built.outside.into(),
     };
     let local = listener.local_addr().map_err(|error| (Exit::Failed, error.to_string()))?;
-    tell(serve.log_format, local, &base, &model, asks, beside, chosen);
+    tell(serve.log_format, local, &settings, &model, asks, beside, chosen);
     let stop = async {
         stopped().await;
         if serve.log_format == LogFormat::Text {
@@ -141,7 +143,7 @@ fn taken(address: SocketAddr, error: &io::Error) -> String {
 fn tell(
     format: LogFormat,
     local: SocketAddr,
-    base: &str,
+    settings: &ServerSettings,
     model: &str,
     asks: bool,
     beside: Beside,
@@ -163,6 +165,7 @@ fn tell(
         ip if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), local.port()),
         _ => local,
     };
+    let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/');
     let base = if base.is_empty() { String::new() } else { format!("/{base}") };
     if let Some(notice) = model::notice(model) {
         line(&format!("! {notice}"));
@@ -174,9 +177,11 @@ fn tell(
         line(&format!("· {files}"));
     }
     let others: String = beside.paths().map(|path| format!(", http://{shown}{base}{path}")).collect();
-    line(&format!(
-        "\n  Chat with {model}:  http://{shown}{base}/\n  For programs:  http://{shown}{base}/v1{others}\n\n  Ctrl-C ends it"
-    ));
+    let chat = match settings.web {
+        Some(false) => String::new(),
+        _ => format!("\n  Chat with {model}:  http://{shown}{base}/"),
+    };
+    line(&format!("{chat}\n  For programs:  http://{shown}{base}/v1{others}\n\n  Ctrl-C ends it"));
 }
 
 /// Waits for the word that the process ends; the second one ends it at once.

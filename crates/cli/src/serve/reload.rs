@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use attache_config::ServerSettings;
 use attache_server::{Agents, Introduction, KeyRing};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::agent::{Built, NAME, built};
 use super::beside::Beside;
-use super::settings::introduction;
+use super::settings::{introduction, kept};
 use crate::args::{Args, Serve};
 use crate::config::{Config, Folder, folder, of_project, own_file};
 use crate::configured_tools::Outside;
@@ -26,6 +27,8 @@ pub(super) struct Reload<'r> {
     pub(super) serve: &'r Serve,
     pub(super) args: &'r Args,
     pub(super) kept: &'r Kept,
+    /// The settings with which the server began.
+    pub(super) settings: &'r ServerSettings,
     pub(super) keys: PathBuf,
     pub(super) agents: Agents,
     pub(super) ring: KeyRing,
@@ -103,7 +106,7 @@ impl<'r> Reload<'r> {
                     let paths = beside.join(" and ");
                     tracing::warn!("{paths} keep the agent of before until the server is started again");
                 }
-                self.agents.set(NAME, built.sessions);
+                self.agents.set(NAME, kept(built.sessions, self.settings));
                 self.agents.introduce(words);
                 *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;
                 // The processes of the servers before end with the last run that has them.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_config::{JwtSettings, ServerSettings};
-use attache_server::{Dialect, Introduction, Jwt, JwtAlgorithm, Server, ServerLimits};
+use attache_agent::{Busy, Sessions};
+use attache_config::{BusySetting, DisconnectSetting, JwtSettings, ServerSettings};
+use attache_server::{Dialect, Introduction, Jwt, JwtAlgorithm, OnDisconnect, Server, ServerLimits};
 use attache_transport::GuardedFetcher;
 
 use super::agent::Files;
@@ -12,13 +13,24 @@ use super::example;
 
 /// The server with what the configuration says of it.
 pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
-    server = server.web(true);
+    server = server.web(settings.web.unwrap_or(true));
     if let Some(path) = &settings.base_path {
         server = server.base_path(path);
     }
     for origin in &settings.origins {
         server = server.allow_origin(origin.as_str());
     }
+    for name in &settings.headers {
+        server = server.allow_header(name.as_str());
+    }
+    server = match settings.disconnect {
+        Some(DisconnectSetting::Cancel) => server.disconnect(OnDisconnect::Cancel),
+        Some(DisconnectSetting::GraceSeconds(seconds)) => {
+            server.disconnect(OnDisconnect::Grace(Duration::from_secs(seconds.into())))
+        }
+        Some(DisconnectSetting::Detach) => server.disconnect(OnDisconnect::Detach),
+        _ => server,
+    };
     for origin in &settings.frames {
         server = server.allow_frame(origin.as_str());
     }
@@ -48,6 +60,23 @@ pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
         }
     }
     server.limits(limits(settings))
+}
+
+/// The sessions with what the configuration says of them.
+pub(super) fn kept(mut sessions: Sessions, settings: &ServerSettings) -> Sessions {
+    sessions = match settings.busy {
+        Some(BusySetting::Refuse) => sessions.with_busy(Busy::Refuse),
+        Some(BusySetting::Queue(depth)) => sessions.with_busy(Busy::Queue { depth: size(depth) }),
+        _ => sessions,
+    };
+    match settings.expiry_seconds {
+        Some(seconds) => sessions.with_expiry(Duration::from_secs(seconds.into())),
+        None => sessions,
+    }
+}
+
+fn size(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Tokens of an issuer. Whoever runs the server names its address, which may be one inside.
@@ -81,7 +110,6 @@ fn jwt(settings: &JwtSettings) -> Jwt {
 
 fn limits(settings: &ServerSettings) -> ServerLimits {
     let mut limits = ServerLimits::default();
-    let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     limits.body = settings.body_bytes.map_or(limits.body, size);
     limits.upload = settings.upload_bytes.map_or(limits.upload, size);
     limits.runs = settings.runs.map_or(limits.runs, size);
@@ -107,4 +135,38 @@ pub(super) fn introduction(settings: &ServerSettings, files: Files) -> Introduct
         words.examples = example::QUESTIONS.map(str::to_owned).into();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::UNIX_EPOCH;
+
+    use attache_agent::{Agent, MemorySessions, SessionState};
+    use attache_config::{Config, ConfigFile};
+    use attache_models::Registry;
+
+    #[tokio::test]
+    async fn sessions_expire_as_the_configuration_says() {
+        for (text, state) in [
+            ("[server]\nexpiry_seconds = 60\n", SessionState::Expired),
+            ("[server]\nexpiry_seconds = 90\n", SessionState::Continued),
+            ("", SessionState::Continued),
+        ] {
+            let file = ConfigFile::parse("attache.toml", text).unwrap();
+            let settings = Config::of([file], &|_| None).unwrap().server();
+            let now = Arc::new(AtomicU64::new(1_000_000));
+            let clock = Arc::clone(&now);
+            let model = Registry::bundled().model("offline/extractive").unwrap();
+            let agent = Agent::builder(model).build().unwrap();
+            let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()))
+                .with_expiry(None)
+                .with_clock(move || UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::Relaxed)));
+            let sessions = kept(sessions, &settings);
+            sessions.open("local", Some("s")).await.unwrap();
+            now.fetch_add(75, Ordering::Relaxed);
+            assert_eq!(sessions.open("local", Some("s")).await.unwrap().state(), state, "{text}");
+        }
+    }
 }

@@ -414,6 +414,55 @@ async fn a_public_address_is_guarded_by_an_issuer_alone_and_other_protocols_by_t
     assert!(String::from_utf8_lossy(&output.stderr).contains("public_url"), "{output:?}");
 }
 
+// `[server]` says what becomes of runs whose client leaves, and of a second one of a session.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_go_on_and_wait_as_the_configuration_says_and_the_chat_may_be_left_out() {
+    let model = MockProvider::start().await.unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let text = "[server]\nweb = false\norigins = ['https://app.example']\nheaders = ['x-tenant']\n\
+        disconnect = 'detach'\nbusy = { queue = 1 }\n";
+    std::fs::write(&file, text).unwrap();
+    let (path, url) = (file.to_str().unwrap().to_owned(), format!("{}/v1", model.url()));
+    let arguments = ["-m", "openai-chat/gpt-4o", "--base-url", &url, "--config", &path];
+    let served = Served::start_in(home, &arguments);
+    let curl = |path: &str, more: &[&str]| curl(&format!("{}{path}", served.address), more);
+    for path in ["/", "/attache-chat.js"] {
+        assert_eq!(curl(path, &[]).0, 404, "{path}");
+    }
+    let asks = ["-i", "-X", "OPTIONS", "-H", "Origin: https://app.example", "-H"];
+    let (_, head) = curl("/v1/chat/stream", &[&asks[..], &["Access-Control-Request-Method: POST"]].concat());
+    let allowed = head.lines().find(|line| line.starts_with("access-control-allow-headers:"));
+    assert!(allowed.is_some_and(|line| line.contains("x-tenant")), "{head}");
+    let slowly = |pieces: std::ops::Range<u32>| {
+        let pieces = pieces.map(|at| format!("{at} "));
+        Reply::new().text_pieces(pieces).delay_between(Duration::from_millis(40))
+    };
+    model.enqueue(slowly(0..50));
+    let json = ["-H", "Content-Type: application/json", "-d"];
+    let left = json!({"message": "Count.", "sessionId": "left"}).to_string();
+    let (_, told) = curl("/v1/chat/stream", &[&json[..], &[&left, "-N", "--max-time", "1"]].concat());
+    assert!(!told.contains("[DONE]"), "the client stays to the end: {told}");
+    let begun = Instant::now();
+    let session = loop {
+        let session: Value = serde_json::from_str(&curl("/v1/sessions/left", &[]).1).unwrap();
+        if session["openRun"].is_null() {
+            break session;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{session}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let text = session["messages"][1]["parts"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.ends_with("48 49 "), "{session}");
+    model.enqueue(slowly(0..25));
+    model.enqueue(slowly(0..1));
+    for message in ["Count.", "And again."] {
+        let body = json!({ "message": message }).to_string();
+        let (status, told) = curl("/v1/sessions/busy/runs", &[&json[..], &[&body]].concat());
+        assert_eq!(status, 202, "{told}");
+    }
+}
+
 /// The files that the page on deploying shows are those that it names, and what they name is there.
 #[test]
 fn the_files_for_deploying_are_those_of_the_guide() {

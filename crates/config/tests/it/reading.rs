@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use attache_agent::Verdict;
-use attache_config::{Config, ConfigFile, SessionsPlace, schema};
+use attache_config::{BusySetting, Config, ConfigFile, DisconnectSetting, SessionsPlace, schema};
 use attache_core::Effect;
 use attache_models::Registry;
 
@@ -237,6 +237,30 @@ fn a_server_has_an_issuer_switches_and_limits() {
 }
 
 #[test]
+fn a_server_says_what_becomes_of_runs_and_sessions_and_who_may_look() {
+    let file = |path: &str, text: &str| ConfigFile::parse(path, text).unwrap();
+    let one = || {
+        file(
+            "/u/attache.toml",
+            "[server]\nweb = false\nheaders = ['x-tenant']\ndisconnect = 'detach'\nbusy = 'refuse'\nexpiry_seconds = 60\n",
+        )
+    };
+    let other = file(
+        "/p/attache.toml",
+        "[server]\nheaders = ['x-plan']\ndisconnect = { grace_seconds = 5 }\nbusy = { queue = 8 }\n",
+    );
+    let none = config("").unwrap().server();
+    assert_eq!((none.web, none.disconnect, none.busy, none.expiry_seconds), (None, None, None, None));
+    let alone = Config::of([one()], &variable).unwrap().server();
+    assert_eq!((alone.disconnect, alone.busy), (Some(DisconnectSetting::Detach), Some(BusySetting::Refuse)));
+    let both = Config::of([one(), other], &variable).unwrap().server();
+    assert_eq!((both.web, both.expiry_seconds), (Some(false), Some(60)));
+    assert_eq!(both.headers, ["x-tenant", "x-plan"]);
+    assert_eq!(both.disconnect, Some(DisconnectSetting::GraceSeconds(5)));
+    assert_eq!(both.busy, Some(BusySetting::Queue(8)));
+}
+
+#[test]
 fn mistakes_in_the_section_of_a_server_are_told() {
     for (text, message) in [
         ("[server]\npublic_url = 'papers.example.org'\n", "server.public_url must begin with https://"),
@@ -255,6 +279,9 @@ fn mistakes_in_the_section_of_a_server_are_told() {
             "server.jwt.scope_prefix stands without",
         ),
         ("[server.dialects]\nchat = false\n", "server.dialects.chat is not known"),
+        ("[server]\ndisconnect = 'leave'\n", "server.disconnect"),
+        ("[server]\nbusy = { queue = -1 }\n", "server.busy"),
+        ("[server]\nexpiry_seconds = 0\n", "server.expiry_seconds"),
     ] {
         let told = config(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
         assert!(told.contains(message), "{text}: {told}");

@@ -12,25 +12,37 @@ pub(crate) fn is_local(peer: Option<IpAddr>, uri: &Uri, headers: &HeaderMap, all
     if !peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
         return false;
     }
-    let host = match headers.get(header::HOST) {
-        Some(host) => host.to_str().ok(),
-        None => uri.authority().map(http::uri::Authority::as_str),
-    };
+    let host = host(uri, headers);
     // A request that names a place twice names it alike.
     let others = uri.authority().map(http::uri::Authority::as_str);
     if !host.is_some_and(is_this_machine) || !others.is_none_or(is_this_machine) {
         return false;
     }
-    match headers.get(header::ORIGIN).map(|origin| origin.to_str()) {
-        None => {
-            let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
-            !matches!(site, Some(b"cross-site" | b"same-site"))
-        }
-        Some(Ok(origin)) => {
+    is_of_own_page(host, headers, allowed)
+}
+
+/// The name that a request asks for.
+pub(crate) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    match headers.get(header::HOST) {
+        Some(host) => host.to_str().ok(),
+        None => uri.authority().map(http::uri::Authority::as_str),
+    }
+}
+
+/// True if a request comes from no page of a stranger: from a page that this server, or an allowed origin, served, or from a
+/// program that is no browser. `host` is the name that the request asks for.
+pub(crate) fn is_of_own_page(host: Option<&str>, headers: &HeaderMap, allowed: &[String]) -> bool {
+    let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+    if origin.is_some_and(|origin| allowed.iter().any(|allowed| allowed == origin)) {
+        return true;
+    }
+    // Behind a proxy the name may be another one than that which the browser asked for; the browser knows.
+    match headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes) {
+        Some(site) => matches!(site, b"same-origin" | b"none"),
+        None => origin.is_none_or(|origin| {
             let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            own.is_some() && own == host || allowed.iter().any(|allowed| allowed == origin)
-        }
-        Some(Err(_)) => false,
+            own.is_some() && own == host
+        }),
     }
 }
 

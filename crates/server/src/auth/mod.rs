@@ -18,7 +18,7 @@ use jwt::Refusal;
 pub use jwt::{Jwt, JwtAlgorithm};
 pub use key_ring::KeyRing;
 pub use keys::{ApiKey, ApiKeys, KeysError};
-pub(crate) use local::is_local;
+pub(crate) use local::{host, is_local, is_of_own_page};
 pub use principal::{Principal, Scope};
 
 use crate::fault::Fault;
@@ -35,6 +35,14 @@ pub(crate) struct Auth {
 
 pub(crate) type Hook = Arc<dyn Fn(HeaderMap) -> BoxFuture<'static, Option<Principal>> + Send + Sync>;
 
+/// One who may ask.
+pub(crate) struct Admitted {
+    pub(crate) principal: Principal,
+    /// True if a browser may have said who it is without being asked: it adds cookies, and names with passwords, to requests
+    /// of pages of strangers, too.
+    pub(crate) by_browser: bool,
+}
+
 /// The principal where nobody has a key. It is the one of the `attache` command, whose sessions are the same.
 const LOCAL: &str = "local";
 
@@ -49,20 +57,21 @@ impl Auth {
     }
 
     /// The one who asks: by a key, by a token, or as the program around the server knows.
-    pub(crate) async fn principal(&self, headers: &HeaderMap) -> Result<Principal, Fault> {
+    pub(crate) async fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Fault> {
+        let by_key = |principal| Admitted { principal, by_browser: false };
         if self.is_local() {
-            return Ok(Principal::new(LOCAL));
+            return Ok(by_key(Principal::new(LOCAL)));
         }
         let given = given(headers);
         if let (Some(keys), Some(key)) = (self.keys.keys(), given)
             && let Some(principal) = keys.principal(key)
         {
-            return Ok(principal);
+            return Ok(by_key(principal));
         }
         #[cfg(feature = "jwt")]
         let refused = match (&self.jwt, given) {
             (Some(jwt), Some(token)) if jwt::is_token(token) => match jwt.principal(token).await {
-                Ok(principal) => return Ok(principal),
+                Ok(principal) => return Ok(by_key(principal)),
                 Err(refusal) => refused(refusal),
             },
             _ => Fault::unauthenticated(),
@@ -70,7 +79,12 @@ impl Auth {
         #[cfg(not(feature = "jwt"))]
         let refused = Fault::unauthenticated();
         match &self.hook {
-            Some(hook) => hook(headers.clone()).await.ok_or(refused),
+            Some(hook) => {
+                let principal = hook(headers.clone()).await.ok_or(refused)?;
+                let by_browser = given.is_none()
+                    && [header::COOKIE, header::AUTHORIZATION].iter().any(|name| headers.contains_key(name));
+                Ok(Admitted { principal, by_browser })
+            }
             None => Err(refused),
         }
     }

@@ -153,7 +153,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         .each("deferred", &view.deferred, |request, out| {
             deferred_members(Object::begin(out), request, shown).end();
         })
-        .maybe("routing", view.routing.as_ref().map(|report| &report.decisions))
+        .maybe("routing", view.routing.last().map(|(_, report)| &report.decisions))
         .with("citations", &view.citations)
         .with("usage", &bare(&view.usage))
         .by("end", |out| {
@@ -164,6 +164,23 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
             }
         })
         .end();
+}
+
+/// Writes the reports of the steps whose documents were routed in another way than before, each with the reply of its step.
+pub(crate) fn routing(view: &View, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, (step, report)) in view.routing.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        Object::begin(out)
+            .with("step", step)
+            .maybe("messageId", view.reply(*step))
+            .with("decisions", &report.decisions)
+            .with("tokens", &report.tokens())
+            .end();
+    }
+    out.push(b']');
 }
 
 fn block(block: &Block, shown: Shown, out: &mut Vec<u8>) {

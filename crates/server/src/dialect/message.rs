@@ -1,23 +1,32 @@
 //! Messages of a session, for a client that shows them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_agent::RUN_ONLY;
+use attache_agent::{Disposition, RUN_ONLY, Run, RunInfo};
 use attache_core::message::UserOrigin;
-use attache_core::{AssistantPart, Message, UserPart};
+use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
 
 use super::{Shown, event};
 use crate::json::{Object, write_json};
 
+/// The things that messages of a session do not tell themselves.
+pub(crate) struct About<'s> {
+    /// The runs of the session.
+    pub(crate) runs: &'s [RunInfo],
+    /// How results came about.
+    pub(crate) dispositions: HashMap<&'s ToolCallId, Disposition>,
+}
+
 /// Writes the messages that a person reads.
-pub(crate) fn all(messages: &[Arc<Message>], shown: Shown, out: &mut Vec<u8>) {
+pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
     let read = messages.iter().filter(|message| is_read(message));
     out.push(b'[');
     for (at, message) in read.enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        one(message, shown, out);
+        one(message, about, shown, out);
     }
     out.push(b']');
 }
@@ -36,8 +45,9 @@ pub(super) fn is_read(message: &Message) -> bool {
     }
 }
 
-fn one(message: &Message, shown: Shown, out: &mut Vec<u8>) {
-    let object = Object::begin(out).with("id", message.id());
+fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
+    let run = Run::that_made(message.id()).filter(|run| about.runs.iter().any(|known| known.id == *run));
+    let object = Object::begin(out).with("id", message.id()).maybe("runId", run);
     match message {
         Message::User(message) => {
             object.with("role", "user").each("parts", &message.parts, |part, out| match part {
@@ -82,7 +92,11 @@ fn one(message: &Message, shown: Shown, out: &mut Vec<u8>) {
         }
         Message::ToolResults(message) => {
             object.with("role", "tool").each("results", &message.results, |result, out| {
-                event::result_members(Object::begin(out), result, shown).end();
+                let known = about.dispositions.get(&result.call_id).copied();
+                let cancelled = (result.status == ResultStatus::Cancelled).then_some(Disposition::Cancelled);
+                event::result_members(Object::begin(out), result, shown)
+                    .maybe("disposition", known.or(cancelled).as_ref())
+                    .end();
             })
         }
         _ => object,

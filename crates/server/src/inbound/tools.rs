@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::settings;
 use crate::fault::Fault;
+use crate::request;
 
 /// The most tools of one request.
 const MOST: usize = 128;
@@ -111,14 +112,15 @@ impl Offered {
         offered
     }
 
-    /// The options of the run.
+    /// The options of the run, with that which the program around the server takes from the request.
     pub(crate) fn options(self, agent: &Agent) -> RunOptions {
         let options = RunOptions::new().with_tools(self.tools);
         let options = options.with_instructions(self.instructions.unwrap_or_default());
-        match self.settings {
+        let options = match self.settings {
             Some(settings) => options.with_settings(agent.settings().merged(&settings)),
             None => options,
-        }
+        };
+        request::in_context(options)
     }
 
     /// Keeps them with what the user says.

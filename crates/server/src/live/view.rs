@@ -24,7 +24,8 @@ pub(crate) struct View {
     pub(crate) approvals: Vec<ApprovalRequest>,
     /// The calls whose results come later.
     pub(crate) deferred: Vec<DeferredRequest>,
-    pub(crate) routing: Option<Arc<RoutingReport>>,
+    /// The steps whose documents were routed in another way than before.
+    pub(crate) routing: Vec<(u32, Arc<RoutingReport>)>,
     pub(crate) citations: Vec<Citation>,
     pub(crate) usage: Usage,
     /// The last entry, once it is there.
@@ -192,9 +193,23 @@ impl View {
                     self.call(&result.call_id, event.step, |call| call.state = finished);
                 }
             }
-            EventKind::DocumentsRouted(report) if is_own => self.routing = Some(Arc::clone(report)),
+            EventKind::DocumentsRouted(report) if is_own => {
+                // A request that was too long is routed again.
+                self.routing.retain(|(step, _)| *step != event.step);
+                self.routing.push((event.step, Arc::clone(report)));
+            }
             EventKind::StepFinished { usage, .. } if is_own => self.usage.add(usage),
             EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),
+            EventKind::Finished(Ok(outcome)) if is_own => {
+                // Nobody decides about calls of a run that was cancelled.
+                let is_open =
+                    |asked: &ApprovalRequest| outcome.approvals.iter().any(|open| open.id == asked.id);
+                self.approvals.retain(is_open);
+                let is_due = |request: &DeferredRequest| {
+                    outcome.deferred.iter().any(|due| due.call.id == request.call.id)
+                };
+                self.deferred.retain(is_due);
+            }
             EventKind::Nested { event, .. } => self.event(event, entry, false),
             _ => {}
         }

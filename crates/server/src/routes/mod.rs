@@ -119,7 +119,7 @@ pub(crate) fn router(
     };
     let routes = match app.origins.as_slice() {
         [] => routes,
-        origins => routes.layer(cors(origins)),
+        origins => routes.layer(cors(origins, &app.headers)),
     };
     routes.layer(from_fn(middleware::unbroken)).layer(from_fn_with_state(Arc::clone(app), middleware::mark))
 }
@@ -159,8 +159,8 @@ fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
     routes
 }
 
-/// Lets pages of these origins ask.
-fn cors(origins: &[String]) -> CorsLayer {
+/// Lets pages of these origins ask, with these headers beside those of the server.
+fn cors(origins: &[String], headers: &[String]) -> CorsLayer {
     let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
     let own = [
         "anthropic-version",
@@ -171,6 +171,7 @@ fn cors(origins: &[String]) -> CorsLayer {
         "x-api-key",
     ];
     let own = own.map(HeaderName::from_static);
+    let others = headers.iter().filter_map(|name| HeaderName::try_from(name.as_str()).ok());
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
@@ -178,6 +179,7 @@ fn cors(origins: &[String]) -> CorsLayer {
             [header::AUTHORIZATION, header::CONTENT_TYPE, header::RANGE]
                 .into_iter()
                 .chain(own.clone())
+                .chain(others)
                 .collect::<Vec<_>>(),
         )
         .expose_headers(own)

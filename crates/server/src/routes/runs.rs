@@ -72,6 +72,7 @@ pub(crate) async fn one(
             .with("sessionId", &live.session)
             .with("model", &*live.agent)
             .by("snapshot", |out| event::view(&view, last, app.shown, out))
+            .by("routing", |out| event::routing(&view, out))
             .end();
         return Ok(json(body));
     }
@@ -81,16 +82,15 @@ pub(crate) async fn one(
         .with("runId", &run)
         .with("sessionId", stored.session.id().as_str())
         .with("model", &*hosted.name);
+    let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
     match stored.is_under_way() {
         // Another process drives it, or will.
-        true => {
-            let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
-            object.by("snapshot", |out| event::view(&view, last, app.shown, out))
-        }
+        true => object.by("snapshot", |out| event::view(&view, last, app.shown, out)),
         false => object.by("outcome", |out| {
             event::end_members(Object::begin(out), &stored.outcome(), app.shown).end();
         }),
     }
+    .by("routing", |out| event::routing(&view, out))
     .end();
     Ok(json(body))
 }

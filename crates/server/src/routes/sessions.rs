@@ -1,9 +1,8 @@
 //! Sessions.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_agent::{Asked, Decided, Entry, EntryKind, Run, SessionInfo};
+use attache_agent::SessionInfo;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -12,9 +11,10 @@ use serde::Deserialize;
 
 use super::answer::json;
 use super::asked::Model;
+use super::stored::Logs;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::dialect::message;
+use crate::dialect::message::{self, About};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
@@ -86,13 +86,9 @@ pub(crate) async fn one(
     let session = sessions.get(principal.name(), &id).await?;
     let runs = session.runs().await?;
     let info = session.info().await?;
-    let entries = match runs.last() {
-        Some(run) => session.behind(&run.id, 0).await?,
-        None => Vec::new(),
-    };
-    let replayed = (!entries.is_empty()).then(|| Run::replay(&entries)).transpose();
-    let last = replayed.map_err(|error| Fault::internal(&error))?.map(|run| run.outcome());
+    let (logs, last) = Logs::load(&session, &runs).await?;
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
+    let about = About { runs: &runs, dispositions: logs.dispositions() };
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("id", session.id().as_str())
@@ -103,10 +99,11 @@ pub(crate) async fn one(
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })
-        .by("messages", |out| message::all(messages, app.shown, out))
+        .by("messages", |out| message::all(messages, &about, app.shown, out))
         .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event::approval)
-        .each("decisions", decisions(&entries), |(asked, decided, at), out| {
+        .each("decisions", logs.decisions(), |(run, asked, decided, at), out| {
             Object::begin(out)
+                .with("runId", run)
                 .with("approvalId", &decided.id)
                 .with("callId", &asked.call_id)
                 .with("decision", &decided.decision)
@@ -119,21 +116,6 @@ pub(crate) async fn one(
         })
         .end();
     Ok(json(body))
-}
-
-/// The decisions about calls of a run, each with the question and its time, in milliseconds since 1970.
-fn decisions(entries: &[Entry]) -> impl Iterator<Item = (&Asked, &Decided, u64)> {
-    let asked = entries.iter().filter_map(|entry| match &entry.kind {
-        EntryKind::Asked(asked) => Some((&*asked.id, asked)),
-        _ => None,
-    });
-    let asked: HashMap<&str, &Asked> = asked.collect();
-    entries.iter().filter_map(move |entry| match &entry.kind {
-        EntryKind::Decided(decided) if decided.decision.is_some() => {
-            Some((*asked.get(&*decided.id)?, decided, entry.at))
-        }
-        _ => None,
-    })
 }
 
 pub(crate) async fn delete(

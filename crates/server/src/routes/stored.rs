@@ -1,6 +1,9 @@
 //! Runs by their logs, whoever drives them.
 
-use attache_agent::{Entry, Outcome, Run, RunInfo, Session};
+use std::collections::{HashMap, HashSet};
+
+use attache_agent::{Asked, Decided, Disposition, Entry, EntryKind, Outcome, Run, RunInfo, Session};
+use attache_core::{Message, ToolCallId};
 
 use crate::auth::Principal;
 use crate::fault::Fault;
@@ -35,5 +38,65 @@ impl Stored {
         let mut outcome = self.run.outcome();
         outcome.messages.clear();
         outcome
+    }
+}
+
+/// The logs of a session that tell what its messages do not: those of the newest run, and of each other one with results.
+pub(super) struct Logs(Vec<(String, Vec<Entry>)>);
+
+impl Logs {
+    /// Reads them, and tells how the newest run stands.
+    pub(super) async fn load(session: &Session, runs: &[RunInfo]) -> Result<(Self, Option<Outcome>), Fault> {
+        let Some((newest, earlier)) = runs.split_last() else { return Ok((Self(Vec::new()), None)) };
+        let entries = session.behind(&newest.id, 0).await?;
+        if entries.is_empty() {
+            return Ok((Self(Vec::new()), None));
+        }
+        let last = Run::replay(&entries).map_err(|error| Fault::internal(&error))?.outcome();
+        let results = last.messages.iter().filter(|message| matches!(&***message, Message::ToolResults(_)));
+        let with_results: HashSet<&str> =
+            results.filter_map(|results| Run::that_made(results.id())).collect();
+        let mut logs = Vec::new();
+        for run in earlier.iter().filter(|run| with_results.contains(&*run.id)) {
+            // Its beginning has the conversation alone.
+            match session.behind(&run.id, 1).await {
+                Ok(entries) => logs.push((run.id.clone(), entries)),
+                Err(error) => tracing::warn!(run = run.id, %error, "the log of a run cannot be read"),
+            }
+        }
+        logs.push((newest.id.clone(), entries));
+        Ok((Self(logs), Some(last)))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.0.iter().flat_map(|(run, entries)| entries.iter().map(move |entry| (run.as_str(), entry)))
+    }
+
+    /// How the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry.
+    pub(super) fn dispositions(&self) -> HashMap<&ToolCallId, Disposition> {
+        // Those of an agent inside a tool have ids of another conversation.
+        let own = self.entries().filter(|(_, entry)| !entry.key.as_str().contains('>'));
+        let known = own.filter_map(|(_, entry)| match &entry.kind {
+            EntryKind::Begun(begun) => Some((&begun.call_id, Disposition::Unknown)),
+            EntryKind::ToolOutcome(outcome) => Some((&outcome.call_id, outcome.disposition)),
+            _ => None,
+        });
+        // An outcome comes behind its beginning.
+        known.collect()
+    }
+
+    /// The decisions about calls, each with its run, the question, and its time in milliseconds since 1970.
+    pub(super) fn decisions(&self) -> impl Iterator<Item = (&str, &Asked, &Decided, u64)> {
+        let asked = self.entries().filter_map(|(_, entry)| match &entry.kind {
+            EntryKind::Asked(asked) => Some((&*asked.id, asked)),
+            _ => None,
+        });
+        let asked: HashMap<&str, &Asked> = asked.collect();
+        self.entries().filter_map(move |(run, entry)| match &entry.kind {
+            EntryKind::Decided(decided) if decided.decision.is_some() => {
+                Some((run, *asked.get(&*decided.id)?, decided, entry.at))
+            }
+            _ => None,
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::{Approval, ChatRequest, Message};
+use attache_core::{Approval, ChatRequest, Document, Message};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -182,4 +182,39 @@ async fn an_approval_inside_an_agent_is_known_elsewhere() {
     let told = one.got(&format!("/v1/runs/{run}")).await;
     assert_eq!(told["outcome"]["reason"], "answer", "{told}");
     assert_eq!(one.got("/v1/approvals").await["approvals"], json!([]));
+}
+
+// The report of each step is there after the run, at any node, and says what those who looked on were told.
+#[tokio::test(start_paused = true)]
+async fn the_routing_of_each_step_is_known_after_the_run() {
+    let stage = Stage::new([
+        Turn::call("page", json!({})),
+        Turn::text("One more.").and_call("page", json!({})),
+        Turn::text("Read."),
+    ])
+    .held();
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let page = tool_fn("page", "A page", || Ok(Document::inline("The rent is 900.")));
+        let agent = Agent::builder(stage.clone()).tool(page).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let run = one.run("s", "Read both.").await;
+    let events = one.get(&format!("/v1/runs/{run}/events")).await;
+    stage.let_out(20);
+    let events = data(&text(events).await);
+    let report = |told: &Value| json!([told["step"], told["decisions"], told["tokens"]]);
+    let seen: Vec<Value> = events.iter().filter(|event| event["type"] == "routing").map(report).collect();
+    // The first request has no document, the second one has one, and the third one has both.
+    assert_eq!(seen.iter().map(|told| told[1].as_array().unwrap().len()).collect::<Vec<_>>(), [1, 2]);
+    let session = other.got("/v1/sessions/s").await;
+    let replies = session["messages"].as_array().unwrap().iter();
+    let replies: Vec<&Value> =
+        replies.filter(|message| message["role"] == "assistant").map(|message| &message["id"]).collect();
+    for node in [&one, &other] {
+        let told = node.got(&format!("/v1/runs/{run}")).await;
+        let routing = told["routing"].as_array().unwrap();
+        assert_eq!(routing.iter().map(report).collect::<Vec<_>>(), seen, "{told}");
+        assert_eq!(routing.iter().map(|step| &step["messageId"]).collect::<Vec<_>>(), replies[1..]);
+    }
 }

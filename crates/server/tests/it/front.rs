@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use attache_agent::Agent;
-use attache_server::{ApiKey, ApiKeys, Scope, Server, ServerLimits};
+use attache_server::{ApiKey, ApiKeys, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
 use axum::body::Body;
 use http::{Method, Request, StatusCode, header};
@@ -122,6 +122,74 @@ async fn pages_of_allowed_origins_alone_may_ask() {
             .header("access-control-request-method", "POST");
         let response = client.send(preflight, Body::empty()).await;
         assert_eq!(response.headers().contains_key("access-control-allow-origin"), allowed, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_send_the_headers_that_are_named() {
+    let allowed = |server: Server| async {
+        let preflight = Request::builder()
+            .method("OPTIONS")
+            .uri("/v1/chat/stream")
+            .header("origin", "https://app.example")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "authorization,x-tenant");
+        let server = server.allow_origin("https://app.example");
+        let response = Client::new(server).send(preflight, Body::empty()).await;
+        let headers = response.headers()["access-control-allow-headers"].to_str().unwrap().to_owned();
+        headers.split(',').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let server = || server(Agent::builder(Stage::new([])));
+    let own = allowed(server()).await;
+    assert!(own.contains(&"authorization".to_owned()) && !own.contains(&"x-tenant".to_owned()), "{own:?}");
+    let more = allowed(server().allow_header("X-Tenant").allow_header("no name")).await;
+    assert_eq!(more, [own, vec!["x-tenant".to_owned()]].concat());
+}
+
+// runtime.md 24: browsers add cookies, and names with passwords, to what pages of strangers ask.
+#[tokio::test]
+async fn a_page_of_a_stranger_changes_nothing_in_the_name_of_its_user() {
+    let server = Server::new("papers", sessions(Agent::builder(Stage::new([]))));
+    let server = server.allow_origin("https://app.example").authenticate(|headers| async move {
+        let given = ["cookie", "authorization", "x-api-key"].map(|name| headers.get(name).is_some());
+        given.contains(&true).then(|| Principal::new("ann"))
+    });
+    let client = Client::new(server);
+    let ask = async |method: &str, fields: &[(&str, &str)]| {
+        let mut request =
+            Request::builder().method(method).uri("/v1/sessions").header(header::HOST, "papers.example");
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        client.send(request, Body::empty()).await.status()
+    };
+    let (cookie, evil) = (("cookie", "login=ann"), ("origin", "https://evil.example"));
+    for fields in [
+        vec![cookie],
+        vec![cookie, ("origin", "https://papers.example")],
+        vec![cookie, ("sec-fetch-site", "none")],
+        // The proxy before the server asks for another name.
+        vec![cookie, ("origin", "https://public.example"), ("sec-fetch-site", "same-origin")],
+        vec![cookie, ("origin", "https://app.example"), ("sec-fetch-site", "cross-site")],
+        // No page of a stranger can send a key.
+        vec![cookie, evil, ("x-api-key", "k")],
+        vec![evil, ("authorization", "Bearer k")],
+    ] {
+        assert_eq!(ask("POST", &fields).await, StatusCode::CREATED, "{fields:?}");
+        assert!(ask("DELETE", &fields).await.is_success(), "{fields:?}");
+    }
+    for fields in [
+        vec![cookie, evil],
+        vec![cookie, ("origin", "null")],
+        vec![cookie, ("sec-fetch-site", "cross-site")],
+        vec![cookie, ("origin", "https://other.papers.example"), ("sec-fetch-site", "same-site")],
+        vec![("authorization", "Basic YTpi"), evil],
+    ] {
+        for method in ["POST", "DELETE"] {
+            assert_eq!(ask(method, &fields).await, StatusCode::FORBIDDEN, "{method} {fields:?}");
+        }
+        // It does not see what it reads.
+        assert_eq!(ask("GET", &fields).await, StatusCode::OK, "{fields:?}");
     }
 }
 

@@ -13,6 +13,7 @@ mod chatting;
 mod cited;
 mod common;
 mod elsewhere;
+mod expiring;
 mod front;
 mod guide;
 mod inbound;

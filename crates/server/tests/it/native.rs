@@ -1,10 +1,11 @@
 //! Sessions, runs, approvals, documents and tools by the server's own routes.
 
-use attache_agent::{Agent, tool_fn};
+use attache_agent::{Agent, Ask, Proposal, Verdict, tool_fn};
 use attache_core::{Approval, Document, Effect};
+use attache_http_tools::{CallerHeaders, Endpoint, HttpTools};
 use attache_testkit::Turn;
 use axum::body::Body;
-use http::{Method, Request, StatusCode, header};
+use http::{HeaderMap, Method, Request, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, server, text, until, value};
@@ -151,6 +152,65 @@ async fn approvals_are_decided_one_by_one_and_the_run_goes_on() {
     );
 }
 
+// Somebody who comes back later reads what became of each call, and who decided about it, whatever was asked since.
+#[tokio::test(start_paused = true)]
+async fn a_session_keeps_what_became_of_its_calls() {
+    let stage = Stage::new([
+        Turn::call("pay", json!({"amount": 5})).and_call("pay", json!({"amount": 7})),
+        Turn::text("Done."),
+        Turn::call("pay", json!({"amount": 9})),
+        Turn::text("Hello."),
+    ]);
+    let pay = tool_fn("pay", "Pays", |amount: Value| Ok(format!("paid {}", amount["amount"])));
+    let pay = pay.with_approval(Approval::Always);
+    let client = Client::new(server(Agent::builder(stage).tool(pay)));
+    let first = client.run("s", "Pay.").await;
+    client.ended(&first).await;
+    let asked = client.got("/v1/approvals").await["approvals"].clone();
+    let choices = [
+        json!({"decision": "edit", "arguments": {"amount": 1}}),
+        json!({"decision": "deny", "text": "too much"}),
+    ];
+    for (at, choice) in choices.iter().enumerate() {
+        let path = format!("/v1/approvals/{}", asked[at]["approval"]["approvalId"].as_str().unwrap());
+        assert_eq!(client.post(&path, choice.clone()).await.status(), StatusCode::OK);
+    }
+    client.ended(&first).await;
+    let second = client.run("s", "Pay more.").await;
+    client.ended(&second).await;
+    let cancelled = client.ask(Method::POST, &format!("/v1/runs/{second}/cancel"), None).await;
+    assert_eq!(value(cancelled).await["cancelled"], true);
+    text(client.get(&format!("/v1/runs/{second}/events")).await).await;
+    assert_eq!(client.got("/v1/sessions/s").await["openRun"], Value::Null);
+    let told = client.got(&format!("/v1/runs/{second}")).await;
+    assert_eq!(told["snapshot"]["end"]["reason"], "cancelled", "{told}");
+    assert_eq!(told["snapshot"]["approvals"], json!([]), "{told}");
+    let third = client.run("s", "Hello?").await;
+    client.ended(&third).await;
+    let session = client.got("/v1/sessions/s").await;
+    let messages = session["messages"].as_array().unwrap();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    let told: Vec<Value> = results
+        .flat_map(|message| {
+            let results = message["results"].as_array().unwrap().iter();
+            results.map(|result| json!([message["runId"], result["callId"], result["disposition"]]))
+        })
+        .collect();
+    let call = |at: usize| &asked[at]["approval"]["callId"];
+    assert_eq!(told[0], json!([first, call(0), "executed"]));
+    assert_eq!(told[1], json!([first, call(1), "denied"]));
+    assert_eq!((&told[2][0], &told[2][2]), (&json!(second), &json!("cancelled")));
+    assert_eq!(messages.last().unwrap()["runId"], json!(third));
+    let decisions = session["decisions"].as_array().unwrap();
+    assert_eq!(decisions.len(), 2, "{decisions:?}");
+    for (at, decision) in [json!({"edit": {"amount": 1}}), json!({"deny": "too much"})].iter().enumerate() {
+        let told = &decisions[at];
+        assert_eq!((&told["runId"], &told["callId"]), (&json!(first), call(at)));
+        assert_eq!((&told["decision"], &told["by"]), (decision, &json!("ann")));
+        assert!(told["at"].as_u64().unwrap() > 1_700_000_000_000, "{told}");
+    }
+}
+
 // C36
 #[tokio::test(start_paused = true)]
 async fn something_said_meanwhile_waits_or_interrupts() {
@@ -270,4 +330,47 @@ async fn tools_are_listed_and_described() {
     let one = client.got("/v1/tools/look").await;
     assert_eq!(one["parameters"]["type"], "object");
     assert_eq!(client.get("/v1/tools/other").await.status(), StatusCode::NOT_FOUND);
+}
+
+// A21: a tool passes on the headers of whoever began the run, or of whoever went on with it.
+#[tokio::test(start_paused = true)]
+async fn tools_pass_on_headers_of_the_request_that_a_run_answers() {
+    let echo = |headers: HeaderMap| async move {
+        let tenant = headers.get("x-tenant").map(|tenant| tenant.to_str().unwrap().to_owned());
+        axum::Json(json!({"tenant": tenant, "other": headers.contains_key("x-other")}))
+    };
+    let echo = axum::Router::new().route("/echo", axum::routing::any(echo));
+    let tools = HttpTools::new("echo", "http://echo.internal").unwrap().with_service(echo);
+    let tools = tools.with_forwarded_headers(["x-tenant"]).unwrap();
+    let tools = tools.with_endpoint(Endpoint::get("echo.look", "/echo").with_description("Looks")).unwrap();
+    let tools = tools.with_endpoint(Endpoint::post("echo.send", "/echo").with_description("Sends")).unwrap();
+    let policy = |proposal: &Proposal<'_>| match proposal.call.name.as_str() {
+        "echo.send" => Verdict::Ask(Ask::because("it sends")),
+        _ => Verdict::Run,
+    };
+    let stage = Stage::new([
+        Turn::call("echo.look", json!({})),
+        Turn::call("echo.send", json!({})),
+        Turn::text("Done."),
+    ]);
+    let server = server(Agent::builder(stage).handler(tools).approval_policy(policy));
+    let client =
+        Client::new(server.context(|headers, options| options.with_context(CallerHeaders::of(headers))));
+    let asked = async |path: &str, tenant: &str, body: Value| {
+        let request = Request::builder().method("POST").uri(path).header("x-tenant", tenant);
+        let request = request.header("x-other", "o").header("content-type", "application/json");
+        client.send(request, body.to_string()).await
+    };
+    let run = asked("/v1/sessions/s/runs", "one", json!({"message": "Look, and send."})).await;
+    let run = value(run).await["runId"].as_str().unwrap().to_owned();
+    client.ended(&run).await;
+    let approvals = client.got("/v1/approvals").await;
+    let id = approvals["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+    let decided = asked(&format!("/v1/approvals/{id}"), "two", json!({"decision": "approve"})).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    client.ended(&run).await;
+    let session = client.got("/v1/sessions/s").await;
+    let results = session["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+    let told: Vec<&Value> = results.map(|message| &message["results"][0]["content"]).collect();
+    assert_eq!(told, [&json!({"tenant": "one", "other": false}), &json!({"tenant": "two", "other": false})]);
 }

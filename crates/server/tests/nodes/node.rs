@@ -9,9 +9,10 @@ use std::time::Duration;
 use attache_agent::{Agent, SessionStore, Sessions, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{Approval, Effect, Tool, ToolContext, ToolError};
-use attache_server::{Principal, Server};
+use attache_server::{Principal, Server, ServerLimits};
 use attache_stores::{PostgresStore, SqliteStore};
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::script::Planned;
 
@@ -96,8 +97,15 @@ pub(crate) fn serve(order: &Order) {
             let user = headers.get("x-user")?.to_str().ok()?;
             Some(Principal::new(user))
         });
+        // Runs go on elsewhere, and need no time to end here.
+        let mut limits = ServerLimits::default();
+        limits.drain = Duration::ZERO;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         println!("\n{LISTENS}{}", listener.local_addr().unwrap());
-        server.serve(listener, std::future::pending()).await.unwrap();
+        let mut ends = signal(SignalKind::terminate()).unwrap();
+        let stopped = async move {
+            ends.recv().await;
+        };
+        server.limits(limits).serve(listener, stopped).await.unwrap();
     });
 }

@@ -171,3 +171,32 @@ fn runs_of_a_killed_node_go_on_at_the_other_within_the_time_of_the_lease() {
     asked.follow(|| other.address, |watch| watch.end.is_some());
     assert_eq!(asked.text(), text("r9", 0) + &text("r9", 1));
 }
+
+// A node that is told to stop lets its runs go at once. Their leases would hold for a minute.
+#[test]
+fn runs_of_a_node_that_stops_go_on_at_the_other_at_once() {
+    let database = Server::shared().database();
+    let folder = tempfile::tempdir().unwrap();
+    let lease = Duration::from_secs(60);
+    let order = Order { store: database.url, lease, effects: folder.path().join("effects") };
+    let (one, other) = (Node::start(&order), Node::start(&order));
+    let plan = "pay look pay look look pay look pay";
+    let run = start(one.address, "s", &json!({"message": format!("r: {plan}")})).unwrap();
+    let mut watch = Watch::new(&run);
+    assert!(watch.look(one.address, |watch| watch.kinds.len() > 30).unwrap());
+    let stopped = one.id();
+    let since = Instant::now();
+    one.terminate();
+    watch.follow(|| other.address, |watch| watch.end.is_some());
+    assert!(since.elapsed() < lease / 2, "{:?}", since.elapsed());
+    let steps = plan.split(' ').count();
+    let whole: String = (0..=steps).map(|step| text("r", step)).collect();
+    assert_eq!(watch.text(), whole, "{:?}", watch.kinds);
+    let effects = effects(&order);
+    let mut calls: Vec<_> = effects.iter().map(|(call, _)| call).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    assert_eq!(calls.len(), effects.len(), "no effect is repeated: {effects:?}");
+    assert!(effects.iter().any(|(_, process)| *process == stopped), "{effects:?}");
+    assert!(effects.iter().any(|(_, process)| *process != stopped), "{effects:?}");
+}

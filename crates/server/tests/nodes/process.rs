@@ -44,6 +44,16 @@ impl Node {
         self.end();
     }
 
+    /// Tells it to end, as a supervisor does, and waits until it has.
+    pub(crate) fn terminate(mut self) {
+        let told = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().unwrap();
+        assert!(told.success());
+        // Waiting closes the pipe at whose end it ends, too.
+        let _held = self.child.stdin.take();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
+    }
+
     fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

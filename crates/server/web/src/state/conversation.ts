@@ -1,7 +1,7 @@
 // The conversation as it is looked at: a session with its messages, and the run that is under way.
 import { type Client, Failure } from '../api/client.ts';
 import * as read from '../api/read.ts';
-import { type Json, object, text } from '../api/read.ts';
+import { type Json, list, object, text } from '../api/read.ts';
 import { type Origins, current, versions, without } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
@@ -346,9 +346,10 @@ export abstract class Conversation extends Connection {
   }
 }
 
-/** An answer with the end of its run. */
-function withEnd(answer: Answer, { outcome, snapshot }: Json): Answer {
-  const after = snapshot ? apply(answer, { ...object(snapshot), blocks: [] }, 0) : read.ended(answer, outcome);
+/** An answer with the end of its run, and the ways in which its documents reached the model. */
+function withEnd(answer: Answer, { outcome, snapshot, routing }: Json): Answer {
+  const end = snapshot ? apply(answer, { ...object(snapshot), blocks: [] }, 0) : read.ended(answer, outcome);
+  const after = list(routing).reduce((now: Answer, each) => apply(now, { ...object(each), type: 'routing' }, 0), end);
   return { ...after, parts: answer.parts, began: undefined, ended: undefined };
 }
 

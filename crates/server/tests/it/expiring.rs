@@ -1,0 +1,121 @@
+//! Sessions over time: those that nobody used expire, and one run of a session waits for another.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use attache_agent::{Agent, Busy, MemorySessions, Sessions};
+use attache_server::{Server, ServerLimits};
+use attache_testkit::Turn;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, sessions, trusting, value};
+
+/// The time on the wall, in minutes.
+#[derive(Clone, Default)]
+struct Wall(Arc<AtomicU64>);
+
+impl Wall {
+    fn passes(&self, minutes: u64) {
+        self.0.fetch_add(minutes, Ordering::Relaxed);
+    }
+
+    /// Sessions that live by this time.
+    fn over(&self, stage: &Stage, store: &Arc<MemorySessions>) -> Sessions {
+        let wall = self.clone();
+        let agent = Agent::builder(stage.clone()).build().unwrap();
+        Sessions::new(agent, store.clone()).with_clock(move || {
+            UNIX_EPOCH + Duration::from_secs(1_800_000_000 + 60 * wall.0.load(Ordering::Relaxed))
+        })
+    }
+}
+
+// A43, A46: an hour after its last use a session is not there any more, unless sessions do not expire.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_used_for_an_hour_has_expired() {
+    for expires in [true, false] {
+        let (wall, stage) = (Wall::default(), Stage::new(["Hello, Ann.", "Ann?"].map(Turn::text)));
+        let sessions = wall.over(&stage, &Arc::new(MemorySessions::new()));
+        let sessions = if expires { sessions } else { sessions.with_expiry(None) };
+        let client = Client::new(trusting(Server::new("papers", sessions)));
+        let run = client.run("s", "I am Ann.").await;
+        client.ended(&run).await;
+        for _ in 0..3 {
+            // Each look counts as use.
+            wall.passes(50);
+            assert_eq!(client.get("/v1/sessions/s").await.status(), StatusCode::OK);
+        }
+        wall.passes(61);
+        let (gone, heard) = match expires {
+            true => (StatusCode::NOT_FOUND, 1),
+            false => (StatusCode::OK, 3),
+        };
+        assert_eq!(client.get("/v1/sessions/s").await.status(), gone);
+        // The next question begins anew, or goes on.
+        let again = client.run("s", "Who am I?").await;
+        client.ended(&again).await;
+        assert_eq!(stage.requests()[1].messages.len(), heard, "expires: {expires}");
+    }
+}
+
+// A44: the server deletes them every ten minutes, and none in which a run is under way.
+#[tokio::test(start_paused = true)]
+async fn the_server_deletes_sessions_that_expired() {
+    let (wall, stage) = (Wall::default(), Stage::new(["One.", "Two."].map(Turn::text)).held());
+    let store = Arc::new(MemorySessions::new());
+    let mut limits = ServerLimits::default();
+    limits.run_time = None;
+    let server = Server::new("papers", wall.over(&stage, &store)).limits(limits);
+    let client = Client::new(trusting(server));
+    let old = client.run("old", "One?").await;
+    stage.let_out(10);
+    client.ended(&old).await;
+    stage.drain();
+    let busy = client.run("busy", "Two?").await;
+    stage.asked().await;
+    wall.passes(61);
+    // Somebody who keeps all sessions sees those that are there.
+    let kept = wall.over(&stage, &store).with_expiry(None);
+    let there = async || {
+        let listed = kept.list("ann").await.unwrap();
+        let mut ids: Vec<String> = listed.iter().map(|info| info.id.to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(there().await, ["busy", "old"]);
+    tokio::time::sleep(Duration::from_secs(601)).await;
+    assert_eq!(there().await, ["busy"]);
+    stage.let_out(10);
+    let ended = client.ended(&busy).await;
+    assert_eq!(ended["snapshot"]["end"]["text"], "Two.", "{ended}");
+}
+
+// A41: where runs of a session queue, the second one begins with what the first one said, and a third one is too many.
+#[tokio::test(start_paused = true)]
+async fn a_second_run_of_a_session_waits_for_the_first() {
+    let stage = Stage::new(["One.", "Two."].map(Turn::text)).held();
+    let sessions = sessions(Agent::builder(stage.clone())).with_busy(Busy::Queue { depth: 1 });
+    let client = Client::new(trusting(Server::new("papers", sessions)));
+    let first = client.run("s", "One?").await;
+    stage.asked().await;
+    let waiting = client.clone();
+    let second = tokio::spawn(async move { waiting.run("s", "Two?").await });
+    // Paused time passes once nobody has anything to do.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!second.is_finished());
+    let third = client.post("/v1/sessions/s/runs", json!({"message": "Three?"})).await;
+    assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(third.headers().contains_key("retry-after"), "{}", value(third).await);
+    assert_eq!(stage.heard(), 1, "the model is asked once at a time");
+    stage.let_out(20);
+    let second = second.await.unwrap();
+    client.ended(&first).await;
+    let ended = client.ended(&second).await;
+    assert_eq!(ended["snapshot"]["end"]["text"], "Two.", "{ended}");
+    let session = client.got("/v1/sessions/s").await;
+    let said: Vec<&Value> =
+        session["messages"].as_array().unwrap().iter().map(|message| &message["parts"][0]["text"]).collect();
+    assert_eq!(said, ["One?", "One.", "Two?", "Two."]);
+    assert_eq!(stage.requests()[1].messages.len(), 3);
+}
