@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { follow } from '../src/state/follow.ts';
+import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
 
 const never = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -136,4 +137,30 @@ test('a run whose driver failed has ended for whoever looks on', async () => {
   };
   const signal = new AbortController().signal;
   assert.equal(await follow(client as never, 'r', { event: () => undefined, lost: () => undefined, signal }), 'ended');
+});
+
+test('an answer of long ago tells what its model saw, in each step as that is stored', async () => {
+  const routed = (name: string, outcome: string) => ({ document_id: name, file_name: name, media_type: 'application/pdf', outcome, reason: 'r', bytes: 1, tokens: 7 });
+  const routing = [
+    { step: 0, messageId: 'a', decisions: [routed('a.pdf', 'native')], tokens: 7 },
+    { step: 2, messageId: 'b', decisions: [routed('a.pdf', 'text'), routed('b.pdf', 'native')], tokens: 14 },
+  ];
+  const part = (text: string) => [{ type: 'text', text }];
+  const { chat } = chatWith(
+    (_method, path) =>
+      path.includes('/runs/')
+        ? { runId: 'r', outcome: { reason: 'answer' }, routing }
+        : {
+            sessionId: 's',
+            messages: [{ role: 'user', id: 'u', parts: part('Read.') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('Read.') }],
+            runs: [{ id: 'r', ended: 5 }],
+          },
+    async function* () {},
+  );
+  await chat.open('s');
+  const answer = () => chat.messages.at(-1) as Answer;
+  assert.deepEqual(answer().sights, []);
+  await chat.complete(answer().id);
+  const seen = answer().sights.map((sight) => [sight.step, sight.decisions.map((each) => `${each.fileName} ${each.outcome}`), sight.tokens]);
+  assert.deepEqual(seen, [[0, ['a.pdf native'], 7], [2, ['a.pdf text', 'b.pdf native'], 14]]);
 });
