@@ -180,8 +180,8 @@ pub struct Outcome {
     pub unknown: Vec<ToolCall>,
     /// Injected messages that the run did not read any more; they are not in `messages`.
     pub unread: Vec<Arc<Message>>,
-    /// The place of the run's own task in `messages`.
-    pub(crate) begins: u32,
+    /// The number of the turn, which the ids of the run's own messages have.
+    pub(crate) turn: u64,
     /// Model calls that came to their end.
     pub steps: u32,
     /// The tokens of all of them and of those of agents inside; unknown counts are absent.
@@ -197,13 +197,7 @@ pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 pub(crate) const STEP: &str = "step";
 
 impl Outcome {
-    /// The messages of the run itself: its task, and everything behind it.
-    pub fn new_messages(&self) -> &[Arc<Message>] {
-        let begins = usize::try_from(self.begins).unwrap_or(usize::MAX);
-        self.messages.get(begins..).unwrap_or_default()
-    }
-
-    /// The documents that the model made in the run, such as pictures, in order.
+    /// The documents in `messages` that the model made in the run, such as pictures, in order.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.marked_replies().flat_map(|(_, reply)| reply.documents())
     }
@@ -214,11 +208,15 @@ impl Outcome {
         self.marked_replies().filter(|(_, reply)| reply.parts.iter().any(is_hidden)).map(|(step, _)| step)
     }
 
-    /// The replies of the run whose metadata have their step.
+    /// The replies of the run whose metadata have their step. Their ids tell that they are its own: messages before them may
+    /// have been taken away, and a hand-off may have put others in their place.
     fn marked_replies(&self) -> impl Iterator<Item = (u32, &AssistantMessage)> {
-        self.new_messages().iter().filter_map(|message| match &**message {
+        self.messages.iter().filter_map(|message| match &**message {
             Message::Assistant(reply) => {
-                Some((u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?, reply))
+                let step = u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?;
+                let number = reply.id.as_str().strip_prefix(&*self.run_id)?.strip_prefix('-')?;
+                let (turn, _) = number.split_once('.')?;
+                (u64::from_str_radix(turn, 16) == Ok(self.turn)).then_some((step, reply))
             }
             _ => None,
         })

@@ -31,7 +31,8 @@ impl Run {
     pub(super) fn start(&mut self, started: &Started, at: u64) {
         self.began_at = at;
         self.id.clone_from(&started.run_id);
-        self.base = format!("{}-{:016x}", started.run_id, turn_number(&started.messages));
+        self.turn = turn_number(&started.messages);
+        self.base = format!("{}-{:016x}", started.run_id, self.turn);
         self.announced.0 = None;
         self.limits = started.limits.clone();
         self.deadline = started.deadline;

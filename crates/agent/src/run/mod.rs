@@ -130,6 +130,8 @@ pub struct Run {
     id: String,
     /// The start of the ids that the run makes: no other turn of the conversation has it.
     base: String,
+    /// The number of the turn, which stands in it.
+    turn: u64,
     limits: Limits,
     began_at: u64,
     deadline: Option<u64>,

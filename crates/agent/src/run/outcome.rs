@@ -1,9 +1,5 @@
 //! The outcome of a run by its log.
 
-use std::sync::Arc;
-
-use attache_core::Message;
-
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Paused, Phase, Run};
 
@@ -38,7 +34,7 @@ impl Run {
             citations: checked.citations,
             figures: checked.figures,
             unfound: checked.unfound,
-            begins: self.begins(&messages),
+            turn: self.turn,
             messages,
             calls: self.calls.clone(),
             pending: waiting.calls,
@@ -51,12 +47,5 @@ impl Run {
             usage: self.usage.clone(),
             cost: self.cost,
         }
-    }
-
-    /// The place of the run's task among these messages.
-    fn begins(&self, messages: &[Arc<Message>]) -> u32 {
-        let task = self.history.get(self.task).map(|message| message.id());
-        let place = task.and_then(|task| messages.iter().rposition(|message| message.id() == task));
-        u32::try_from(place.unwrap_or(messages.len())).unwrap_or(u32::MAX)
     }
 }

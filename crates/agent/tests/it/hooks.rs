@@ -234,7 +234,14 @@ async fn documents_and_hidden_reasoning_of_replies_are_told_at_the_end() {
     assert_eq!(told(&outcome), ["first.pdf", "second.pdf"]);
     assert_eq!(outcome.hidden_reasoning().collect::<Vec<_>>(), [1]);
     assert_eq!(roles(&outcome.messages), "uauucrua");
-    assert_eq!(roles(outcome.new_messages()), "uucrua", "the history is older");
+    // Whoever leaves the history out knows them, too.
+    let mut rest = outcome.clone();
+    rest.messages.drain(..2);
+    assert_eq!(told(&rest), ["first.pdf", "second.pdf"]);
+    let next = RunInput::from("go on").with_history(outcome.messages.clone()).with_run_id("next");
+    let agent = Agent::builder(Says::new(replies())).tool(pay(&paid)).system("You draw.").build().unwrap();
+    let next = agent.run(next).outcome().await.unwrap();
+    assert_eq!((told(&next).len(), next.hidden_reasoning().collect::<Vec<_>>()), (2, vec![1]));
     assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
     // A reply that is blocked takes its documents with it.
     let block =

@@ -510,4 +510,9 @@ fn calls_and_results_behind_what_is_held_are_checked() {
     assert_eq!(next(&[hi.clone(), asks, bye]), broken, "another message took its place");
     assert_eq!(next(&[hi, results]), broken, "the call is gone");
     assert_eq!(next(&whole), Ok(()));
+    // Only what is new is looked at: this pair is held, and would be refused.
+    log.sync(&whole[..1], |_, _| 0, |_, _, _| Ok(None)).unwrap();
+    log.sync(&[whole[0].clone(), whole[2].clone()], |_, _| 0, |_, _, _| Ok(None)).unwrap();
+    assert!(log.check_pairing(&[whole[0].clone(), whole[2].clone()]).is_ok());
+    assert!(EncodedLog::new(&BLOCKS).check_pairing(&[whole[0].clone(), whole[2].clone()]).is_err());
 }
