@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::{Failure, report, root, run_with, target};
+use crate::workspace::{self, Package};
 
 /// The worked example of `docs/guide/your-own-provider.md`.
 const MODEL: &str = "crates/providers/cohere";
@@ -67,14 +68,11 @@ impl Name {
 pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     let name = Name::parse(name)?;
     let folder = root().join("crates/providers").join(&name.plain);
-    if folder.exists() {
-        return Err(format!("{} is there already", folder.display()));
-    }
+    refuse_known(&name, &workspace::packages()?)?;
     let files = write(&folder, &name)?;
     for (file, mark) in [
         ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
         ("Cargo.toml", "attache-cohere = { path = \"crates/providers/cohere\", version = \"0.1.0\" }\n"),
-        ("xtask/src/ci.rs", "    \"attache-cohere\",\n"),
         ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
     ] {
         extend(&root().join(file), mark, &name)?;
@@ -96,6 +94,13 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
         types = name.types,
     ));
     Ok(())
+}
+
+/// Two crates of one name make no workspace.
+fn refuse_known(name: &Name, packages: &[Package]) -> Result<(), Failure> {
+    let known = format!("attache-{}", name.plain);
+    let is_known = packages.iter().any(|package| package.name == known);
+    if is_known { Err(format!("there is a crate {known} already")) } else { Ok(()) }
 }
 
 /// Writes a scaffold to a workspace under the target folder, and runs its tests there.
@@ -214,6 +219,16 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_a_crate_of_the_workspace_has_is_refused() {
+        let packages = workspace::packages().unwrap();
+        let refused = |name: &str| refuse_known(&Name::parse(name).unwrap(), &packages).is_err();
+        for name in ["core", "agent", "http-tools", "cohere", "tests"] {
+            assert!(refused(name), "{name}");
+        }
+        assert!(!refused("acme"));
+    }
+
+    #[test]
     fn a_scaffold_has_the_files_of_a_provider_and_nothing_of_the_example() {
         let folder = std::env::temp_dir().join(format!("attache-scaffold-{}", std::process::id()));
         write(&folder, &Name::parse("acme").unwrap()).unwrap();
@@ -247,7 +262,6 @@ mod tests {
     fn the_lines_that_a_new_crate_stands_behind_are_there() {
         for (file, mark) in [
             ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
-            ("xtask/src/ci.rs", "    \"attache-cohere\",\n"),
             ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
         ] {
             assert!(fs::read_to_string(root().join(file)).unwrap().contains(mark), "{file}");
