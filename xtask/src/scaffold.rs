@@ -54,7 +54,8 @@ impl Name {
 
     /// A file of the example, with this name in it.
     fn said(&self, text: &str) -> String {
-        text.replace("COHERE_API_KEY", &format!("{}_KEY", self.upper))
+        uncited(text)
+            .replace("COHERE_API_KEY", &format!("{}_KEY", self.upper))
             .replace("CO_API_", &format!("{}_API_", self.upper))
             .replace("attache_cohere", &format!("attache_{}", self.snake))
             .replace("api.cohere.com", &format!("api.{}.example", self.plain))
@@ -62,6 +63,13 @@ impl Name {
             .replace("Cohere", &self.types)
             .replace("cohere", &self.plain)
     }
+}
+
+/// The text without what it cites of the example's API: the page about another API is yet to be written.
+fn uncited(text: &str) -> String {
+    let mut pieces = text.split(" (cohere.md ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once(')').map_or(piece, |(_, rest)| rest))
 }
 
 /// Writes the crate and makes it a member of the workspace.
@@ -212,6 +220,10 @@ mod tests {
         assert_eq!(
             name.said(text),
             "MyLlmCodec attache_my_llm \"my-llm/a\" MY_LLM_KEY MY_LLM_API_KEY attache-my-llm"
+        );
+        assert_eq!(
+            name.said("/// The most (cohere.md 2).\n/// Less (cohere.md 3) of it"),
+            "/// The most.\n/// Less of it"
         );
         for wrong in ["", "My", "my_llm", "-a", "a--b", "1a", "a/b"] {
             assert!(Name::parse(wrong).is_err(), "{wrong}");
