@@ -6,7 +6,7 @@ mod page;
 mod programs;
 mod site;
 
-use page::pages;
+pub(crate) use page::pages;
 
 use crate::shell::{Failure, report, root};
 
