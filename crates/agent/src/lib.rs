@@ -60,7 +60,7 @@ pub use hooks::{
 };
 pub use input::{RUN_ONLY, RunInput};
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
-pub use limits::{EmptyReply, HistoryPolicy, Limits};
+pub use limits::{EmptyReply, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
     Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
