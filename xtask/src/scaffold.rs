@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files;
 use crate::shell::{Failure, report, root, run_with, target};
 use crate::workspace::{self, Package};
 
@@ -150,7 +151,7 @@ fn workspace_of(manifest: &str, name: &Name) -> Result<String, Failure> {
 fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
     let model = root().join(MODEL);
     let mut written = Vec::new();
-    for file in files(&model)? {
+    for file in files::below(&model)? {
         let shown = file.display().to_string();
         if LEFT_OUT.contains(&shown.as_str()) {
             continue;
@@ -192,23 +193,6 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
-/// The files under a folder, as paths from there.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(next) = open.pop() {
-        let entries = fs::read_dir(&next).map_err(|error| format!("{}: {error}", next.display()))?;
-        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_none_or(|extension| extension != "new") {
-                found.extend(path.strip_prefix(folder).map(Path::to_path_buf));
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,11 +228,11 @@ mod tests {
     fn a_scaffold_has_the_files_of_a_provider_and_nothing_of_the_example() {
         let folder = std::env::temp_dir().join(format!("attache-scaffold-{}", std::process::id()));
         write(&folder, &Name::parse("acme").unwrap()).unwrap();
-        let made = files(&folder).unwrap();
+        let made = files::below(&folder).unwrap();
         let sources = |files: Vec<PathBuf>| -> Vec<PathBuf> {
             files.into_iter().filter(|file| file.starts_with("src")).collect()
         };
-        assert_eq!(sources(made.clone()), sources(files(&root().join(MODEL)).unwrap()));
+        assert_eq!(sources(made.clone()), sources(files::below(&root().join(MODEL)).unwrap()));
         assert!(made.contains(&PathBuf::from("tests/fixtures/hello.json")));
         for file in made {
             let text = fs::read_to_string(folder.join(&file)).unwrap().to_lowercase();
