@@ -88,6 +88,7 @@ pub use session::{
     Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
     StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
+pub use setup::HistoryPolicy;
 pub use store::MemoryDocumentStore;
 pub use token_count::{CountError, InputTokens};
 pub use tool_manager::{Judgement, Round, ToolManager};
