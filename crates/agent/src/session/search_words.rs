@@ -23,8 +23,8 @@ pub fn words_of_message(message: &Message) -> Vec<String> {
     }
 }
 
-/// The words under which an entry of a run is found. What was said in a run is a message of its session only when another
-/// run begins; until then it is found by its entries.
+/// The words under which an entry of a run is found. The texts of a run become messages of its session only when another
+/// run begins; until then they are found by their entries.
 pub fn words_of_entry(entry: &Entry) -> Vec<String> {
     match &entry.kind {
         EntryKind::Reply(reply) => words_of_message(&reply.message),
