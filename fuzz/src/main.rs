@@ -39,7 +39,7 @@ static CHOSEN: OnceLock<fn(&[u8])> = OnceLock::new();
 fuzz_target!(
     init: {
         if let Ok(folder) = std::env::var("ATTACHE_FUZZ_SEEDS") {
-            seeds::write(folder.as_ref(), TARGETS);
+            seeds::write(folder.as_ref(), TARGETS.iter().map(|(name, _)| *name));
             std::process::exit(0);
         }
         let name = std::env::var("ATTACHE_FUZZ_TARGET").unwrap_or_default();

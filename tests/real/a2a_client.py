@@ -28,7 +28,7 @@ def gather(seen, artifact):
 
 
 async def talk(client, message):
-    """What the agent says, and the task that it says it in."""
+    """Says a message; returns the words of the agent, and the task that they belong to."""
     seen = {"states": [], "text": "", "files": [], "asked": ""}
     task = None
     async for event in client.send_message(SendMessageRequest(message=message)):

@@ -18,7 +18,7 @@ import xllamacpp
 
 WIDTH, LAYERS, HEADS, FEED_FORWARD, CONTEXT = 64, 2, 4, 128, 4096
 
-# What begins a tool call in the template below.
+# A tool call begins so in the template below.
 OPENER = "<tool_call>\n"
 
 TEMPLATE = """\

@@ -20,7 +20,7 @@ import warnings
 import pydantic
 import typing_extensions
 
-# What tells the members of a union apart.
+# The members that tell the types of a union apart.
 TAGS = ("type", "role")
 
 
@@ -52,7 +52,7 @@ def reasons(error):
 
 
 def differences(ours, theirs, place=""):
-    """What the SDK would have sent otherwise."""
+    """The places where the SDK would have sent something else."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted(ours.keys() | theirs.keys()):
             if key not in theirs:
@@ -80,7 +80,7 @@ def modules_below(package):
 
 def strict_dictionaries(package):
     """Imports a package so that its dictionaries take no other keys and lists are looked into."""
-    # What is annotated as iterable is validated when somebody iterates, which here nobody does.
+    # A value that is annotated as iterable is validated when somebody iterates, which nobody does here.
     kept = typing.Iterable
     typing.Iterable = typing.List
     try:

@@ -1,4 +1,4 @@
-"""What schemathesis makes up meets what is there: names of agents, ids that answers told, conversations that begin runs.
+"""Requests that schemathesis makes up name things that exist: agents, ids of earlier answers, conversations that begin runs.
 
 Most requests go through as they were made up; of the others some parts are put in the place of theirs, so that routes of
 sessions, runs, approvals and documents are asked for things that exist.

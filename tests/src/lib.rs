@@ -68,6 +68,7 @@ mod pages {
 
     #[doc = include_str!("../../docs/guide/local-tools.md")]
     struct LocalTools;
+
     #[doc = include_str!("../../docs/guide/configuration.md")]
     struct Configuration;
 
@@ -80,8 +81,20 @@ mod pages {
     #[doc = include_str!("../../docs/guide/server.md")]
     struct AServer;
 
+    #[doc = include_str!("../../docs/guide/clients.md")]
+    struct Clients;
+
+    #[doc = include_str!("../../docs/guide/web-chat.md")]
+    struct WebChat;
+
+    #[doc = include_str!("../../docs/guide/telemetry.md")]
+    struct Telemetry;
+
     #[doc = include_str!("../../docs/guide/stores.md")]
     struct Stores;
+
+    #[doc = include_str!("../../docs/guide/storing-documents.md")]
+    struct StoringDocuments;
 
     #[doc = include_str!("../../docs/guide/memory.md")]
     struct Memory;

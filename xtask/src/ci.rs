@@ -9,74 +9,14 @@ use std::time::Instant;
 
 use crate::docs as pages;
 use crate::shell::{Failure, report, root, run as command, run_with, target};
+use crate::workspace::{self, Package};
 use crate::{api, counterparts, environment, gate, suite, tidy};
 
-/// The crates that a team may pick alone.
-const ALONE: &[&str] = &[
-    "attache-schema",
-    "attache-core",
-    "attache-documents",
-    "attache-citations",
-    "attache-convert",
-    "attache-transport",
-    "attache-openai",
-    "attache-anthropic",
-    "attache-gemini",
-    "attache-bedrock",
-    "attache-cohere",
-    "attache-offline",
-    "attache-models",
-    "attache-agent",
-    "attache-stores",
-    "attache-tools",
-    "attache-mcp",
-    "attache-http-tools",
-    "attache-a2a",
-    "attache-config",
-    "attache-otel",
-    "attache-server",
-    "attache-testkit",
-];
+/// The crates with features that their users combine at will: each of these features builds without the others.
+const WITH_FEATURES: [&str; 5] =
+    ["attache-models", "attache-testkit", "attache-otel", "attache-convert", FACADE];
 
-/// The features of the registry, each of which builds without the others.
-const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offline"];
-
-/// The features of the converters, each of which builds without the others.
-const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email", "legacy"];
-
-/// The features of the facade, each of which builds without the others.
-const FEATURES: &[&str] = &[
-    "agent",
-    "citations",
-    "stores",
-    "sqlite",
-    "postgres",
-    "object",
-    "s3",
-    "tools",
-    "files",
-    "calculator",
-    "time",
-    "http-tools",
-    "yaml",
-    "mcp",
-    "a2a",
-    "a2a-server",
-    "config",
-    "mcp-server",
-    "otel",
-    "server",
-    "jwt",
-    "previews",
-    "macros",
-    "openai",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "offline",
-    "models",
-    "convert",
-];
+const FACADE: &str = "attache";
 
 /// A stage: its name, the seconds of processor time that it may take on an empty target folder, and its work.
 type Stage = (&'static str, u64, fn() -> Result<(), Failure>);
@@ -186,35 +126,33 @@ fn lint() -> Result<(), Failure> {
 
 /// Each crate and each feature builds without the others.
 fn crates() -> Result<(), Failure> {
-    for package in ALONE {
-        command("cargo", &["check", "-p", package])?;
-    }
-    for provider in PROVIDERS {
-        command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
-    }
-    command("cargo", &["check", "-p", "attache-testkit", "--features", "cassettes"])?;
-    command("cargo", &["check", "-p", "attache-otel", "--features", "http"])?;
-    command("cargo", &["check", "-p", "attache-convert", "--no-default-features"])?;
-    for feature in CONVERTERS {
-        command(
-            "cargo",
-            &["check", "-p", "attache-convert", "--no-default-features", "--features", feature],
-        )?;
+    for package in alone()? {
+        command("cargo", &["check", "-p", &package.name])?;
     }
     // Tools that register themselves do so as well in a program that is optimised as a whole.
     command("cargo", &["test", "-p", "attache-linked-stock", "--test", "discovery", "--profile", "whole"])?;
-    command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
-    for feature in FEATURES {
-        command("cargo", &["check", "-p", "attache", "--no-default-features", "--features", feature])?;
+    for package in workspace::libraries(&WITH_FEATURES)? {
+        let bare = ["check", "-p", package.name.as_str(), "--no-default-features"];
+        command("cargo", &bare)?;
+        for feature in &package.features {
+            command("cargo", &[&bare[..], &["--features", feature]].concat())?;
+        }
     }
     Ok(())
+}
+
+/// The crates that a team may pick alone.
+fn alone() -> Result<Vec<Package>, Failure> {
+    let mut packages = workspace::libraries(&[])?;
+    packages.retain(|package| package.name != FACADE);
+    Ok(packages)
 }
 
 /// Each crate's tests build without the workspace's, whose features may hide that one is missing; and the documentation of
 /// programs, which nobody but us reads.
 fn nightly() -> Result<(), Failure> {
-    for package in ALONE {
-        command("cargo", &["check", "-p", package, "--tests"])?;
+    for package in alone()? {
+        command("cargo", &["check", "-p", &package.name, "--tests"])?;
     }
     let strict = [("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned())];
     run_with("cargo", &["doc", "--workspace", "--no-deps"], &strict)

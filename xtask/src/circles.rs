@@ -3,6 +3,8 @@
 //!
 //! It reads the text: what macros write and what methods call is not seen.
 
+mod scripts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,9 @@ enum Found {
     Module(Module),
 }
 
+/// The sources of the chat in the browser.
+const SCRIPTS: &str = "crates/server/web/src";
+
 /// The circles below `root`, in a line each.
 pub(crate) fn problems(root: &Path) -> Result<Vec<String>, Failure> {
     let mut problems = Vec::new();
@@ -38,18 +43,29 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>, Failure> {
         let arrows = files.arrows();
         for circle in circles(&arrows) {
             let names = circle.iter().filter_map(|module| files.0.get(*module));
-            let names: Vec<String> = names
-                .map(|file| file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string())
-                .collect();
-            problems.push(format!("these files need each other: {}", names.join(", ")));
+            problems.push(told(names.map(|file| file.path.clone()), root));
         }
+    }
+    let scripts = root.join(SCRIPTS);
+    let files = scripts::imports(&scripts)?;
+    let known = |imported: &BTreeSet<PathBuf>| {
+        imported.iter().filter_map(|name| files.get_key_value(name)).map(|(name, _)| name).collect()
+    };
+    let arrows = files.iter().map(|(file, imported)| (file, known(imported))).collect();
+    for circle in circles(&arrows) {
+        problems.push(told(circle.iter().map(|file| scripts.join(file)), root));
     }
     Ok(problems)
 }
 
-/// The `src` folders of the workspace.
+fn told(files: impl Iterator<Item = PathBuf>, root: &Path) -> String {
+    let names = files.map(|file| file.strip_prefix(root).unwrap_or(&file).display().to_string());
+    format!("these files need each other: {}", names.collect::<Vec<_>>().join(", "))
+}
+
+/// The `src` folders of the workspace, and that of the fuzzers beside it.
 fn sources(root: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut found = vec![root.join("xtask/src"), root.join("tests/src")];
+    let mut found = vec![root.join("xtask/src"), root.join("tests/src"), root.join("fuzz/src")];
     for folder in ["crates", "crates/gateways", "crates/providers", "tests"] {
         for entry in entries(&root.join(folder))? {
             if entry.join("Cargo.toml").is_file() && entry.join("src").is_dir() {
@@ -371,8 +387,8 @@ fn without_tests(text: &str) -> String {
 }
 
 /// The sets of files that reach each other.
-fn circles<'m>(arrows: &BTreeMap<&'m Module, BTreeSet<&'m Module>>) -> Vec<Vec<&'m Module>> {
-    let reach = |from: &'m Module| {
+fn circles<'f, F: Ord>(arrows: &BTreeMap<&'f F, BTreeSet<&'f F>>) -> Vec<Vec<&'f F>> {
+    let reach = |from: &'f F| {
         let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(module) = open.pop() {
             for to in arrows.get(module).into_iter().flatten() {
@@ -383,13 +399,12 @@ fn circles<'m>(arrows: &BTreeMap<&'m Module, BTreeSet<&'m Module>>) -> Vec<Vec<&
         }
         reached
     };
-    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
-        arrows.keys().map(|module| (*module, reach(module))).collect();
-    let mut told: BTreeSet<&Module> = BTreeSet::new();
+    let reached: BTreeMap<&F, BTreeSet<&F>> = arrows.keys().map(|module| (*module, reach(module))).collect();
+    let mut told: BTreeSet<&F> = BTreeSet::new();
     let mut circles = Vec::new();
     for (module, of) in &reached {
         if of.contains(module) && !told.contains(module) {
-            let circle: Vec<&Module> = of
+            let circle: Vec<&F> = of
                 .iter()
                 .copied()
                 .filter(|other| reached.get(other).is_some_and(|of| of.contains(module)))

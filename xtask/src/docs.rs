@@ -6,7 +6,7 @@ mod page;
 mod programs;
 mod site;
 
-use page::pages;
+pub(crate) use page::pages;
 
 use crate::shell::{Failure, report, root};
 
@@ -32,6 +32,8 @@ pub(crate) fn check() -> Result<(), Failure> {
     let mut problems = links::problems(&root, &pages);
     problems.extend(links::unlisted(&pages));
     problems.extend(programs::problems(&root, &pages)?);
+    problems.extend(programs::unread(&root, &pages)?);
+    problems.extend(programs::untold_features(&root)?);
     problems.extend(programs::wrong_counts(&pages)?);
     report(&format!("{} pages", pages.len()));
     if problems.is_empty() { Ok(()) } else { Err(format!("docs:\n  {}", problems.join("\n  "))) }

@@ -127,6 +127,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
             .contains("attache-transport")
             .then(|| "attache-otel without features reaches attache-transport".to_owned()),
     );
+    problems.extend(crowded("attache-otel without features", &plain, 65));
     // A server answers for whatever agents and stores a program gives it; TLS is the proxy's before it.
     problems.extend(trees.forbid("attache-server", PROVIDERS)?);
     problems
@@ -199,7 +200,6 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     for (package, limit) in LIMITS {
         problems.extend(crowded(package, trees.reach(package)?, limit));
     }
-    problems.extend(crowded("attache-otel without features", &plain, 65));
     problems.extend(crowded("attache-agent without features", &reach("attache-agent", &[])?, 68));
     // With `aws-config` comes the whole chain of AWS credentials, which nobody has to take.
     problems.extend(crowded("attache-bedrock without features", &reach("attache-bedrock", &[])?, 87));

@@ -11,6 +11,7 @@ mod crashes;
 mod deny;
 mod docs;
 mod environment;
+mod files;
 mod fuzz;
 mod gate;
 mod house;

@@ -125,6 +125,7 @@ mod tests {
             is_published: true,
             has_library: true,
             is_macro: false,
+            features: Vec::new(),
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
             description: Some("it".to_owned()),
             license: Some("MIT".to_owned()),

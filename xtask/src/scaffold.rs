@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files;
 use crate::shell::{Failure, report, root, run_with, target};
+use crate::workspace::{self, Package};
 
 /// The worked example of `docs/guide/your-own-provider.md`.
 const MODEL: &str = "crates/providers/cohere";
@@ -53,7 +55,8 @@ impl Name {
 
     /// A file of the example, with this name in it.
     fn said(&self, text: &str) -> String {
-        text.replace("COHERE_API_KEY", &format!("{}_KEY", self.upper))
+        uncited(text)
+            .replace("COHERE_API_KEY", &format!("{}_KEY", self.upper))
             .replace("CO_API_", &format!("{}_API_", self.upper))
             .replace("attache_cohere", &format!("attache_{}", self.snake))
             .replace("api.cohere.com", &format!("api.{}.example", self.plain))
@@ -63,18 +66,22 @@ impl Name {
     }
 }
 
+/// The text without what it cites of the example's API: the page about another API is yet to be written.
+fn uncited(text: &str) -> String {
+    let mut pieces = text.split(" (cohere.md ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once(')').map_or(piece, |(_, rest)| rest))
+}
+
 /// Writes the crate and makes it a member of the workspace.
 pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     let name = Name::parse(name)?;
     let folder = root().join("crates/providers").join(&name.plain);
-    if folder.exists() {
-        return Err(format!("{} is there already", folder.display()));
-    }
+    refuse_known(&name, &workspace::packages()?)?;
     let files = write(&folder, &name)?;
     for (file, mark) in [
         ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
         ("Cargo.toml", "attache-cohere = { path = \"crates/providers/cohere\", version = \"0.1.0\" }\n"),
-        ("xtask/src/ci.rs", "    \"attache-cohere\",\n"),
         ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
     ] {
         extend(&root().join(file), mark, &name)?;
@@ -96,6 +103,13 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
         types = name.types,
     ));
     Ok(())
+}
+
+/// Two crates of one name make no workspace.
+fn refuse_known(name: &Name, packages: &[Package]) -> Result<(), Failure> {
+    let known = format!("attache-{}", name.plain);
+    let is_known = packages.iter().any(|package| package.name == known);
+    if is_known { Err(format!("there is a crate {known} already")) } else { Ok(()) }
 }
 
 /// Writes a scaffold to a workspace under the target folder, and runs its tests there.
@@ -137,7 +151,7 @@ fn workspace_of(manifest: &str, name: &Name) -> Result<String, Failure> {
 fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
     let model = root().join(MODEL);
     let mut written = Vec::new();
-    for file in files(&model)? {
+    for file in files::below(&model)? {
         let shown = file.display().to_string();
         if LEFT_OUT.contains(&shown.as_str()) {
             continue;
@@ -179,23 +193,6 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
-/// The files under a folder, as paths from there.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(next) = open.pop() {
-        let entries = fs::read_dir(&next).map_err(|error| format!("{}: {error}", next.display()))?;
-        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_none_or(|extension| extension != "new") {
-                found.extend(path.strip_prefix(folder).map(Path::to_path_buf));
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,20 +205,34 @@ mod tests {
             name.said(text),
             "MyLlmCodec attache_my_llm \"my-llm/a\" MY_LLM_KEY MY_LLM_API_KEY attache-my-llm"
         );
+        assert_eq!(
+            name.said("/// The most (cohere.md 2).\n/// Less (cohere.md 3) of it"),
+            "/// The most.\n/// Less of it"
+        );
         for wrong in ["", "My", "my_llm", "-a", "a--b", "1a", "a/b"] {
             assert!(Name::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
+    fn a_name_that_a_crate_of_the_workspace_has_is_refused() {
+        let packages = workspace::packages().unwrap();
+        let refused = |name: &str| refuse_known(&Name::parse(name).unwrap(), &packages).is_err();
+        for name in ["core", "agent", "http-tools", "cohere", "tests"] {
+            assert!(refused(name), "{name}");
+        }
+        assert!(!refused("acme"));
+    }
+
+    #[test]
     fn a_scaffold_has_the_files_of_a_provider_and_nothing_of_the_example() {
         let folder = std::env::temp_dir().join(format!("attache-scaffold-{}", std::process::id()));
         write(&folder, &Name::parse("acme").unwrap()).unwrap();
-        let made = files(&folder).unwrap();
+        let made = files::below(&folder).unwrap();
         let sources = |files: Vec<PathBuf>| -> Vec<PathBuf> {
             files.into_iter().filter(|file| file.starts_with("src")).collect()
         };
-        assert_eq!(sources(made.clone()), sources(files(&root().join(MODEL)).unwrap()));
+        assert_eq!(sources(made.clone()), sources(files::below(&root().join(MODEL)).unwrap()));
         assert!(made.contains(&PathBuf::from("tests/fixtures/hello.json")));
         for file in made {
             let text = fs::read_to_string(folder.join(&file)).unwrap().to_lowercase();
@@ -247,7 +258,6 @@ mod tests {
     fn the_lines_that_a_new_crate_stands_behind_are_there() {
         for (file, mark) in [
             ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
-            ("xtask/src/ci.rs", "    \"attache-cohere\",\n"),
             ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
         ] {
             assert!(fs::read_to_string(root().join(file)).unwrap().contains(mark), "{file}");

@@ -3,9 +3,17 @@
 /// The words that no sentence begins with, unless it is a question.
 const BEGINNINGS: [&str; 5] = ["What ", "Who ", "Whether ", "How many ", "How much "];
 
-/// The sentences of the comments of a source file that begin so, each with its line.
+/// The sentences of the comments of a source file in Rust that begin so, each with its line.
 pub(crate) fn of_source(text: &str) -> Vec<(usize, String)> {
     bare(text, comment)
+}
+
+/// Those of a file whose comments begin with a hash: a script in Python, a table in TOML.
+pub(crate) fn of_script(text: &str) -> Vec<(usize, String)> {
+    bare(text, |line| {
+        let line = line.trim_start();
+        line.strip_prefix('#').or_else(|| line.strip_prefix("\"\"\"")).map(str::trim)
+    })
 }
 
 /// The sentences of a page that begin so, each with its line. Headings may.
@@ -44,13 +52,14 @@ fn of_paragraph(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
     let (mut text, mut starts) = (String::new(), Vec::new());
     for (at, line) in lines {
         starts.push((text.len(), *at));
-        text.push_str(line.trim_start_matches(['-', '*', ' ']));
+        text.push_str(line.trim_start_matches(['-', '*', '|', ' ']));
         text.push(' ');
     }
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
-        let length = [". ", "! ", "? "].iter().filter_map(|end| Some(rest.find(end)? + 2)).min();
+        let length =
+            [". ", "! ", "? ", " | "].iter().filter_map(|end| Some(rest.find(end)? + end.len())).min();
         let sentence = rest.get(..length.unwrap_or(rest.len())).unwrap_or(rest).trim();
         if BEGINNINGS.iter().any(|word| sentence.starts_with(word)) && !sentence.ends_with('?') {
             let line = starts.iter().rev().find(|(start, _)| *start <= from).map_or(0, |(_, at)| *at);
@@ -91,7 +100,14 @@ mod tests {
     }
 
     #[test]
+    fn comments_of_scripts_are_read() {
+        let script = "a = 1\n# What is meant.\n\"\"\"Who asks.\"\"\"\nb = '# What' # What\n";
+        assert_eq!(of_script(script).into_iter().map(|(line, _)| line).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
     fn headings_and_code_of_pages_are_left_alone() {
+        assert_eq!(of_page("| a | b |\n| 1 | What is meant |\n"), [(2, "What is meant |".to_owned())]);
         let page =
             "# What it is\n\n```sh\n# What runs\nWhat it prints\n```\n\n- It is. What follows is found.\n";
         assert_eq!(of_page(page), [(8, "What follows is found.".to_owned())]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Failure;
-use crate::{circles, citations, house, sentences};
+use crate::{circles, citations, docs, house, sentences};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
@@ -17,7 +17,14 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         collect(&root.join(folder), &mut files)?;
     }
     let mut problems = citations::problems(root, &files)?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    collect(&root.join("docs/examples"), &mut files)?;
+    files.extend(["Cargo.toml", "clippy.toml", "deny.toml"].map(|name| root.join(name)));
+    for file in files.iter().filter(|file| !is_rust(file)) {
+        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let shown = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        problems.extend(told(&shown, sentences::of_script(&text)));
+    }
+    files.retain(|file| is_rust(file));
     for file in &files {
         let text = fs::read_to_string(file)
             .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
@@ -39,12 +46,8 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
             }));
         }
     }
-    for folder in ["docs/guide", "docs/adr"] {
-        for page in pages(&root.join(folder))? {
-            let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
-            let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-            problems.extend(told(&shown, sentences::of_page(&text)));
-        }
+    for page in docs::pages(root)? {
+        problems.extend(told(&page.path.display().to_string(), sentences::of_page(&page.text)));
     }
     let facade = root.join("crates/attache/src/lib.rs");
     let text = fs::read_to_string(&facade)
@@ -61,11 +64,8 @@ fn told(shown: &str, sentences: Vec<(usize, String)>) -> impl Iterator<Item = St
     })
 }
 
-/// The pages in a folder.
-fn pages(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect())
+fn is_rust(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Lines that define something, in a file that should gather what others define.
@@ -108,7 +108,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
             if !["target", "fixtures", "node_modules"].iter().any(|name| path.ends_with(name)) {
                 collect(&path, files)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "toml") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["rs", "toml", "py"].iter().any(|known| extension == *known))
+        {
             files.push(path);
         }
     }

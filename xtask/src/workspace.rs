@@ -14,6 +14,8 @@ pub(crate) struct Package {
     pub(crate) has_library: bool,
     /// True if its library is procedural macros.
     pub(crate) is_macro: bool,
+    /// Its features, `default` apart.
+    pub(crate) features: Vec<String>,
     /// Packages of ours that must be published before it: normal and build dependencies.
     pub(crate) needs: Vec<String>,
     pub(crate) description: Option<String>,
@@ -59,6 +61,7 @@ fn package(value: &Value) -> Package {
         of_ours.filter_map(|dependency| dependency.get("name")?.as_str()).map(str::to_owned).collect();
     needs.sort();
     needs.dedup();
+    let features = value.get("features").and_then(Value::as_object);
     Package {
         name: word("name").unwrap_or_default(),
         version: word("version").unwrap_or_default(),
@@ -66,6 +69,12 @@ fn package(value: &Value) -> Package {
         is_published: value.get("publish").is_none_or(Value::is_null),
         has_library: kinds.iter().any(|kind| matches!(*kind, "lib" | "proc-macro")),
         is_macro: kinds.contains(&"proc-macro"),
+        features: features
+            .into_iter()
+            .flat_map(|all| all.keys())
+            .filter(|name| *name != "default")
+            .cloned()
+            .collect(),
         needs,
         description: word("description"),
         license: word("license"),

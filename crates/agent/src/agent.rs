@@ -74,7 +74,7 @@ impl Agent {
         &self.0.known.preflight
     }
 
-    /// The same for all tools, those of families included, which are listed now.
+    /// Lists the tools of families now, and yields the facts of [`preflight`](Self::preflight) about all tools.
     ///
     /// # Errors
     /// [`ToolsError`] if the tools cannot be offered. Tools that a family alone cannot offer are said in the report.
@@ -144,7 +144,7 @@ impl Agent {
     }
 
     /// Goes on with the run whose log `journal` holds, from where it stopped. Finished calls are not run again, and the
-    /// model is asked just what it would have been asked. Whoever drove the run before is superseded. A run that has
+    /// model is asked just what it would have been asked. Another driver of the run is superseded. A run that has
     /// ended is told again.
     ///
     /// ```no_run
@@ -158,7 +158,8 @@ impl Agent {
         self.resume_with(journal, RunOptions::default())
     }
 
-    /// The same for a run that has something otherwise than this agent, which no log keeps.
+    /// [Resumes](Self::resume) a run whose tools, model or limits are other than the agent's, as `options` say: no log keeps
+    /// them.
     pub fn resume_with(&self, journal: Arc<dyn Journal>, options: RunOptions) -> AgentRun {
         AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Resume(options))
     }

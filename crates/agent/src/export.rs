@@ -43,7 +43,8 @@ impl Agent {
         serde_json::to_string_pretty(&conversation).map_err(ConversationError::Unwritable)
     }
 
-    /// The same in pieces, without line breaks: of the documents that the store has, one is in memory at a time.
+    /// [Exports](Self::export) a conversation piece by piece, without line breaks: one document of the store is in memory
+    /// at a time.
     ///
     /// # Errors
     /// [`ConversationError`] if a message cannot be written; in the stream, if the store fails to read a document that it

@@ -60,7 +60,7 @@ pub use hooks::{
 };
 pub use input::{RUN_ONLY, RunInput};
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
-pub use limits::{EmptyReply, HistoryPolicy, Limits};
+pub use limits::{EmptyReply, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
     Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
@@ -88,6 +88,7 @@ pub use session::{
     Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
     StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
+pub use setup::HistoryPolicy;
 pub use store::MemoryDocumentStore;
 pub use token_count::{CountError, InputTokens};
 pub use tool_manager::{Judgement, Round, ToolManager};

@@ -1,7 +1,5 @@
 //! The bounds of a run.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::price::Money;
@@ -124,44 +122,4 @@ pub enum EmptyReply {
     Nudge(u32),
     /// The run ends with an empty answer.
     Accept,
-}
-
-/// The treatment of a conversation that a run shall start from and that not every provider takes, such as one with a
-/// call without its result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HistoryPolicy {
-    /// It is mended as [`repair`](attache_core::repair::repair) does, and the run tells what was done.
-    #[default]
-    Repair,
-    /// The run fails.
-    Refuse,
-}
-
-/// Times and widths of one process; unlike [`Limits`] they are no part of the log.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Timing {
-    /// How long a tool may take that sets no timeout of its own. 60 s by default.
-    pub(crate) tool_timeout: Duration,
-    /// The most calls of one reply that run at once. 8 by default.
-    pub(crate) parallel_calls: usize,
-    /// How long the whole run may take; unlimited by default.
-    pub(crate) deadline: Option<Duration>,
-    /// How long calls wait for results that the caller delivers; unlimited by default.
-    pub(crate) answer_deadline: Option<Duration>,
-    /// The time that a run with nothing else to do waits for people before it ends as pending; none by
-    /// default.
-    pub(crate) patience: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            tool_timeout: Duration::from_secs(60),
-            parallel_calls: 8,
-            deadline: None,
-            answer_deadline: None,
-            patience: Duration::ZERO,
-        }
-    }
 }

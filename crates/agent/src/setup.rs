@@ -1,6 +1,7 @@
 //! The parts of an agent, as its builder gathers them.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use attache_core::capability::ReasoningExcludes;
 use attache_core::fetcher::Fetcher;
@@ -11,7 +12,7 @@ use futures_util::future::join_all;
 
 use crate::approval::ApprovalPolicy;
 use crate::hooks::Hooks;
-use crate::limits::{HistoryPolicy, Limits, Timing};
+use crate::limits::Limits;
 use crate::log::{FamilyTools, Transfer};
 use crate::memory::look::Memory;
 use crate::observe::Observer;
@@ -20,6 +21,46 @@ use crate::output::{OutputMode, OutputSpec, reasons};
 use crate::preflight::Screen;
 use crate::price::Prices;
 use crate::tools::{Family, Handling, Listed, ToolWarning, Toolbox, Tools, ToolsError};
+
+/// The treatment of a conversation that a run shall start from and that not every provider takes, such as one with a
+/// call without its result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryPolicy {
+    /// It is mended as [`repair`](attache_core::repair::repair) does, and the run tells what was done.
+    #[default]
+    Repair,
+    /// The run fails.
+    Refuse,
+}
+
+/// Times and widths of one process; unlike [`Limits`] they are no part of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Timing {
+    /// How long a tool may take that sets no timeout of its own. 60 s by default.
+    pub(crate) tool_timeout: Duration,
+    /// The most calls of one reply that run at once. 8 by default.
+    pub(crate) parallel_calls: usize,
+    /// How long the whole run may take; unlimited by default.
+    pub(crate) deadline: Option<Duration>,
+    /// How long calls wait for results that the caller delivers; unlimited by default.
+    pub(crate) answer_deadline: Option<Duration>,
+    /// The time that a run with nothing else to do waits for people before it ends as pending; none by
+    /// default.
+    pub(crate) patience: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            tool_timeout: Duration::from_secs(60),
+            parallel_calls: 8,
+            deadline: None,
+            answer_deadline: None,
+            patience: Duration::ZERO,
+        }
+    }
+}
 
 /// An agent's model and tools, and how its runs are bounded.
 #[derive(Clone)]

@@ -128,7 +128,7 @@ impl ToolManager {
         self.answer_with(reply, ToolContext::new()).await
     }
 
-    /// The same in a context; what it holds by type wins over the agent's.
+    /// Has the calls of a reply [answered](Self::answer) in a context; a value that it holds by type wins over the agent's.
     pub async fn answer_with(&self, mut reply: AssistantMessage, context: ToolContext) -> Round {
         let base = self.context(context);
         for part in &mut reply.parts {
@@ -223,7 +223,7 @@ impl ToolManager {
         self.attempt(call, context).await.unwrap_or_else(|_| later(call))
     }
 
-    /// The same for a caller who can wait for a result that comes later.
+    /// [Runs](Self::run) one call for a caller who can wait for a result that comes later.
     ///
     /// # Errors
     /// There is no result yet: a person is asked, or somebody works on it.

@@ -49,6 +49,8 @@
 //! | `config` | `config` | `attache.toml`: models, servers, tools, approvals and limits, of the features that are on |
 //! | `mcp-server` | `mcp` | tools and agents as an MCP server, over stdio and HTTP |
 //! | `server` | `server` | agents over HTTP |
+//! | `previews` | `server` | documents of a server as text by pages, and pages of PDFs as images |
+//! | `jwt` | `server` | tokens of an OpenID Connect provider at a server |
 //! | `otel` | `otel` | spans, metrics and events by the conventions of OpenTelemetry |
 //! | `command` | `tools` | a tool that runs allowed commands, on Unix |
 //! | `sandbox` | `tools` | a sandbox around these commands, on Linux |
@@ -64,6 +66,7 @@
 //! | any of these four, `a2a`, `http-tools`, `mcp` or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
 //! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
+//! | `reqwest` | `transport` | a `reqwest::Client` of the program's own as the connections of models |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
 //! | `render` | `convert` | pages of PDFs as images, for models that take images and no PDF |
 

@@ -217,6 +217,7 @@ async fn an_answer_becomes_a_value_of_a_type() {
     assert_eq!((&format["name"], &format["strict"]), (&json!("final_answer"), &json!(true)));
 }
 
+// A79
 #[tokio::test]
 async fn a_server_with_a_profile_of_ones_own_is_asked() {
     let (output, mock) = run_with("server_profile", &samples(), [Reply::new().text("Hello.")]).await;
@@ -237,6 +238,22 @@ async fn a_run_that_failed_goes_on_in_another_process_and_pays_once() {
     let (second, mock) = run_with("resume", &folder, [Reply::new().text("It is paid.")]).await;
     assert_eq!(said(&second.stdout), "It is paid.\n", "{}", said(&second.stderr));
     assert!(mock.requests()[0].json().to_string().contains("Receipt for 2026-0417"));
+}
+
+#[tokio::test]
+async fn documents_of_a_run_are_stored_once_and_collected() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("storing_example");
+    let _absent = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let output = run("storing", &folder, &[]).await;
+    let (answer, collected) = (said(&output.stdout), "0 bytes removed, ");
+    assert!(output.status.success(), "{answer}{}", said(&output.stderr));
+    assert!(answer.contains("EUR 4,812.36") && answer.contains(collected), "{answer}");
+    // The journal of the run mentions the document, so that its text is kept, as it came.
+    let text = "Invoice 2026-0417\nTotal due: EUR 4,812.36\n";
+    assert!(answer.contains(&format!("{collected}{} kept", text.len())), "{answer}");
+    let journal = std::fs::read_to_string(folder.join("runs/march.jsonl")).unwrap();
+    assert!(journal.contains("fetch_invoice"), "{journal}");
 }
 
 #[tokio::test]

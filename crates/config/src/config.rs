@@ -50,8 +50,8 @@ impl Config {
         }
     }
 
-    /// The same, where a server, agent or service that lacks a variable or a file of a secret is no mistake: it is left
-    /// out, and [`left_out`](Self::left_out) tells of it.
+    /// Reads a configuration as [`of`](Self::of) does, but a server, agent or service that lacks a variable or a file of a
+    /// secret is no mistake: it is left out, and [`left_out`](Self::left_out) tells of it.
     ///
     /// # Errors
     /// Every other mistake, and these with it.
@@ -110,7 +110,7 @@ impl Config {
         }
     }
 
-    /// The same as [`of`](Self::of) with the variables of the process, of one file.
+    /// Reads one file as [`of`](Self::of) does, with the variables of the process.
     ///
     /// # Errors
     /// Every mistake.

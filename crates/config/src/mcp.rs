@@ -14,7 +14,8 @@ impl Config {
         self.mcp_servers_with(|| None)
     }
 
-    /// The same with logins, for servers over HTTP that are given no token.
+    /// The MCP servers, as [`mcp_servers`](Self::mcp_servers) yields them, with logins for those over HTTP that are given no
+    /// token.
     pub fn mcp_servers_with(&self, login: impl Fn() -> Option<McpOAuth>) -> Vec<McpServer> {
         self.servers.iter().map(|(name, server)| made(name, server, &login)).collect()
     }

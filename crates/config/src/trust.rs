@@ -34,7 +34,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// Those that the folder remembers. It is made when the first file is trusted.
+    /// The files that the folder remembers. The folder is made when the first file is trusted.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }

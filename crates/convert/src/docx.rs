@@ -119,13 +119,13 @@ fn read_notes(
             let ended = body.read(&mut xml);
             body.finish();
             settle(ended, &mut output)?;
-            let text = one_line(&output.into_text());
+            let text = joined_lines(&output.into_text());
             kept += text.len();
             if kept > limits.max_output_bytes || parts.notes.len() >= MAX_NOTES {
                 parts.unread = true;
                 break;
             }
-            let by = if author.is_empty() { String::new() } else { format!(" by {}", one_line(&author)) };
+            let by = if author.is_empty() { String::new() } else { format!(" by {}", joined_lines(&author)) };
             if !text.is_empty() {
                 let text = format!("[{element}{by}: {text}]");
                 parts.notes.insert((element, id), Aside { text, shown: false });
@@ -158,7 +158,7 @@ fn margins(
             let ended = body.read(&mut xml);
             body.finish();
             settle(ended, &mut inside)?;
-            let text = one_line(&inside.into_text());
+            let text = joined_lines(&inside.into_text());
             let line = format!("[{kind}: {text}]");
             if !text.is_empty() && !shown.contains(&line) {
                 output.end_line();
@@ -171,6 +171,6 @@ fn margins(
 }
 
 /// Lines as one, each told from the next.
-fn one_line(text: &str) -> String {
+fn joined_lines(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ")
 }

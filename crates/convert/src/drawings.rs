@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ConvertError;
 use crate::ooxml::{Package, of_kind};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::table::push_row;
 use crate::xml::{Node, Stop, Xml};
 
@@ -121,7 +121,7 @@ impl Chart {
             }
             if wanted {
                 let text = xml.text(MAX_TEXT)?;
-                self.add(of, at, text.split_whitespace().collect::<Vec<_>>().join(" "));
+                self.add(of, at, one_line(&text));
             }
         }
     }

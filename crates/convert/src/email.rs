@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use self::parts::{Entity, split_multipart};
 use crate::guarded::Clock;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::plain::NOT_TEXT;
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit, charset};
 
@@ -51,7 +51,7 @@ impl Letter<'_> {
     fn message(&mut self, entity: &Entity, depth: usize) -> Result<(), ConvertError> {
         for name in SHOWN {
             if let Some(value) = entity.header(name) {
-                let value: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
+                let value: String = one_line(&value);
                 let value: String = value.chars().take(MAX_VALUE).collect();
                 if !value.is_empty() {
                     self.output.line(&format!("{name}: {value}"));

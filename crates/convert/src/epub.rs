@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::archive::Archive;
 use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit, charset, html};
 
@@ -281,10 +281,6 @@ fn entries(mut xml: Xml<'_>, name: &str, titles: &mut HashMap<String, String>) -
             }
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The name of a file as a reference in a folder gives it: without its fragment, escapes undone.

@@ -7,7 +7,7 @@ use html5gum::{Span, State, Tokenizer};
 
 use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::plain::NOT_TEXT;
 use crate::{ConvertError, Converted, Limits, Unit, charset};
 
@@ -279,7 +279,7 @@ impl<'f, 'o> Page<'f, 'o> {
         match name {
             b"title" => {
                 if let Some(title) = self.title.take() {
-                    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let title = one_line(&title);
                     if self.titles == Titles::Shown && !title.is_empty() && self.flow.is_blank() {
                         self.flow.text(&format!("title: {title}"));
                         self.flow.end_paragraph();
@@ -318,7 +318,7 @@ impl<'f, 'o> Page<'f, 'o> {
     }
 
     fn image(&mut self, description: &str) {
-        let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let description = one_line(&description);
         if description.is_empty() {
             // Most are spacers and trackers; one cannot tell them from pictures.
             self.flow.output.not_shown("image");

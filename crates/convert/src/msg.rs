@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::compound::Compound;
 use crate::fields::{narrow, wide};
 use crate::guarded::Clock;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};
 
 /// Recipients that are listed, messages inside each other, and attachments of all of them that are looked at.
@@ -112,8 +112,7 @@ impl Reader {
         let to = to.or_else(|| self.recipients(root));
         for (name, value) in [("From", from), ("To", to), ("Cc", cc), ("Date", date), ("Subject", subject)] {
             let value = value.unwrap_or_default();
-            let value: String =
-                value.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_VALUE).collect();
+            let value: String = one_line(&value).chars().take(MAX_VALUE).collect();
             if !value.is_empty() {
                 output.line(&format!("{name}: {value}"));
             }

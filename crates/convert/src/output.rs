@@ -364,6 +364,19 @@ pub(crate) fn marker_name(name: &str) -> String {
     out
 }
 
+/// The words of a text on one line, a blank between two.
+#[cfg(any(feature = "office", feature = "html", feature = "email"))]
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Output, marker_name};

@@ -7,7 +7,7 @@ use crate::drawings;
 use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, Reference, References, of_kind, settle};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::shapes::shapes;
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
@@ -176,7 +176,7 @@ fn comments(mut xml: Xml<'_>, authors: &HashMap<String, String>, output: &mut Ou
                 "text" | "t" => in_text = false,
                 "p" => text.push(' '),
                 "cm" | "reply" | "txBody" => {
-                    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let said = one_line(&text);
                     text.clear();
                     if !said.is_empty() {
                         let by = if author.is_empty() { String::new() } else { format!(" by {author}") };

@@ -1,7 +1,7 @@
 //! The text of the shapes of a drawing: slides, text boxes and diagrams.
 
 use crate::flow::Flow;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::xml::{Node, Stop, Xml};
 
 /// The text of all shapes, in their order. Of a page of notes only the notes.
@@ -38,7 +38,7 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
                 }
                 "cNvPr" => {
                     let description = tag.attr("descr").unwrap_or_default();
-                    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let description = one_line(&description);
                     if !description.is_empty() {
                         flow.text(&format!("[image: {description}]"));
                         flow.end_paragraph();

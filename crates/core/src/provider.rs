@@ -171,7 +171,7 @@ pub struct ChatRequest {
     pub tools: Arc<ToolSet>,
     /// True if and which tool it must call.
     pub tool_choice: ToolChoice,
-    /// The tools, by internal name, that it may call now; `None` for all. Those that it may not call are offered all the
+    /// The tools, by internal name, that it may call now; `None` for all. The other tools are offered all the
     /// same, so that the prefix with them stays in the provider's cache.
     pub allowed_tools: Option<Arc<[String]>>,
     /// Settings; each one that is set wins over the provider's.

@@ -260,7 +260,7 @@ pub enum CachePolicy {
     Off,
     /// Place markers so that the stable prefix is read from the cache; kept for the provider's short time.
     Short,
-    /// The same, kept for the provider's long time.
+    /// Place the markers of [`Short`](Self::Short); the prefix is kept for the provider's long time.
     Long,
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A cache that travels with a conversation, so that a message is rendered once for a wire form.
 ///
-/// Whoever runs a conversation makes one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A
+/// The driver of a conversation makes one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A
 /// provider takes what it rendered before, extends it and puts it back; a second request at the same time finds
 /// nothing and renders anew. Its content is a memo: losing it costs time, never correctness.
 #[derive(Clone, Default)]

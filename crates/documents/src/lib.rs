@@ -1,4 +1,4 @@
-//! Which document reaches which model how, as pure functions.
+//! Decides which document reaches which model how, by pure functions.
 //!
 //! Tools return documents; models differ in what they can read, and where. This crate decides for every document
 //! of a conversation in which form it is shown: natively inside its tool result, in a labelled *synthetic* user

@@ -8,7 +8,7 @@ use attache_core::capability::Place;
 use attache_core::{DocumentId, MediaType};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::decode::one_line;
+use crate::text::decode::harmless_line;
 
 /// The decisions about every document of the messages that were routed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -113,8 +113,8 @@ pub struct Decision {
 /// Name or short id, media type, outcome and reason, on one line.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = one_line(self.file_name.as_deref().unwrap_or(self.document_id.short()));
-        write!(f, "{name} ({}): {}, {}", one_line(self.media_type.essence()), self.outcome, self.reason)
+        let name = harmless_line(self.file_name.as_deref().unwrap_or(self.document_id.short()));
+        write!(f, "{name} ({}): {}, {}", harmless_line(self.media_type.essence()), self.outcome, self.reason)
     }
 }
 

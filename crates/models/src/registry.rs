@@ -225,7 +225,8 @@ impl Registry {
         self
     }
 
-    /// Sets that for the models of one provider, by its name. An option that is not set here is as for all.
+    /// Sets how models of one provider, by its name, reach their servers. An option that is not set here is the one of
+    /// [`with_http`](Self::with_http).
     #[must_use]
     pub fn with_http_of(mut self, provider: impl Into<String>, http: HttpSettings) -> Self {
         self.http_of.insert(provider.into(), http);

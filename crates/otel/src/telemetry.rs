@@ -102,7 +102,7 @@ impl Telemetry {
         self
     }
 
-    /// The same for an agent of that name.
+    /// Telemetry with these settings for an agent of that name.
     pub fn agent(&self, name: impl Into<String>) -> Self {
         self.clone().with(attribute::AGENT_NAME, name.into())
     }

@@ -56,7 +56,7 @@ impl Fixed {
         Self { source, _entered }
     }
 
-    /// The same future with these ids and this time, on whichever thread it is polled: for what is spawned. The order
+    /// Gives a future these ids and this time, on whichever thread it is polled: for futures that are spawned. The order
     /// in which tasks ask for ids is the runtime's.
     pub fn around<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         let source = self.source.clone();

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 /// The model reads what comes as a document with its name: a page as text where the agent has a converter for HTML, a
 /// PDF or an image as it is where the model takes it. `read_document` reads more of it.
 ///
-/// Whoever can make the model ask for an address can tell the host what the model knows: name the hosts, or ask for
+/// A person or document that makes the model ask for an address can tell its host what the model knows: name the hosts, or ask for
 /// approval, where that matters.
 ///
 /// ```

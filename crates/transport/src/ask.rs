@@ -31,7 +31,7 @@ impl<'a> Ask<'a> {
         Self { request, settings, key, codec: &() }
     }
 
-    /// The same call, written by `codec`.
+    /// This call, written by `codec`.
     pub fn of<C>(self, codec: &'a C) -> Ask<'a, C> {
         let Self { request, settings, key, .. } = self;
         Ask { request, settings, key, codec }
@@ -39,7 +39,7 @@ impl<'a> Ask<'a> {
 }
 
 impl<'a, C> Ask<'a, C> {
-    /// The same call for another form of its request.
+    /// This call for another form of its request.
     #[must_use]
     pub fn with_request(self, request: &'a ChatRequest) -> Self {
         Self { request, ..self }

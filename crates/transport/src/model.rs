@@ -84,7 +84,7 @@ impl<C: Codec> HttpModel<C> {
         })
     }
 
-    /// The same with credentials and address from the variables of the process.
+    /// A model with the credentials and the address that the variables of the process say.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) names the variable that is missing.
@@ -92,7 +92,7 @@ impl<C: Codec> HttpModel<C> {
         Self::from_environment(codec, &Environment::process())
     }
 
-    /// The same with variables from elsewhere.
+    /// A model with the credentials and the address that `environment` says, such as variables from elsewhere.
     ///
     /// # Errors
     /// As for [`from_env`](Self::from_env).

@@ -69,7 +69,8 @@ impl<'a> Refusals<'a> {
         }
     }
 
-    /// The same for a number, of which the nearest within `bounds` is taken where the caller allows it.
+    /// A number as it is sent: within `bounds` as it was given, outside of them refused, or the nearest where the caller
+    /// allows it.
     ///
     /// # Errors
     /// As for [`leave_out`](Self::leave_out), and [`ErrorKind::Configuration`] for what is no finite number.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::shell::Failure;
 
 /// A page, and where it stands in the repository.
-pub(super) struct Page {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
+pub(crate) struct Page {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
 }
 
 /// The pages of the root and of `docs`, in the order of their paths.
-pub(super) fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
+pub(crate) fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     let mut paths = Vec::new();
     for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] {
         paths.push(PathBuf::from(name));

@@ -5,12 +5,19 @@ use std::path::Path;
 
 use super::page::{Page, read, write as write_file};
 use crate::shell::{Failure, output, report};
+use crate::workspace;
 
 /// The crate whose examples and tests pages show. A comment with the path of one stands before the block that shows it.
 const EXAMPLES: &str = "<!-- crates/attache/";
 
 /// The comment before the table of what each feature costs.
 const COUNTS: &str = "<!-- cargo tree -->";
+
+/// The file that names the pages whose programs are doc tests.
+const COMPILED: &str = "tests/src/lib.rs";
+
+/// The page whose programs are excerpts of a crate, which that crate's tests compare with it.
+const EXCERPTS: &str = "docs/guide/your-own-provider.md";
 
 /// Blocks that are not the example that they name, and examples that no page shows.
 pub(super) fn problems(root: &Path, pages: &[Page]) -> Result<Vec<String>, Failure> {
@@ -23,6 +30,46 @@ pub(super) fn problems(root: &Path, pages: &[Page]) -> Result<Vec<String>, Failu
         }
     }
     Ok(problems)
+}
+
+/// Pages with programs that no compiler reads, and blocks that tell it to look away.
+pub(super) fn unread(root: &Path, pages: &[Page]) -> Result<Vec<String>, Failure> {
+    let compiled = read(&root.join(COMPILED))?;
+    Ok(pages.iter().flat_map(|page| unread_of(page, &compiled)).collect())
+}
+
+fn unread_of(page: &Page, compiled: &str) -> Vec<String> {
+    let shown = page.path.display().to_string();
+    let blocks: Vec<&str> =
+        page.text.lines().map(str::trim).filter(|line| line.starts_with("```rust")).collect();
+    let is_read = compiled.contains(&format!("include_str!(\"../../{shown}\")"));
+    let missing = !blocks.is_empty() && !is_read && shown != EXCERPTS;
+    let missing =
+        missing.then(|| format!("{shown} has programs that are not compiled: name it in {COMPILED}"));
+    let ignored = blocks.iter().filter(|block| block.contains("ignore"));
+    missing.into_iter().chain(ignored.map(|block| format!("{shown}: {block} is not compiled"))).collect()
+}
+
+/// The places that tell of every feature of the facade.
+const FEATURE_TABLES: [&str; 2] = ["docs/guide/crates.md", "crates/attache/src/lib.rs"];
+
+/// Features of the facade that one of its tables lacks.
+pub(super) fn untold_features(root: &Path) -> Result<Vec<String>, Failure> {
+    let features: Vec<String> =
+        workspace::libraries(&["attache"])?.into_iter().flat_map(|package| package.features).collect();
+    let mut problems = Vec::new();
+    for place in FEATURE_TABLES {
+        let text = read(&root.join(place))?;
+        let untold = features.iter().filter(|feature| !in_table(&text, feature));
+        problems.extend(untold.map(|feature| format!("{place} has no row of the feature `{feature}`")));
+    }
+    Ok(problems)
+}
+
+fn in_table(text: &str, feature: &str) -> bool {
+    let mut rows =
+        text.lines().map(|line| line.trim_start_matches("//! ")).filter(|line| line.starts_with('|'));
+    rows.any(|row| row.contains(&format!("`{feature}`")))
 }
 
 /// Copies the examples into the pages.
@@ -111,6 +158,25 @@ fn counts(text: &str) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_whose_programs_no_compiler_reads_is_found() {
+        let page = |text: &str| Page { path: "docs/guide/a.md".into(), text: text.to_owned() };
+        let found = |text: &str, compiled: &str| unread_of(&page(text), compiled).len();
+        let (program, named) =
+            ("- so:\n  ```rust,no_run\n  f();\n  ```\n", "include_str!(\"../../docs/guide/a.md\")");
+        assert_eq!(found(program, ""), 1);
+        assert_eq!(found(program, "include_str!(\"../../docs/guide/b.md\")"), 1);
+        assert_eq!(found(program, named), 0);
+        assert_eq!(found("```rust,ignore\nf();\n```\n", named), 1);
+        assert_eq!(found("```toml\na = 1\n```\n", ""), 0);
+    }
+
+    #[test]
+    fn a_feature_is_told_by_a_row_alone() {
+        let text = "//! | `jwt`, `previews` | tokens |\n//! The feature `render`.\n";
+        assert!(in_table(text, "previews") && !in_table(text, "render") && !in_table(text, "view"));
+    }
 
     #[test]
     fn an_example_is_shown_without_its_head() {

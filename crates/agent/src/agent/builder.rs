@@ -14,11 +14,11 @@ use attache_documents::RouteOptions;
 use crate::approval::ApprovalPolicy;
 use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::hooks::RunHook;
-use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
+use crate::limits::{EmptyReply, Limits};
 use crate::memory::look::Memory;
 use crate::observe::Observer;
 use crate::price::{Money, Prices};
-use crate::setup::Setup;
+use crate::setup::{HistoryPolicy, Setup, Timing};
 use crate::store::MemoryDocumentStore;
 use crate::tools::{
     Disclosure, Handling, Refusal, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError,

@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::time;
 use crate::driver::stop::{Fault, Stop};
-use crate::driver::wait::{Answered, Gate, Started, wait_decision};
+use crate::driver::wait::{Answered, Gate, StartedCalls, wait_decision};
 use crate::event::EventKind;
 use crate::journal::now;
 use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
@@ -56,7 +56,7 @@ impl Driver {
         interrupt: &mut Interrupt,
         waiting: &mut VecDeque<PendingCall>,
         begun: &[ToolCallId],
-    ) -> Result<Started, Stop> {
+    ) -> Result<StartedCalls, Stop> {
         let all = waiting.iter().cloned().collect();
         let started = Box::pin(self.start_calls(interrupt, all, true)).await?;
         self.look_again(waiting, begun);

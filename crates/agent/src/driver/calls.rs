@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::record::Recording;
 use crate::driver::stop::{Fault, Stop};
-use crate::driver::wait::{Answer, Answered, Gate, Started, next_answer};
+use crate::driver::wait::{Answer, Answered, Gate, StartedCalls, next_answer};
 use crate::event::{Event, EventKind};
 use crate::journal::JournalError;
 use crate::log::{Entry, EntryKind};
@@ -88,7 +88,7 @@ pub(super) fn answer<'a>(
                     let asking = Box::pin(driver.ask_all(interrupt, &mut waiting, &begun));
                     recording.beside(pin!(asking)).await
                 };
-                let Some(Started { answers, events, is_over }) = noted(asked, &mut fault, &mut stopped) else { continue };
+                let Some(StartedCalls { answers, events, is_over }) = noted(asked, &mut fault, &mut stopped) else { continue };
                 inside += answers.len();
                 under_way.extend(answers);
                 if is_over {
@@ -118,7 +118,7 @@ pub(super) fn answer<'a>(
                     recording.beside(starting).await
                 };
                 let Some(started) = noted(started, &mut fault, &mut stopped) else { continue };
-                let Started { answers, events, is_over } = started;
+                let StartedCalls { answers, events, is_over } = started;
                 if is_over {
                     waiting.clear();
                 }

@@ -13,7 +13,7 @@ use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::Stop;
-use crate::driver::wait::{Answer, Answered, Started};
+use crate::driver::wait::{Answer, Answered, StartedCalls};
 use crate::event::EventKind;
 use crate::hooks::Hooks;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key};
@@ -94,7 +94,7 @@ impl Driver {
         interrupt: &mut Interrupt,
         batch: Vec<PendingCall>,
         only_asks: bool,
-    ) -> Result<Started, Stop> {
+    ) -> Result<StartedCalls, Stop> {
         if !self.setup.handling.fallback.is_empty() {
             interrupt.attempt(Box::pin(self.fall_back(&batch))).await?;
         }
@@ -105,7 +105,7 @@ impl Driver {
                 let (made, told, tripped) = Box::pin(self.hook_calls(interrupt, batch)).await?;
                 events = told;
                 if let Some(outcome) = tripped {
-                    return Ok(Started::over(outcome, events));
+                    return Ok(StartedCalls::over(outcome, events));
                 }
                 made
             }
@@ -140,7 +140,7 @@ impl Driver {
                 Err(outcome) => {
                     let outcome = self.refused(&pending, *outcome);
                     if outcome.disposition == Disposition::Aborted {
-                        return Ok(Started::over(outcome, events));
+                        return Ok(StartedCalls::over(outcome, events));
                     }
                     entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
@@ -198,7 +198,7 @@ impl Driver {
             answers.push(Box::pin(execute(invocation, after)));
             events.push(EventKind::ToolStarted { call });
         }
-        Ok(Started { answers, events, is_over: false })
+        Ok(StartedCalls { answers, events, is_over: false })
     }
 
     fn context(&mut self, key: &Key, call: &ToolCall) -> ToolContext {

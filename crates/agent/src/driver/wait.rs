@@ -57,14 +57,14 @@ pub(super) enum Answered {
 }
 
 /// Calls that were started, or the end that one of them makes of the run.
-pub(super) struct Started {
+pub(super) struct StartedCalls {
     pub(super) answers: Vec<Answer>,
     pub(super) events: Vec<EventKind>,
     /// True if no other call may start.
     pub(super) is_over: bool,
 }
 
-impl Started {
+impl StartedCalls {
     pub(super) fn over(outcome: ToolOutcome, events: Vec<EventKind>) -> Self {
         let ends: Answer = Box::pin(std::future::ready(Answered::Aborted(outcome)));
         Self { answers: vec![ends], events, is_over: true }

@@ -18,7 +18,7 @@ pub enum JournalError {
     /// The log cannot be read as it is.
     #[error("the log cannot be read: {problem}")]
     Unreadable {
-        /// Which entry, and what is wrong with it.
+        /// The entry, and what is wrong with it.
         problem: String,
     },
     /// The journal holds a run already, and a new one was to be started in it.

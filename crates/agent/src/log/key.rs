@@ -70,7 +70,7 @@ impl Key {
         Self::of_call("begun/", call)
     }
 
-    /// The result of a call. Whoever knows the id of a call can deliver its result under this key; see
+    /// The result of a call. A caller who knows the id of the call can deliver its result under this key; see
     /// [`deliver`](crate::deliver).
     pub fn result(call: &ToolCallId) -> Self {
         Self::of_call("tool/", call)

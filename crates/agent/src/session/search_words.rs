@@ -23,7 +23,8 @@ pub fn words_of_message(message: &Message) -> Vec<String> {
     }
 }
 
-/// The same of an entry of a run: of what was said in it, which is no message of the session until another run begins.
+/// The words under which an entry of a run is found. The texts of a run become messages of its session only when another
+/// run begins; until then they are found by their entries.
 pub fn words_of_entry(entry: &Entry) -> Vec<String> {
     match &entry.kind {
         EntryKind::Reply(reply) => words_of_message(&reply.message),

@@ -279,7 +279,7 @@ impl Sessions {
     /// time.
     ///
     /// # Errors
-    /// [`SessionError::Journal`] if a store fails. Those that are deleted by then stay so.
+    /// [`SessionError::Journal`] if a store fails. Sessions that were deleted by then stay deleted.
     pub async fn cleanup(&self) -> Result<usize, SessionError> {
         let mut count = 0;
         loop {

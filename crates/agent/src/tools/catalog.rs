@@ -130,7 +130,7 @@ impl Catalog {
         self.len() == 0
     }
 
-    /// A line for each tool: its name, and the first line of its description. Those that are disabled are left out.
+    /// A line for each tool: its name, and the first line of its description. Disabled tools are left out.
     pub fn summaries(&self) -> Vec<(String, String)> {
         let known = self.known();
         let shown = known.tools.iter().map(|tool| tool.spec()).filter(|spec| spec.metadata.enabled);

@@ -44,7 +44,7 @@ pub enum ToolsError {
     Refused {
         /// The model, `provider/model`.
         model: String,
-        /// Which tools, and why.
+        /// The tools that are refused, and why.
         refused: Vec<SchemaRefusal>,
     },
     /// A family could not list its tools.

@@ -70,7 +70,7 @@ impl Layers {
         let name = json!({"type": "string", "description": "The name of the tool"});
         let schema = json!({"type": "object", "properties": {"name": name}, "required": ["name"]});
         let detail = Detail { spec: read(DETAIL, self.detail_text(), schema), layers: Arc::clone(self) };
-        let query = json!({"type": "string", "description": "What the tool is for, in a few words"});
+        let query = json!({"type": "string", "description": "The purpose of the tool, in a few words"});
         let limit = json!({"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "default": FOUND,
             "description": "The most tools to find"});
         let schema =

@@ -2,6 +2,7 @@
 
 use super::parts::Parts;
 use crate::flow::Flow;
+use crate::output::one_line;
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Text boxes inside each other.
@@ -323,7 +324,7 @@ impl<'o, 'p> Body<'o, 'p> {
     /// A drawing: a picture, a text box, a chart.
     fn picture(&mut self, tag: &Tag<'_>) {
         let description = tag.attr("descr").or_else(|| tag.attr("title")).unwrap_or_default();
-        let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let description = one_line(&description);
         if !description.is_empty() {
             self.flow.text(&format!("[image: {description}]"));
         }

@@ -6,7 +6,7 @@ use crate::drawings;
 use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::numbers::plain;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::table::push_row;
 use crate::xml::{Node, Stop, Xml};
 use crate::{Attachment, Limits};
@@ -144,7 +144,7 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
                 damaged = true;
                 break;
             }
-            let text = xml.text(MAX_TEXT)?.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = one_line(&xml.text(MAX_TEXT)?);
             let value = cell.flatten().and_then(|value| value.parse::<f64>().ok());
             let text = match value {
                 Some(value) if value.is_finite() => plain(value),
@@ -187,6 +187,6 @@ fn formula(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
     }
     let text = xml.text(MAX_TEXT)?;
     output.end_line();
-    output.line(&format!("[formula: {}]", text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    output.line(&format!("[formula: {}]", one_line(&text)));
     Ok(())
 }

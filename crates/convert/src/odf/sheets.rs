@@ -7,7 +7,7 @@ use crate::Note;
 use crate::grid::Grid;
 use crate::guarded::Clock;
 use crate::numbers::Pattern;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Columns and rows that a sheet can have.
@@ -214,7 +214,7 @@ impl Row {
     /// Adds a cell; whether all of it.
     fn add(&mut self, cell: &Cell, formulas: &mut usize) -> bool {
         let mut text = cell.show(formulas);
-        let comment = cell.comment.split_whitespace().collect::<Vec<_>>().join(" ");
+        let comment = one_line(&cell.comment);
         if !comment.is_empty() {
             text.push_str(if text.is_empty() { "" } else { " " });
             text.push_str(&format!("[comment: {comment}]"));

@@ -6,7 +6,7 @@ use super::lists::{HEADINGS, Lists};
 use super::objects::Objects;
 use crate::Unit;
 use crate::flow::Flow;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Text boxes and notes inside each other.
@@ -258,7 +258,7 @@ impl Reader<'_, '_, '_> {
             "creator" => self.in_author = false,
             "desc" | "title" => {
                 let description = self.description.take().unwrap_or_default();
-                let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+                let description = one_line(&description);
                 if !description.is_empty() {
                     self.flow.text(&format!("[image: {description}]"));
                     if self.paragraphs == 0 {
@@ -328,7 +328,7 @@ impl Reader<'_, '_, '_> {
             let text = self.flow.take();
             self.flow.put_back(aside.paragraph);
             let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            let author = self.author.split_whitespace().collect::<Vec<_>>().join(" ");
+            let author = one_line(&self.author);
             let name = match aside.kind {
                 Kind::Comment if !author.is_empty() => format!("comment by {author}"),
                 Kind::Comment => "comment".to_owned(),

@@ -7,6 +7,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::charsets;
 use super::group::{Group, Kind};
 use crate::flow::Flow;
+use crate::output::one_line;
 
 /// Groups inside each other that are told apart; in deeper ones nothing is read.
 const MAX_GROUPS: usize = 1000;
@@ -111,7 +112,7 @@ impl<'o> Document<'o> {
         let Some(saved) = ended.saved else { return };
         let text = self.flow.take();
         self.flow.put_back(saved);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(&text);
         match ended.kind {
             Kind::Author => self.author = text,
             _ if text.is_empty() => {}

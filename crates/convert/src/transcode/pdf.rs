@@ -34,7 +34,7 @@ pub struct PdfPages {
     pub last: usize,
     /// The number of pages of the old file.
     pub total: usize,
-    /// Which of them, by their numbers in the old file, could not be read and are blank.
+    /// The pages that could not be read and are blank, by their numbers in the old file.
     pub blank: Vec<usize>,
 }
 

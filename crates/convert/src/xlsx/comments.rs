@@ -7,6 +7,7 @@ use super::records::{Records, is_binary, rich_text};
 use crate::ConvertError;
 use crate::fields::place_at;
 use crate::ooxml::{Package, References, of_kind};
+use crate::output::one_line;
 use crate::table::column_name;
 use crate::xml::{Node, Stop};
 
@@ -50,7 +51,7 @@ pub(super) fn read(
                 && let Some(cell) = cell.take()
                 && found.len() < MAX_COMMENTS
             {
-                found.insert(cell, text.split_whitespace().collect::<Vec<_>>().join(" "));
+                found.insert(cell, one_line(&text));
             }
         }
     }
@@ -69,7 +70,7 @@ fn add_binary(records: &mut Records<'_>, found: &mut HashMap<String, String>) ->
             }
             COMMENT_TEXT if found.len() < MAX_COMMENTS => {
                 if let (Some(cell), Some(text)) = (cell.take(), rich_text(data)) {
-                    found.insert(cell, text.split_whitespace().collect::<Vec<_>>().join(" "));
+                    found.insert(cell, one_line(&text));
                 }
             }
             _ => {}

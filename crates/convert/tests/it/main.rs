@@ -12,6 +12,7 @@ mod common;
 mod damaged;
 mod damaged_office;
 mod embedded;
+mod examples;
 mod fonts;
 mod images;
 mod inbox;

@@ -154,7 +154,7 @@ impl ToolResult {
         Self::new(call, ResultStatus::Cancelled, ContentTree::text("Tool execution was canceled."))
     }
 
-    /// The same result, whose documents stand apart from those that a conversation knows: one with the id of a `known`
+    /// This result with documents that stand apart from those that a conversation knows: one with the id of a `known`
     /// document and other content gets an id of its own, in the text too. A store then keeps both. The same content gets
     /// the same id each time.
     ///
@@ -232,7 +232,7 @@ impl ToolResultsMessage {
         Self::with_id(MessageId::new(), results)
     }
 
-    /// The same under an identity of the caller's.
+    /// A message of these results under an id of the caller's.
     pub fn with_id(id: MessageId, results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self { id, results: results.into_iter().collect(), metadata: Metadata::default() }
     }

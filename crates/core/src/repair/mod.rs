@@ -20,7 +20,7 @@ use numbered::Numbered;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The messages in order. Those that needed no repair are the very same.
+    /// The messages in order. A message that needed no repair is the one that was given.
     pub messages: Vec<Arc<Message>>,
     /// The repairs, in no particular order; none for a conversation that is as it must be.
     pub repairs: Vec<Repair>,

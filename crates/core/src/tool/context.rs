@@ -30,7 +30,7 @@ pub struct ToolContext {
     pub session: Option<String>,
     /// The time at which the call is given up.
     pub deadline: Option<Instant>,
-    /// The same for each attempt at this call, for services that honour it.
+    /// A key that is the same for each attempt at this call, for services that honour it.
     pub idempotency_key: Option<String>,
     /// The store in which the call's documents will be put.
     pub store_id: Option<String>,

@@ -165,11 +165,11 @@ fn normalised(schema: Value) -> Value {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effect {
-    /// Nothing. It may be repeated and run beside others.
+    /// No change. The call may be repeated and run beside others.
     Read,
-    /// The same as a repeated call with the same idempotency key.
+    /// A change that happens once, however often the call is repeated with the same idempotency key.
     Idempotent,
-    /// Something. It is never repeated unless somebody decides so.
+    /// A change that may happen again with each call: it is never repeated unless somebody decides so.
     #[default]
     #[serde(rename = "effect")]
     SideEffect,

@@ -131,7 +131,7 @@ impl ToolError {
         self
     }
 
-    /// Adds what a capture holds at the failure: documents that the tool did not return. Those that the error brings
+    /// Adds what a capture holds at the failure: documents that the tool did not return. Documents that the error brings
     /// are shown all the same.
     pub(crate) fn with_captured(mut self, captured: Vec<Document>, store_id: Option<&str>) -> Self {
         let Inner { documents, withheld, .. } = &mut *self.0;

@@ -86,10 +86,10 @@ impl ToolOutput {
         self
     }
 
-    /// Marks it as a failure.
+    /// Says how the call went, such as [`ResultStatus::Error`] for a tool that tells of its failure in its output.
     #[must_use]
-    pub fn as_error(mut self) -> Self {
-        self.status = ResultStatus::Error;
+    pub fn with_status(mut self, status: ResultStatus) -> Self {
+        self.status = status;
         self
     }
 }
@@ -199,7 +199,7 @@ impl<H: ToolHandler> DynToolHandler for H {
             let (tree, deferred) = capture.finish_deferrable(&output)?;
             let documents = self.extract_documents(&output, &tree);
             let yielded = ToolOutput { deferred, ..ToolOutput::showing(tree, documents) };
-            Ok(if self.is_error(&output) { yielded.as_error() } else { yielded })
+            Ok(if self.is_error(&output) { yielded.with_status(ResultStatus::Error) } else { yielded })
         })
     }
 }

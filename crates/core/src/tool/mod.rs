@@ -75,8 +75,8 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// The arguments as it takes them, read from what a model wrote. By default they are held against the schema, and
-    /// what is only written differently is mended, such as `"5"` for 5. Whoever overrides it sees to it that they fit:
-    /// nobody looks at them again.
+    /// what is only written differently is mended, such as `"5"` for 5. An own implementation must see to it that they
+    /// fit: nobody looks at them again.
     ///
     /// # Errors
     /// The text that the model is told instead of a call.

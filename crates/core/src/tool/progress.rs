@@ -18,19 +18,19 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So much is done.
+    /// Progress with `done` units of work behind it.
     pub fn new(done: f64) -> Self {
         Self { done, total: None, message: None }
     }
 
-    /// The same of so much.
+    /// Says how much work there is in all, in the unit of `done`.
     #[must_use]
     pub fn with_total(mut self, total: f64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// The same with a line about the work under way.
+    /// Adds a line about the work under way.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
@@ -56,7 +56,7 @@ impl<F: Fn(&ToolCallId, Progress) + Send + Sync> Hears for F {
     }
 }
 
-/// Those who hear of the progress of a call, if there are some. Cloning shares it.
+/// The listeners to the progress of a call, if there are any. A clone has the same listeners.
 #[derive(Clone, Default)]
 pub struct Listening(Option<(Arc<dyn Hears>, ToolCallId)>);
 

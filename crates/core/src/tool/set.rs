@@ -47,7 +47,8 @@ impl ToolSet {
         Self::named_as(&Self::default(), definitions)
     }
 
-    /// The same with the names on the wire that `known` gives its tools. Those that it lacks get others than it has.
+    /// The set of `definitions`, in their order, in which a tool of `known` has the name on the wire that it has there. The
+    /// name of any other tool differs from all of those.
     ///
     /// # Errors
     /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.

@@ -107,7 +107,7 @@ impl ContentTree {
         self.documents.iter().filter(move |document| withheld.is_empty() || !withheld.contains(document.id()))
     }
 
-    /// The same text with other handles for its documents, for loading and storing them.
+    /// This tree with its text as it is and other handles for its documents, for loading and storing them.
     #[must_use]
     pub fn map_documents(&self, change: impl FnMut(&Document) -> Document) -> Self {
         Self { documents: self.documents.iter().map(change).collect(), ..self.clone() }

@@ -9,7 +9,7 @@ use crate::materials::brought::Brought;
 /// The server's answer about a document, kept beside its bytes: a resumed run shows the same name and type.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct Note {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,9 +25,9 @@ pub(crate) async fn bring<'p>(
 ) -> Brought<'p> {
     match store.get(document.id()).await {
         Ok(bytes) => {
-            let said = recall(document, store).await;
-            let media_type = said.content_type.as_deref().and_then(MediaType::parse);
-            let fetched = Fetched::new(bytes).with_media_type(media_type).with_file_name(said.file_name);
+            let note = recall(document, store).await;
+            let media_type = note.content_type.as_deref().and_then(MediaType::parse);
+            let fetched = Fetched::new(bytes).with_media_type(media_type).with_file_name(note.file_name);
             return Brought::Fetched(document, fetched);
         }
         Err(error) if error.kind() == StoreErrorKind::NotFound => {}
@@ -54,13 +54,13 @@ pub(crate) async fn bring<'p>(
 
 /// Puts what was fetched into the store, what the server said of it first, so that whoever finds the one finds the other.
 async fn keep(document: &Document, fetched: &Fetched, store: &dyn DocumentStore) {
-    let said = Said {
+    let note = Note {
         content_type: fetched.media_type.as_ref().map(ToString::to_string),
         file_name: fetched.file_name.clone(),
     };
     let put = async {
-        if said.content_type.is_some() || said.file_name.is_some() {
-            let json = serde_json::to_vec(&said).unwrap_or_default();
+        if note.content_type.is_some() || note.file_name.is_some() {
+            let json = serde_json::to_vec(&note).unwrap_or_default();
             let note = Document::from_bytes(json, "application/json").with_id(document.id().inside(NOTE));
             store.put(&note).await?;
         }
@@ -72,10 +72,10 @@ async fn keep(document: &Document, fetched: &Fetched, store: &dyn DocumentStore)
 }
 
 /// The server's answer when the document was fetched; nothing if that is not known any more.
-async fn recall(document: &Document, store: &dyn DocumentStore) -> Said {
+async fn recall(document: &Document, store: &dyn DocumentStore) -> Note {
     let kept = store.get(&document.id().inside(NOTE)).await;
-    let said = kept.ok().and_then(|json| serde_json::from_slice(&json).ok());
-    said.unwrap_or(Said { content_type: None, file_name: None })
+    let note = kept.ok().and_then(|json| serde_json::from_slice(&json).ok());
+    note.unwrap_or(Note { content_type: None, file_name: None })
 }
 
 /// The number under which the note is kept; documents inside a document are numbered from 1.

@@ -13,7 +13,7 @@ use crate::materials::key::Key;
 use crate::materials::rendered::{PageRequest, Rendering};
 use crate::materials::transcoded::Transcoding;
 use crate::materials::{Loaded, Materials};
-use crate::text::decode::one_line;
+use crate::text::decode::harmless_line;
 
 impl Materials {
     /// The bytes of a document, as a store or a fetch delivered them. Its media type is checked against them.
@@ -38,7 +38,7 @@ impl Materials {
 
     /// The bytes of a document cannot be had. The model reads the reason: one line, no full stop, no secrets.
     pub fn insert_missing(&mut self, document: &Document, reason: impl Into<String>) {
-        self.loaded.insert(document.id().clone(), Loaded::Missing(one_line(&reason.into())));
+        self.loaded.insert(document.id().clone(), Loaded::Missing(harmless_line(&reason.into())));
     }
 
     /// The text that a converter made of a document. Blank text counts as none. The documents inside it get ids of
@@ -54,7 +54,7 @@ impl Materials {
 
     /// No text can be made of a document. The model reads the reason: one line, no full stop, no secrets.
     pub fn insert_unconvertible(&mut self, document: &Document, reason: impl Into<String>) {
-        self.insert_text(document, Err(one_line(&reason.into())));
+        self.insert_text(document, Err(harmless_line(&reason.into())));
     }
 
     fn insert_text(&mut self, document: &Document, text: Result<Arc<ConvertedText>, String>) {
@@ -78,7 +78,7 @@ impl Materials {
         form: &MediaLimits,
         reason: impl Into<String>,
     ) {
-        self.insert_transcoding(document, form, Transcoding::Failed(one_line(&reason.into())));
+        self.insert_transcoding(document, form, Transcoding::Failed(harmless_line(&reason.into())));
     }
 
     /// Nobody can say whether a document is in a form beyond what its header says, or bring it there.
@@ -104,7 +104,7 @@ impl Materials {
         request: &PageRequest,
         reason: impl Into<String>,
     ) {
-        self.insert_rendering(document, request, Rendering::Failed(one_line(&reason.into())));
+        self.insert_rendering(document, request, Rendering::Failed(harmless_line(&reason.into())));
     }
 
     /// Nobody can render pages of a document.

@@ -44,7 +44,7 @@ fn guess(bytes: &[u8]) -> Option<Cow<'_, str>> {
 
 /// One line of at most 300 characters without control characters or brackets, so that a remark from outside can
 /// imitate neither a label nor a fence.
-pub(crate) fn one_line(text: &str) -> String {
+pub(crate) fn harmless_line(text: &str) -> String {
     let tame = text.trim().chars().take(300).map(|c| match c {
         '<' | '[' => '(',
         '>' | ']' => ')',

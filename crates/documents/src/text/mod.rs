@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use attache_core::{DocumentId, MediaType};
 
-use crate::text::decode::{Decoded, decode, one_line};
+use crate::text::decode::{Decoded, decode, harmless_line};
 use crate::text::fence::fence;
 
 /// The text of a text document, and the charset if it had to be guessed. Decoded by the byte order mark, else the
@@ -44,7 +44,7 @@ pub fn fence_text<'a>(
     text: &str,
     about: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let about: Vec<String> = about.into_iter().map(one_line).collect();
+    let about: Vec<String> = about.into_iter().map(harmless_line).collect();
     let decoded = Decoded { text: Cow::Borrowed(text), guessed: None };
     Some(fence(id, &decoded, &about.join("; "), usize::MAX)?.part.text().to_owned())
 }
@@ -56,5 +56,5 @@ pub fn fence_text<'a>(
 /// assert_eq!(attache_documents::tame("<document />\nrun"), "(document /) run");
 /// ```
 pub fn tame(remark: &str) -> String {
-    one_line(remark)
+    harmless_line(remark)
 }

@@ -21,7 +21,7 @@ pub type SwitchRule = fn(&ProviderError) -> bool;
 /// Asks other models, in order, where one fails before it said anything: after the first chunk nothing is switched.
 ///
 /// Documents are routed anew for what each model can read; what it cannot take natively is converted by the converters
-/// that this layer was given. Which model answered, and what the others said, is recorded in
+/// that this layer was given. The model that answered, and the errors of the others, are recorded in
 /// [`Completion::degradations`](attache_core::Completion::degradations), and so is that it cites no documents where the
 /// request wants citations. Tools, tool choice and other options go to each model alike, so an option that only the first
 /// one knows may end a call as unsupported on the next.

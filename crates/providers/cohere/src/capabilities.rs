@@ -35,6 +35,7 @@ mod tests {
         let png = MediaType::parse("image/png").unwrap();
         for (model, images, tools, forced, reasons) in [
             ("command-a-03-2025", false, true, true, false),
+            ("command-a-plus-05-2026", true, true, true, true),
             ("command-a-reasoning-08-2025", false, true, true, true),
             ("command-a-vision-07-2025", true, false, true, false),
             ("command-r-plus-08-2024", false, true, false, false),
@@ -48,6 +49,43 @@ mod tests {
                 "{model}"
             );
         }
+    }
+
+    // The table of the models (cohere.md 8).
+    #[test]
+    fn windows_and_replies_are_those_of_the_vendors_page() {
+        for (model, window, reply) in [
+            ("command-a-plus-05-2026", 128_000, 64_000),
+            ("command-a-reasoning-08-2025", 256_000, 32_000),
+            ("command-a-03-2025", 256_000, 8_000),
+            ("command-a-vision-07-2025", 128_000, 8_000),
+            ("command-a-translate-08-2025", 8_000, 8_000),
+            ("command-r7b-12-2024", 128_000, 4_000),
+            ("command-r-plus-08-2024", 128_000, 4_000),
+            ("c4ai-aya-expanse-32b", 128_000, 4_000),
+            ("c4ai-aya-expanse-8b", 8_000, 4_000),
+            ("c4ai-aya-vision-32b", 16_000, 4_000),
+            ("north-mini-code-1-0", 256_000, 64_000),
+            ("north-small-translate-1-0", 16_000, 16_000),
+            ("tiny-aya-global", 8_000, 8_000),
+        ] {
+            let row = of(model);
+            assert_eq!((row.context_window, row.max_output_tokens), (Some(window), Some(reply)), "{model}");
+        }
+    }
+
+    #[test]
+    fn the_table_names_its_source_and_the_day_of_the_last_look() {
+        let lines = include_str!("capabilities.toml").lines();
+        let section: Vec<&str> =
+            lines.skip_while(|line| *line != "[cohere]").take_while(|line| !line.is_empty()).collect();
+        let remark = |name: &str| {
+            let value = section.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+            value.unwrap_or_else(|| panic!("the table has no {name}")).trim_matches('"')
+        };
+        assert!(remark("source").starts_with("https://"));
+        let date: Vec<u32> = remark("checked").split('-').map(|part| part.parse().unwrap()).collect();
+        assert!(matches!(date[..], [2026..=2999, 1..=12, 1..=31]), "{date:?}");
     }
 
     // C27: a configuration wins, cell by cell

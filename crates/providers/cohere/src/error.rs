@@ -16,7 +16,7 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     response.as_kind(kind, &common).with_request_id(id)
 }
 
-/// The kinds of errors that this API alone means by a status, or says only in words.
+/// The kinds of errors that this API alone means by a status, or says only in words (cohere.md 7).
 fn kind_of(status: u16, message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let says = |words: &str| message.contains(words);

@@ -331,7 +331,7 @@ fn metadata(logprobs: &[Box<RawValue>], problem: Option<String>) -> Metadata {
     }
 }
 
-/// The meaning of a finish reason. Unknown ones are kept in the provider's word.
+/// The meaning of a finish reason (cohere.md 6). Unknown ones are kept in the provider's word.
 fn finish_reason(word: &str) -> FinishReason {
     match word {
         "" | "COMPLETE" | "STOP_SEQUENCE" => FinishReason::Stop,

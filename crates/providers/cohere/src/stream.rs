@@ -1,4 +1,4 @@
-//! Decodes a reply: the events of a stream, or one JSON object, into the same reply.
+//! Decodes a reply: the events of a stream (cohere.md 6), or one JSON object, into the same reply.
 
 use std::borrow::Cow;
 

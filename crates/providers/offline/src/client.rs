@@ -59,7 +59,7 @@ impl OfflineModel {
         Self::named(MODEL)
     }
 
-    /// The same model under another name: there is only one, whatever it is called.
+    /// The offline model under a name of the caller's: there is only one model, whatever it is called.
     pub fn named(model: impl Into<String>) -> Self {
         Self::build(&model.into(), Matrix::bundled(), ModelSettings::new())
     }

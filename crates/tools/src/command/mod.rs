@@ -14,8 +14,8 @@ use std::time::Duration;
 use attache_core::blocking::on_thread;
 use attache_core::tool::ToolSpec;
 use attache_core::{
-    Arguments, BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolOutput,
+    Arguments, BoxFuture, Capture, Effect, ResultStatus, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
@@ -324,7 +324,8 @@ fn told(done: &Done, limit: Duration) -> Result<ToolOutput, ToolError> {
         }
     }
     let output = ToolOutput::new(Capture::new().finish(&Value::Object(said))?);
-    Ok(if done.code == Some(0) && !done.timed_out { output } else { output.as_error() })
+    let is_well = done.code == Some(0) && !done.timed_out;
+    Ok(output.with_status(if is_well { ResultStatus::Ok } else { ResultStatus::Error }))
 }
 
 /// The file of a program: an absolute path, or a name in one of the absolute folders of `PATH`.

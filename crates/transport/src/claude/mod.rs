@@ -22,7 +22,7 @@ pub use passages::passages;
 pub use reply::{Block, Blocks, OwnBlock, Piece};
 pub use tools::{Compiled, WrittenTool, WrittenTools, check_claude_tools, force_refused, strict_forms};
 
-/// True if the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
+/// True if the model shows its thinking only when asked to. Models that know nothing but adaptive thinking do.
 pub fn hides_thinking(capabilities: &ModelCapabilities) -> bool {
     knows(capabilities, "adaptive") && !knows(capabilities, "budget")
 }

@@ -21,8 +21,8 @@ use crate::tool_schema::check_tools;
 pub struct WrittenTools(Option<(Vec<String>, Arc<str>)>);
 
 impl WrittenTools {
-    /// The tools, each by `write`, joined by commas; written once for as long as they stay the same. Whoever has others
-    /// makes a new one. `compile` yields the schema of one that is not strict.
+    /// The tools, each by `write`, joined by commas; written once for as long as they stay the same. For other tools make a
+    /// new one. `compile` yields the schema of one that is not strict.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for a model that calls none, unless the caller

@@ -290,7 +290,7 @@ impl A2aSigner {
         Ok(Self { key: Private::Ed25519(key), id: id.into() })
     }
 
-    /// The same of a key as PEM, `-----BEGIN PRIVATE KEY-----`.
+    /// A key on P-256 (`ES256`) or Ed25519 (`EdDSA`) as PEM, `-----BEGIN PRIVATE KEY-----`. `id` names it to those who verify.
     ///
     /// # Errors
     /// If it is no key that is known here.

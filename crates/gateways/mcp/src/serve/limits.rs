@@ -29,7 +29,7 @@ pub struct McpServeLimits {
     /// The most bytes of documents that are kept for one principal, to be read by their links; 64 MiB. The oldest go
     /// first.
     pub kept_bytes: usize,
-    /// The same for all principals; 256 MiB.
+    /// The most bytes of documents that are kept for all principals together; 256 MiB.
     pub kept_total: usize,
     /// The most documents of one call, in and out; 500.
     pub documents: usize,

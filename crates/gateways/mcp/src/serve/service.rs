@@ -105,8 +105,8 @@ impl McpService {
         self
     }
 
-    /// Serves these documents as resources, in place of those that were set before. Whoever keeps a clone of them may
-    /// change them meanwhile.
+    /// Serves these documents as resources, in place of those that were set before. A program that keeps a clone of
+    /// them may change them meanwhile.
     pub fn with_resources(mut self, resources: &McpResources) -> Self {
         self.shared.resources = resources.clone();
         self

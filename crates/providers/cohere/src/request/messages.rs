@@ -1,4 +1,4 @@
-//! Messages as the API wants them.
+//! Messages as the API wants them (cohere.md 3).
 
 use attache_core::capability::{Place, ReasoningReplay};
 use attache_core::message::ReplayData;

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use super::tools::loosened;
 use crate::codec::Ask;
 
-/// The most stop sequences of a request.
+/// The most stop sequences of a request (cohere.md 2).
 const MAX_STOPS: usize = 5;
-/// The most tokens to sample among.
+/// The most tokens to sample among (cohere.md 2).
 const MAX_K: u32 = 500;
 
 /// The members that follow the messages, in order.
@@ -122,6 +122,7 @@ impl Options<'_> {
     fn sampling(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
         let settings = self.settings;
         set_member(&mut self.members, "max_tokens", settings.max_tokens);
+        // The bounds are those of the reference (cohere.md 2).
         let numbers = [
             ("temperature", "temperature", settings.temperature, 0.0..=f64::INFINITY),
             ("top_p", "p", settings.top_p, 0.01..=0.99),
