@@ -51,7 +51,7 @@ impl Letter<'_> {
     fn message(&mut self, entity: &Entity, depth: usize) -> Result<(), ConvertError> {
         for name in SHOWN {
             if let Some(value) = entity.header(name) {
-                let value: String = one_line(&value);
+                let value: String = one_line(value);
                 let value: String = value.chars().take(MAX_VALUE).collect();
                 if !value.is_empty() {
                     self.output.line(&format!("{name}: {value}"));

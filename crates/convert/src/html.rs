@@ -318,7 +318,7 @@ impl<'f, 'o> Page<'f, 'o> {
     }
 
     fn image(&mut self, description: &str) {
-        let description = one_line(&description);
+        let description = one_line(description);
         if description.is_empty() {
             // Most are spacers and trackers; one cannot tell them from pictures.
             self.flow.output.not_shown("image");

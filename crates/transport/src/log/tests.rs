@@ -504,8 +504,8 @@ fn calls_and_results_behind_what_is_held_are_checked() {
     let broken = Err(ErrorKind::InvalidHistory);
     let whole = [hi.clone(), asks.clone(), results.clone()];
     assert_eq!(next(&whole), Ok(()));
-    assert_eq!(next(&[&whole[..], &[bye.clone()]].concat()), Ok(()));
-    assert_eq!(next(&[&whole[..], &[results.clone()]].concat()), broken, "a second result");
+    assert_eq!(next(&[&whole[..], std::slice::from_ref(&bye)].concat()), Ok(()));
+    assert_eq!(next(&[&whole[..], std::slice::from_ref(&results)].concat()), broken, "a second result");
     assert_eq!(next(&whole[..2]), broken, "the result is gone");
     assert_eq!(next(&[hi.clone(), asks, bye]), broken, "another message took its place");
     assert_eq!(next(&[hi, results]), broken, "the call is gone");
