@@ -56,6 +56,24 @@ test('an answer that was stopped, failed or interrupted is not said to be there'
   assert.equal(chat.announced, 'The answer failed');
 });
 
+test('the end of an answer is heard, too, where a question waits behind it', async () => {
+  const { chat, end } = stage();
+  for (const text of ['first', 'second']) {
+    void chat.send(text);
+    await turn();
+  }
+  assert.equal(chat.queue.length, 1);
+  const heard: string[] = [];
+  for (const text of ['first', 'second']) {
+    await end({ type: 'finished', reason: 'answer' });
+    assert.equal(chat.announced.trim(), 'The answer is there.', text);
+    heard.push(chat.announced);
+  }
+  assert.equal(chat.queue.length, 0);
+  // A reader tells only what has changed.
+  assert.notEqual(heard[0], heard[1]);
+});
+
 test('a chat that is closed looks at no run any more, and goes on once it is on a page again', async () => {
   const channels: { isClosed: boolean }[] = [];
   class Channel extends EventTarget {
@@ -126,6 +144,63 @@ test('a run is followed behind the end of the server that drove it', async () =>
   assert.deepEqual(heard, ['text', 'interrupted', 'snapshot', 'snapshot', 'finished']);
   assert.deepEqual(looks, [undefined, '0.1', '0.1', '2.0']);
   define('addEventListener', () => undefined);
+});
+
+test('a run that goes on at another server is under way meanwhile', async () => {
+  define('addEventListener', (_type: string, act: () => void) => setImmediate(act));
+  let looks = 0;
+  let finish: () => void = () => undefined;
+  const { chat, asked } = chatWith(
+    (method, path) => (method === 'POST' && path.endsWith('/runs') ? { runId: 'r' } : { sessions: [] }),
+    async function* (_path, signal) {
+      looks += 1;
+      if (looks === 1) {
+        yield { type: 'text', step: 0, delta: 'It is ' };
+        yield { type: 'interrupted', reason: 'stopping' };
+      } else {
+        yield { type: 'snapshot', state: 'interrupted', step: 0, blocks: [], end: { type: 'interrupted', reason: 'stopping' } };
+        await Promise.race([new Promise<void>((end) => (finish = end)), never(signal)]);
+        yield { type: 'finished', reason: 'answer' };
+      }
+    },
+  );
+  void chat.send('first');
+  await turn();
+  assert.equal(looks, 2);
+  assert.equal(chat.announced, '');
+  assert.ok(chat.isRunning);
+  void chat.send('second');
+  await turn();
+  assert.deepEqual(chat.queue.map((each) => each.text), ['second']);
+  assert.equal(asked.filter((each) => each.includes('second')).length, 0);
+  finish();
+  await turn();
+  assert.equal(chat.queue.length, 0);
+  assert.equal(asked.filter((each) => each.endsWith('/runs second')).length, 1);
+  chat.close();
+  define('addEventListener', () => undefined);
+});
+
+test('questions that wait are there where their session is opened again, and only there', async () => {
+  const { chat } = stage();
+  for (const text of ['first', 'second']) {
+    void chat.send(text);
+    await turn();
+  }
+  await chat.open(chat.session);
+  assert.deepEqual(chat.queue.map((each) => each.text), ['second']);
+  await chat.open('other');
+  assert.deepEqual(chat.queue, []);
+});
+
+test('a failure stays until whoever met it answers again, whatever the page answers by itself', async () => {
+  const { chat } = stage();
+  [chat.session, chat.problem] = ['s', 'The answer is not one of the schema.'];
+  await chat.deliver('c', 1, false, 'other');
+  await chat.deliver('d', 1, false, 's');
+  assert.equal(chat.problem, 'The answer is not one of the schema.');
+  await chat.reply('question', 1);
+  assert.equal(chat.problem, undefined);
 });
 
 test('a run whose driver failed has ended for whoever looks on', async () => {

@@ -177,6 +177,13 @@ test('a page that comes later finds the call of an agent inside that waits, and 
   assert.deepEqual(states(after), ['2 outer done', '2 inner done']);
 });
 
+test('a call of an agent inside does not end with a call that may not be around it', () => {
+  const block = (callId: string, name: string) => ({ type: 'call', step: 2, callId, name, state: 'running', arguments: {} });
+  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
+  const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), block('slow', 'archive')], approvals }]);
+  assert.deepEqual(states(fold([ended('slow')], waits)), ['2 outer running', '2 slow done', '2 inner approval']);
+});
+
 test('a snapshot keeps the calls of agents inside that it does not tell', () => {
   const before = fold([{ type: 'text', step: 2, delta: 'I ask.' }, asks, asked, decided('approve')]);
   const block = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });

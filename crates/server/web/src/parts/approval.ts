@@ -188,7 +188,7 @@ class QuestionCard extends Part {
   };
 
   private answer(value: unknown): void {
-    void this.chat.deliver(this.call.id, value);
+    void this.chat.reply(this.call.id, value);
   }
 }
 define('attache-question', QuestionCard);

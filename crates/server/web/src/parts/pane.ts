@@ -348,11 +348,20 @@ class Pane extends Part {
     }
     image.dataset.loaded = source;
     try {
-      image.src = this.url(await this.chat.client.bytes(source, this.asked?.signal));
+      const bytes = await this.chat.client.bytes(source, this.asked?.signal);
+      // Another size was asked for meanwhile.
+      if (image.dataset.loaded !== source) {
+        return;
+      }
+      URL.revokeObjectURL(image.src);
+      this.urls = this.urls.filter((url) => url !== image.src);
+      image.src = this.url(bytes);
       await image.decode();
       await this.showAreas();
     } catch {
-      image.dataset.loaded = '';
+      if (image.dataset.loaded === source) {
+        image.dataset.loaded = '';
+      }
     }
   }
 

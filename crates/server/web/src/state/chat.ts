@@ -27,7 +27,9 @@ export class Chat extends Conversation {
   queue: readonly Queued[] = [];
 
   override open(id: string): Promise<void> {
-    this.queue = [];
+    if (id !== this.session) {
+      this.queue = [];
+    }
     return super.open(id);
   }
 
@@ -53,6 +55,7 @@ export class Chat extends Conversation {
       this.changed();
       return;
     }
+    this.announced = '';
     await this.turn(queued);
   }
 
@@ -150,10 +153,15 @@ export class Chat extends Conversation {
     return this.deliver(call.id, this.speech.say('skipped'), true);
   }
 
+  /** Answers a question of a tool: a failure of the answer before is over. */
+  reply(callId: string, result: unknown): Promise<void> {
+    this.problem = undefined;
+    return this.deliver(callId, result);
+  }
+
   /** Answers a call for the page, or a question of a tool. */
   async deliver(callId: string, result: unknown, isError = false, session = this.session): Promise<void> {
     const waits = !this.isRunning;
-    this.problem = undefined;
     try {
       await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
     } catch (error) {

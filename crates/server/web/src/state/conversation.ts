@@ -102,7 +102,7 @@ export abstract class Conversation extends Connection {
   /** Shows a session; an empty id is a new one. */
   async open(id: string): Promise<void> {
     this.leave();
-    [this.session, this.messages, this.problem] = [id, [], undefined];
+    [this.session, this.messages, this.problem, this.announced] = [id, [], undefined, ''];
     [this.isLoading, this.isReconnecting] = [id !== '', false];
     this.changed();
     if (id) {
@@ -190,11 +190,10 @@ export abstract class Conversation extends Connection {
     this.changed();
   }
 
-  /** Looks at no run any more. The next end that is heard may have the words of the last one. */
+  /** Looks at no run any more. */
   protected leave(): void {
     this.following?.abort();
     this.following = undefined;
-    this.announced = '';
   }
 
   /** Looks at a run until it ends. Nobody else looks meanwhile: an event that is heard twice would be shown twice. */
@@ -264,17 +263,19 @@ export abstract class Conversation extends Connection {
       } else if (part.kind === 'call' && isEnd(part.state)) {
         this.calls.ended(part.id);
       } else if (part.kind === 'call' && part.state === 'approval' && !this.isKnown(before, part)) {
-        this.announced = this.speech.say('approvalNeeded', { name: part.name });
+        this.hear(this.speech.say('approvalNeeded', { name: part.name }));
       }
-    }
-    if (answer?.state === 'interrupted') {
-      this.announce(answer.state);
     }
   }
 
   /** Says how an answer has ended to a reader who does not see it. */
   protected announce(state: AnswerState): void {
-    this.announced = this.speech.say(state === 'failed' || state === 'stopped' || state === 'interrupted' ? state : 'answerReady');
+    this.hear(this.speech.say(state === 'failed' || state === 'stopped' || state === 'interrupted' ? state : 'answerReady'));
+  }
+
+  /** The same words once more are no news for a reader of the screen: a space that is not heard makes them others. */
+  private hear(words: string): void {
+    this.announced = words === this.announced ? `${words}\u00a0` : words;
   }
 
   private isKnown(before: Answer | undefined, call: Call): boolean {

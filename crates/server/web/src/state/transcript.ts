@@ -92,7 +92,8 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
     case 'paused':
       return { ...closed(answer, now), state: 'waiting' };
     case 'interrupted':
-      return { ...closed(answer, now), state: 'interrupted' };
+      // A run of a server that stops goes on at another one.
+      return { ...closed(answer, now), state: event.reason === 'stopping' ? answer.state : 'interrupted' };
     default:
       return answer;
   }
@@ -253,12 +254,14 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     reason: undefined,
     began: answer.began ?? now,
   };
-  const around = (fresh.findLast((part) => part.kind === 'call' && !isEnd(part.state)) as Call | undefined)?.id;
+  const underWay = fresh.filter((part): part is Call => part.kind === 'call' && !isEnd(part.state));
+  // Of several calls nobody knows which one it is.
+  const around = underWay.length === 1 ? underWay[0]?.id : undefined;
   for (const [type, asked] of [['approval_requested', from.approvals], ['call_deferred', from.deferred]] as const) {
     for (const each of list(asked).map(object)) {
       const id = text(each.callId);
       next = apply(next, { ...each, type, step: next.step }, now);
-      // A call that no block tells is that of an agent inside one that is under way.
+      // A call that no block tells is that of an agent inside the one that is under way.
       next = later.has(id) ? next : change(next, id, next.step, (call) => ({ ...call, outer: call.outer ?? around }));
     }
   }
