@@ -47,7 +47,7 @@ fn everything() -> Conversation {
         )),
         Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(replay(r#"{"data":"eA=="}"#)))),
         AssistantPart::text("Let me look."),
-        TextPart::new("I will not.").map(|text| AssistantPart::Text(text.as_refusal())),
+        TextPart::new("I will not.").map(|text| AssistantPart::Text(text.into_refusal())),
         Some(AssistantPart::Opaque(OpaquePart::new("server_tool_use", replay(r#"{"b": 1, "a":2}"#)))),
         call.clone().into(),
         odd.clone().into(),

@@ -373,7 +373,7 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
 fn turn(parts: &[Part]) -> Vec<Message> {
     let message = AssistantMessage::new(parts.iter().map(|part| match part {
         Part::Text(text) => AssistantPart::text(text),
-        Part::Refusal(text) => TextPart::new(text).map(|text| AssistantPart::Text(text.as_refusal())),
+        Part::Refusal(text) => TextPart::new(text).map(|text| AssistantPart::Text(text.into_refusal())),
         Part::Thought(text) => Some(AssistantPart::Reasoning(ReasoningPart::new(text))),
         Part::Call(query) => {
             let arguments = json!({ "query": query }).to_string();

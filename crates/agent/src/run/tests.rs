@@ -175,7 +175,7 @@ fn an_empty_reply() {
 
 #[test]
 fn refusal_filter_pause_and_error() {
-    let refused = AssistantPart::Text(attache_core::TextPart::new("no").unwrap().as_refusal());
+    let refused = AssistantPart::Text(attache_core::TextPart::new("no").unwrap().into_refusal());
     let (run, _) = drive(20, vec![reply([Some(refused)], FinishReason::Stop)]);
     assert_eq!((run.outcome().reason, run.outcome().text.as_str()), (EndReason::Refusal, "no"));
     let (run, _) = drive(20, vec![reply([text("part"), call("a", "{}")], FinishReason::ContentFilter)]);

@@ -28,7 +28,7 @@ impl TextPart {
 
     /// Marks it as the model's refusal.
     #[must_use]
-    pub fn as_refusal(mut self) -> Self {
+    pub fn into_refusal(mut self) -> Self {
         self.refusal = true;
         self
     }

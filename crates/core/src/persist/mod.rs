@@ -349,7 +349,7 @@ impl PartRecord {
     fn into_text(mut self) -> Option<TextPart> {
         let replay = self.replay_data();
         let text = TextPart::new(self.text?)?.with_replay(replay);
-        Some(if self.refusal { text.as_refusal() } else { text })
+        Some(if self.refusal { text.into_refusal() } else { text })
     }
 
     fn unknown(&self, role: &str) -> serde_json::Error {

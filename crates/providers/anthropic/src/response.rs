@@ -105,7 +105,7 @@ impl Reply {
                 self.explanation
                     .take()
                     .and_then(TextPart::new)
-                    .map(|text| AssistantPart::Text(text.as_refusal())),
+                    .map(|text| AssistantPart::Text(text.into_refusal())),
             );
         }
         if let Some(container) = self.container.take() {

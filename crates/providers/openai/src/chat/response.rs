@@ -473,7 +473,7 @@ impl<'a> Merged<'a> {
     }
 
     fn into_message(self) -> AssistantMessage {
-        let refusal = TextPart::new(self.refusal).map(|text| AssistantPart::Text(text.as_refusal()));
+        let refusal = TextPart::new(self.refusal).map(|text| AssistantPart::Text(text.into_refusal()));
         let parts = self.before.into_iter().map(Some);
         let parts = parts.chain([AssistantPart::text(self.text), refusal]);
         let parts = parts.chain(self.calls.into_iter().map(Into::into));

@@ -329,7 +329,7 @@ impl Item {
             if piece.field.is_reasoning() {
                 parts.push(AssistantPart::Reasoning(ReasoningPart::new(piece.text)));
             } else if let Some(text) = TextPart::new(piece.text) {
-                let text = if piece.field == Field::Refusal { text.as_refusal() } else { text };
+                let text = if piece.field == Field::Refusal { text.into_refusal() } else { text };
                 let json = shell.as_ref().and_then(|shell| shell.around(piece.part));
                 parts.push(AssistantPart::Text(text.with_replay(json.map(&replay))));
             }

@@ -123,7 +123,7 @@ fn the_synthetic_message_follows_the_results() {
 
 #[test]
 fn a_refusal_goes_back() {
-    let refusal = TextPart::new("I can't.").map(|text| AssistantPart::Text(text.as_refusal()));
+    let refusal = TextPart::new("I can't.").map(|text| AssistantPart::Text(text.into_refusal()));
     let message = |parts: Vec<_>| Message::Assistant(AssistantMessage::new(parts)).shared();
     let request = ChatRequest::new([
         user("Do it"),

@@ -246,7 +246,7 @@ fn unknown_items_go_back_to_their_own_server() {
 
 #[test]
 fn refusals_without_an_item_and_where_there_are_none() {
-    let refusal = || TextPart::new("I can't.").map(|text| AssistantPart::Text(text.as_refusal()));
+    let refusal = || TextPart::new("I can't.").map(|text| AssistantPart::Text(text.into_refusal()));
     let message = |parts: Vec<_>| Message::Assistant(AssistantMessage::new(parts)).shared();
     let request = ChatRequest::new([user("Do it"), message(vec![AssistantPart::text("Well."), refusal()])]);
     assert_eq!(
