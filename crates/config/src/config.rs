@@ -92,6 +92,10 @@ impl Config {
                 Err(found) => problems.extend(found),
             }
         }
+        // A file that cannot be read may name them.
+        if problems.is_empty() {
+            crate::issuer::check_origins(&config.files, &mut problems);
+        }
         config.agents(&mut problems);
         config.unbuilt(&mut problems);
         #[cfg(feature = "agent")]

@@ -1,9 +1,9 @@
-//! Mistakes in the section of a server: its address, and the issuer of its tokens.
+//! Mistakes in the section of a server: its address, the headers of pages, and the issuer of its tokens.
 
 use crate::problem::Problem;
 use crate::read::Read;
 use crate::sections::Audience;
-use crate::servers::is_address;
+use crate::servers::{is_address, is_header};
 
 /// The algorithms that a server can check, by RFC 7518 and RFC 8037.
 const ALGORITHMS: [&str; 9] =
@@ -18,6 +18,9 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
     if let Some(url) = section.public_url.as_deref().filter(|url| !is_address(url)) {
         let message = format!("must begin with https:// or http://, not {url:?}");
         told("server.public_url", message, "name the address that clients have");
+    }
+    for name in section.headers.iter().filter(|name| !is_header(name)) {
+        told("server.headers", format!("names {name:?}, which is no name of a header"), "such as `x-tenant`");
     }
     let Some(jwt) = &section.jwt else { return };
     for (path, url) in [("server.jwt.issuer", Some(&jwt.issuer)), ("server.jwt.jwks", jwt.jwks.as_ref())] {
@@ -40,5 +43,16 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
     for unknown in jwt.algorithms.iter().filter(|name| !ALGORITHMS.contains(&name.as_str())) {
         let hint = format!("known are {}", ALGORITHMS.join(", "));
         told("server.jwt.algorithms", format!("names {unknown:?}, which no server here checks"), &hint);
+    }
+}
+
+/// Says that headers are allowed to pages where no file names one that may ask.
+pub(crate) fn check_origins(files: &[Read], problems: &mut Vec<Problem>) {
+    if files.iter().any(|read| !read.sections.server.origins.is_empty()) {
+        return;
+    }
+    if let Some(read) = files.iter().rfind(|read| !read.sections.server.headers.is_empty()) {
+        let hint = "`origins` names the pages that may send them".to_owned();
+        problems.push(read.problem("server.headers", "stands without `origins`", Some(hint)));
     }
 }

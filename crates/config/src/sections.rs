@@ -328,8 +328,8 @@ pub(crate) struct StoresSection {
     pub(crate) documents: Option<String>,
 }
 
-/// The server of `attache serve`. Port, address, path, keys, origins, frames and limits hold from its next start on, the words of
-/// the chat at once.
+/// The server of `attache serve`. All but the words of the chat hold from its next start on: title, greeting and examples hold
+/// at once.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
@@ -344,7 +344,7 @@ pub(crate) struct ServerSection {
     pub(crate) keys: Option<String>,
     /// The origins of other pages that may ask, such as `https://app.example.org`.
     pub(crate) origins: Vec<String>,
-    /// The headers of their own that those pages may send, such as `x-tenant`.
+    /// The headers of their own that those pages may send, such as `x-tenant`. They need `origins`.
     pub(crate) headers: Vec<String>,
     /// The origins of pages that may hold the page of the chat in a frame, such as `https://app.example.org`.
     pub(crate) frames: Vec<String>,

@@ -79,6 +79,7 @@ pub struct Extraction {
 /// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
 /// words in snake case, the reason as a sentence without full stop. Read back, it has that sentence alone for a reason: see
 /// [`ReasonKind::Told`].
+// Logs of runs hold it in this form: a new field has a default, and none gets another name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
@@ -128,6 +129,7 @@ fn media_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MediaType, D
 }
 
 /// The form, if any, in which a document reaches the model.
+// Logs of runs hold its words: none is taken away, and one that is new makes them unreadable to older programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -102,8 +102,8 @@ impl Server {
     /// Asks the program around the server who asks, by the headers of a request; `None` is nobody. It is asked after
     /// [`keys`](Self::keys) and tokens.
     ///
-    /// It may go by a cookie: a request that changes something and has no key is refused if it comes from a page of another
-    /// origin, unless that [may ask](Self::allow_origin).
+    /// It may go by a cookie, or by what a proxy adds: a request that changes something and has no key is refused if it comes
+    /// from a page of another origin, unless that [may ask](Self::allow_origin). A key that a proxy adds counts as the caller's.
     pub fn authenticate<F, W>(mut self, who: F) -> Self
     where
         F: Fn(HeaderMap) -> W + Send + Sync + 'static,
@@ -117,8 +117,9 @@ impl Server {
 
     /// Gives runs something of the headers of a request, such as values that their tools pass on
     /// ([`RunOptions::with_context`]). Nothing of it is stored: a run has that of the request that began it, and from then on
-    /// that of the one with which it goes on, such as a decision about a call; one that goes on by itself, because its process
-    /// is gone, has none.
+    /// that of the one with which it goes on, such as a decision about a call. A decision about a run that is driven elsewhere
+    /// leaves it the values with which it was begun there. A run that goes on by itself, because its process stopped or is gone,
+    /// and runs by MCP and A2A have none.
     ///
     /// ```
     /// # use attache_server::Server;
@@ -183,7 +184,9 @@ impl Server {
         self
     }
 
-    /// Lets pages of an origin ask, such as `https://app.example.org`. None may by default.
+    /// Lets pages of an origin ask, such as `https://app.example.org`, with their cookies where
+    /// [`authenticate`](Self::authenticate) is set. None may by default. Where a proxy writes another `Host`, it takes the public
+    /// address of the server itself.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
@@ -203,7 +206,8 @@ impl Server {
         self
     }
 
-    /// Says what becomes of a run whose client leaves, where the request does not say it: it is cancelled by default.
+    /// Says what becomes of a run whose client leaves, where the request does not say it: it is cancelled by default. It is not
+    /// for runs that nobody has to look at (`POST /v1/sessions/{id}/runs`), nor for MCP and A2A.
     pub fn disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
         self

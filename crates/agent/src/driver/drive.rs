@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use async_stream::stream;
 use futures_core::Stream;
+use futures_util::FutureExt as _;
 
 use crate::control::Control;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::Task;
-use crate::driver::stop::Stop;
+use crate::driver::stop::{Fault, Stop};
 use crate::driver::{ask, calls, open};
 use crate::event::{Event, EventKind};
 use crate::journal::{Origin, Recorder};
@@ -34,8 +35,11 @@ pub(crate) fn drive(
         let opening = Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace));
         let opened = match &task {
             Task::Start(_) => interrupt.attempt(opening).await,
-            // One that is to end has its end in its log, which must be open for that.
-            Task::Resume(_) => interrupt.complete(opening).await,
+            // One that is to end has its end in its log, which must be open for that; one that cannot be opened does not end.
+            Task::Resume(_) => {
+                let opened = interrupt.complete(opening.map(Ok::<_, Fault>)).await;
+                opened.and_then(|opened| opened.map_err(Stop::from))
+            }
         };
         let (mut driver, events) = match opened {
             Ok(opened) => opened,

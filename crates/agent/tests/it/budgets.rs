@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::Number;
 use crate::common::kit::all;
 use attache_agent::{Agent, Entry, EntryKind, Event, EventKind, MemoryJournal, tool_fn};
-use attache_core::{Document, ToolError};
+use attache_core::{Document, ToolError, UserMessage, UserPart};
 use attache_documents::{DocumentBudget, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -82,4 +82,37 @@ async fn the_log_tells_how_documents_were_routed() {
         _ => None,
     });
     assert_eq!(written.collect::<Vec<_>>(), [1, 1, 1, 1, 5, 5]);
+}
+
+// Logs of this form are in stores: a name or a word that changes makes them unreadable.
+#[tokio::test]
+async fn the_stored_form_of_a_routing_stays() {
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    let lease = Document::inline("The rent is 900.").with_file_name("lease.txt");
+    let question = UserMessage::new([UserPart::text("What is the rent?"), lease.clone().into()]);
+    agent.run_in(journal.clone(), question).outcome().await.unwrap();
+    let entries = journal.entries();
+    let routed = entries.iter().find(|entry| matches!(entry.kind, EntryKind::Routed(_))).unwrap();
+    let stored = json!({
+        "schemaVersion": 1,
+        "key": "routed/1",
+        "at": routed.at,
+        "kind": {"routed": {"kept": 0, "decisions": [{
+            "document_id": lease.id().as_str(),
+            "tool_name": null,
+            "tool_call_id": null,
+            "media_type": "text/plain",
+            "file_name": "lease.txt",
+            "place": "user",
+            "inside": null,
+            "outcome": "text",
+            "reason": "shown as text",
+            "bytes": 16,
+            "tokens": 31,
+        }]}},
+    });
+    assert_eq!(serde_json::to_value(routed).unwrap(), stored);
+    let read: Entry = serde_json::from_value(stored.clone()).unwrap();
+    assert_eq!(serde_json::to_value(read).unwrap(), stored);
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::journals::{Fault, Faulty, Method};
 use crate::common::kit::{all, counting, end, holding, keys, pdf, told};
 use crate::common::{Counter, Number};
 use crate::handoffs::{OVER, agent, scripted, to, tools, triage};
@@ -367,4 +368,26 @@ async fn each_agent_of_a_run_without_prices_has_its_own_uncut_and_resumed() {
         let again = build(one, two, three).resume(holding(entries[..cut].to_vec())).outcome().await.unwrap();
         assert_eq!(again.cost, uncut.cost, "cut {cut}");
     }
+}
+
+// Its log cannot be opened, so that nothing ends it, whoever wants that.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_with_an_agent_that_is_gone_fails_where_it_is_cancelled() {
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let billing = agent(&scripted([Turn::call("pay", json!({}))]), "").tool(pay).build().unwrap();
+    let team = agent(&scripted([to("billing")]), "").handoff(billing.as_handoff("billing", ""));
+    let journal = Arc::new(MemoryJournal::new());
+    let waits = team.build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!(waits.reason, EndReason::PendingApproval);
+    let alone = agent(&scripted([]), "").build().unwrap();
+    let before = journal.entries();
+    let slow = Faulty::over(journal.clone(), (Method::Load, 1, Fault::Takes(1)));
+    let run = alone.resume(slow.clone());
+    run.control().cancel_because("enough");
+    let failed = run.outcome().await.unwrap_err();
+    assert_eq!(slow.calls(Method::Load), 1);
+    assert_eq!(failed.partial().reason, EndReason::ProviderError("configuration".to_owned()));
+    let cause = std::error::Error::source(&failed).unwrap().to_string();
+    assert!(cause.contains("\"billing\""), "{cause}");
+    assert_eq!(journal.entries(), before);
 }

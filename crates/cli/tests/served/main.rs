@@ -438,29 +438,51 @@ async fn runs_go_on_and_wait_as_the_configuration_says_and_the_chat_may_be_left_
         let pieces = pieces.map(|at| format!("{at} "));
         Reply::new().text_pieces(pieces).delay_between(Duration::from_millis(40))
     };
-    model.enqueue(slowly(0..50));
     let json = ["-H", "Content-Type: application/json", "-d"];
+    model.enqueue(slowly(0..50));
     let left = json!({"message": "Count.", "sessionId": "left"}).to_string();
-    let (_, told) = curl("/v1/chat/stream", &[&json[..], &[&left, "-N", "--max-time", "1"]].concat());
-    assert!(!told.contains("[DONE]"), "the client stays to the end: {told}");
+    let mut leaving = client("curl");
+    leaving.args(["-sN", "--max-time", "60"]).args(json).arg(&left).stdout(Stdio::piped());
+    let mut leaving = leaving.arg(format!("{}/v1/chat/stream", served.address)).spawn().unwrap();
+    let mut lines = BufReader::new(leaving.stdout.take().unwrap()).lines();
+    while !lines.next().expect("the answer begins").unwrap().contains("\"CONTENT\"") {}
+    leaving.kill().unwrap();
+    leaving.wait().unwrap();
     let begun = Instant::now();
     let session = loop {
-        let session: Value = serde_json::from_str(&curl("/v1/sessions/left", &[]).1).unwrap();
+        let (status, told) = curl("/v1/sessions/left", &[]);
+        assert_eq!(status, 200, "{told}");
+        let session: Value = serde_json::from_str(&told).unwrap();
         if session["openRun"].is_null() {
             break session;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{session}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{session}");
         std::thread::sleep(Duration::from_millis(50));
     };
     let text = session["messages"][1]["parts"][0]["text"].as_str().unwrap_or_default();
     assert!(text.ends_with("48 49 "), "{session}");
-    model.enqueue(slowly(0..25));
+    // The first run goes on until it is cancelled. Of two more one is too many, whichever comes later.
+    model.enqueue(slowly(0..100_000));
     model.enqueue(slowly(0..1));
-    for message in ["Count.", "And again."] {
-        let body = json!({ "message": message }).to_string();
-        let (status, told) = curl("/v1/sessions/busy/runs", &[&json[..], &[&body]].concat());
-        assert_eq!(status, 202, "{told}");
-    }
+    let body = json!({ "message": "Count." }).to_string();
+    let (status, first) = curl("/v1/sessions/busy/runs", &[&json[..], &[&body]].concat());
+    assert_eq!(status, 202, "{first}");
+    let first: Value = serde_json::from_str(&first).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let tell = tell.clone();
+            let ask = || curl("/v1/sessions/busy/runs", &[&json[..], &[&body, "--max-time", "60"]].concat());
+            scope.spawn(move || tell.send(ask()).unwrap());
+        }
+        let (status, refused) = told.recv().unwrap();
+        assert_eq!(status, 429, "{refused}");
+        let path = format!("/v1/runs/{}/cancel", first["runId"].as_str().unwrap());
+        let (_, cancelled) = curl(&path, &["-X", "POST"]);
+        assert!(cancelled.contains("\"cancelled\":true"), "{cancelled}");
+        let (status, waited) = told.recv().unwrap();
+        assert_eq!(status, 202, "{waited}");
+    });
 }
 
 /// The files that the page on deploying shows are those that it names, and what they name is there.

@@ -242,7 +242,8 @@ fn a_server_says_what_becomes_of_runs_and_sessions_and_who_may_look() {
     let one = || {
         file(
             "/u/attache.toml",
-            "[server]\nweb = false\nheaders = ['x-tenant']\ndisconnect = 'detach'\nbusy = 'refuse'\nexpiry_seconds = 60\n",
+            "[server]\nweb = false\norigins = ['https://a.example']\nheaders = ['x-tenant']\ndisconnect = 'detach'\n\
+             busy = 'refuse'\nexpiry_seconds = 60\n",
         )
     };
     let other = file(
@@ -282,6 +283,11 @@ fn mistakes_in_the_section_of_a_server_are_told() {
         ("[server]\ndisconnect = 'leave'\n", "server.disconnect"),
         ("[server]\nbusy = { queue = -1 }\n", "server.busy"),
         ("[server]\nexpiry_seconds = 0\n", "server.expiry_seconds"),
+        (
+            "[server]\norigins = ['https://a.example']\nheaders = ['x tenant']\n",
+            "server.headers names \"x tenant\", which is no name of a header",
+        ),
+        ("[server]\nheaders = ['x-tenant']\n", "server.headers stands without `origins`"),
     ] {
         let told = config(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
         assert!(told.contains(message), "{text}: {told}");

@@ -18,7 +18,8 @@ pub(crate) fn is_local(peer: Option<IpAddr>, uri: &Uri, headers: &HeaderMap, all
     if !host.is_some_and(is_this_machine) || !others.is_none_or(is_this_machine) {
         return false;
     }
-    is_of_own_page(host, headers, allowed)
+    // No proxy stands between, so that the page's origin is the name that it asks for.
+    is_of_own_page(host, headers, allowed) && is_of_own_origin(host, headers, allowed)
 }
 
 /// The name that a request asks for.
@@ -32,18 +33,27 @@ pub(crate) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> 
 /// True if a request comes from no page of a stranger: from a page that this server, or an allowed origin, served, or from a
 /// program that is no browser. `host` is the name that the request asks for.
 pub(crate) fn is_of_own_page(host: Option<&str>, headers: &HeaderMap, allowed: &[String]) -> bool {
-    let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
-    if origin.is_some_and(|origin| allowed.iter().any(|allowed| allowed == origin)) {
+    if origin(headers).is_some_and(|origin| allowed.iter().any(|allowed| allowed == origin)) {
         return true;
     }
     // Behind a proxy the name may be another one than that which the browser asked for; the browser knows.
     match headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes) {
         Some(site) => matches!(site, b"same-origin" | b"none"),
-        None => origin.is_none_or(|origin| {
-            let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            own.is_some() && own == host
-        }),
+        None => is_of_own_origin(host, headers, allowed),
     }
+}
+
+/// True if the origin of a request, where it has one, is the name that it asks for, or an allowed one.
+fn is_of_own_origin(host: Option<&str>, headers: &HeaderMap, allowed: &[String]) -> bool {
+    origin(headers).is_none_or(|origin| {
+        let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        own.is_some() && own == host || allowed.iter().any(|allowed| allowed == origin)
+    })
+}
+
+/// The origin of a request; one that cannot be read is nobody's.
+fn origin(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default())
 }
 
 /// True if a name with or without a port means this machine, and nothing else ever.
@@ -77,13 +87,23 @@ mod tests {
         assert!(from_host(&[("host", "127.0.0.1")]));
         assert!(from_host(&[("host", "localhost:1"), ("origin", "http://localhost:1")]));
         assert!(from_host(&[("host", "localhost:1"), ("origin", "https://app.example")]));
+        let same = ("sec-fetch-site", "same-origin");
+        assert!(from_host(&[("host", "localhost:1"), ("origin", "http://localhost:1"), same]));
+        assert!(from_host(&[("host", "localhost:1"), same]));
+        assert!(from_host(&[("host", "localhost:1"), ("sec-fetch-site", "none")]));
+        let cross = ("sec-fetch-site", "cross-site");
+        assert!(from_host(&[("host", "localhost:1"), ("origin", "https://app.example"), cross]));
         for fields in [
             vec![("host", "evil.example:8080")],
             vec![("host", "localhost.evil.example")],
             vec![("host", "localhost:1"), ("origin", "http://localhost:2")],
             vec![("host", "localhost:1"), ("origin", "http://evil.example")],
             vec![("host", "localhost:1"), ("origin", "null")],
-            vec![("host", "localhost:1"), ("sec-fetch-site", "cross-site")],
+            vec![("host", "localhost:1"), cross],
+            vec![("host", "localhost:1"), ("sec-fetch-site", "same-site")],
+            vec![("host", "localhost:1"), ("origin", "http://localhost:1"), cross],
+            // A page of a stranger whose name means this machine is of the same origin as what it asks for.
+            vec![("host", "localhost:1"), ("origin", "http://evil.example:1"), same],
             vec![],
         ] {
             assert!(!from_host(&fields), "{fields:?}");

@@ -38,8 +38,8 @@ pub(crate) type Hook = Arc<dyn Fn(HeaderMap) -> BoxFuture<'static, Option<Princi
 /// One who may ask.
 pub(crate) struct Admitted {
     pub(crate) principal: Principal,
-    /// True if a browser may have said who it is without being asked: it adds cookies, and names with passwords, to requests
-    /// of pages of strangers, too.
+    /// True unless a key said who it is: a browser adds cookies, and names with passwords, to requests of pages of strangers,
+    /// too, and a proxy adds the name of whoever logged in there.
     pub(crate) by_browser: bool,
 }
 
@@ -81,9 +81,7 @@ impl Auth {
         match &self.hook {
             Some(hook) => {
                 let principal = hook(headers.clone()).await.ok_or(refused)?;
-                let by_browser = given.is_none()
-                    && [header::COOKIE, header::AUTHORIZATION].iter().any(|name| headers.contains_key(name));
-                Ok(Admitted { principal, by_browser })
+                Ok(Admitted { principal, by_browser: given.is_none() })
             }
             None => Err(refused),
         }

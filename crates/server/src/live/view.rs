@@ -200,8 +200,9 @@ impl View {
             }
             EventKind::StepFinished { usage, .. } if is_own => self.usage.add(usage),
             EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),
-            EventKind::Finished(Ok(outcome)) if is_own => {
-                // Nobody decides about calls of a run that was cancelled.
+            EventKind::Finished(_) if is_own => {
+                let Some(outcome) = event.kind.outcome() else { return };
+                // Nobody decides about calls of a run that was cancelled, or that failed.
                 let is_open =
                     |asked: &ApprovalRequest| outcome.approvals.iter().any(|open| open.id == asked.id);
                 self.approvals.retain(is_open);
@@ -237,5 +238,44 @@ impl View {
         let mut call = CallView { step, id: id.clone(), name, arguments, state, progress };
         change(&mut call);
         self.blocks.push(Block::Call(call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Agent, AgentRun, tool_fn};
+    use attache_core::Approval;
+    use attache_testkit::{ScriptedModel, Turn};
+
+    use super::*;
+
+    async fn events(mut run: AgentRun) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    // Nobody decides about calls of a run that cannot go on; those of one that waits are open.
+    #[tokio::test]
+    async fn a_run_that_failed_has_no_open_approvals() {
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+        let waits = ScriptedModel::new([Turn::call("pay", serde_json::json!({}))]);
+        let mut waits = events(Agent::builder(waits).tool(pay).build().unwrap().run("Pay.")).await;
+        let fails = ScriptedModel::new([]).unverified();
+        let failed = events(Agent::builder(fails).build().unwrap().run("Pay.")).await.pop().unwrap();
+        assert!(matches!(failed.kind, EventKind::Finished(Err(_))), "{failed:?}");
+        let open = |events: Vec<Event>| {
+            let mut view = View::default();
+            for event in events {
+                view.add(&Arc::new(Entry { seq: event.seq, what: What::Event(event) }));
+            }
+            view.approvals.len()
+        };
+        assert_eq!(open(waits.clone()), 1);
+        waits.pop();
+        waits.push(failed);
+        assert_eq!(open(waits), 0);
     }
 }

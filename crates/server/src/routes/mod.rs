@@ -32,7 +32,7 @@ use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use http::{HeaderName, HeaderValue, Method, header};
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::cors::{AllowCredentials, AllowOrigin, CorsLayer};
 
 use crate::app::App;
 use crate::dialect::Dialect;
@@ -119,7 +119,7 @@ pub(crate) fn router(
     };
     let routes = match app.origins.as_slice() {
         [] => routes,
-        origins => routes.layer(cors(origins, &app.headers)),
+        origins => routes.layer(cors(origins, &app.headers, app.auth.hook.is_some())),
     };
     routes.layer(from_fn(middleware::unbroken)).layer(from_fn_with_state(Arc::clone(app), middleware::mark))
 }
@@ -159,9 +159,11 @@ fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
     routes
 }
 
-/// Lets pages of these origins ask, with these headers beside those of the server.
-fn cors(origins: &[String], headers: &[String]) -> CorsLayer {
-    let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
+/// Lets pages of these origins ask, with these headers beside those of the server, and with cookies where those may count.
+fn cors(origins: &[String], headers: &[String], takes_cookies: bool) -> CorsLayer {
+    let origins: Vec<HeaderValue> =
+        origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
+    let known = origins.clone();
     let own = [
         "anthropic-version",
         "x-attache-session",
@@ -173,6 +175,9 @@ fn cors(origins: &[String], headers: &[String]) -> CorsLayer {
     let own = own.map(HeaderName::from_static);
     let others = headers.iter().filter_map(|name| HeaderName::try_from(name.as_str()).ok());
     CorsLayer::new()
+        .allow_credentials(AllowCredentials::predicate(move |origin, _| {
+            takes_cookies && known.contains(origin)
+        }))
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers(

@@ -4,12 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use attache_agent::{Asked, Decided, Disposition, Entry, EntryKind, Outcome, Run, RunInfo, Session};
 use attache_core::{Message, ToolCallId};
+use futures_util::stream::{StreamExt as _, iter};
 
 use crate::auth::Principal;
 use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::live::Stand;
 use crate::resuming::known;
+
+/// The logs of a session that are read at once.
+const READ_AT_ONCE: usize = 8;
 
 /// A run by its log.
 pub(super) struct Stored {
@@ -56,14 +60,20 @@ impl Logs {
         let results = last.messages.iter().filter(|message| matches!(&***message, Message::ToolResults(_)));
         let with_results: HashSet<&str> =
             results.filter_map(|results| Run::that_made(results.id())).collect();
-        let mut logs = Vec::new();
-        for run in earlier.iter().filter(|run| with_results.contains(&*run.id)) {
+        let earlier = earlier.iter().filter(|run| with_results.contains(&*run.id));
+        let earlier: Vec<String> = earlier.map(|run| run.id.clone()).collect();
+        let read = earlier.into_iter().map(|run| async move {
             // Its beginning has the conversation alone.
-            match session.behind(&run.id, 1).await {
-                Ok(entries) => logs.push((run.id.clone(), entries)),
-                Err(error) => tracing::warn!(run = run.id, %error, "the log of a run cannot be read"),
+            match session.behind(&run, 1).await {
+                Ok(entries) => Some((run, entries)),
+                Err(error) => {
+                    tracing::warn!(run, %error, "the log of a run cannot be read");
+                    None
+                }
             }
-        }
+        });
+        let mut logs: Vec<_> =
+            iter(read).buffered(READ_AT_ONCE).filter_map(std::future::ready).collect().await;
         logs.push((newest.id.clone(), entries));
         Ok((Self(logs), Some(last)))
     }
@@ -72,14 +82,19 @@ impl Logs {
         self.0.iter().flat_map(|(run, entries)| entries.iter().map(move |entry| (run.as_str(), entry)))
     }
 
-    /// How the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry.
+    /// How the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry,
+    /// and a call that still runs, or waits, has no result yet.
     pub(super) fn dispositions(&self) -> HashMap<&ToolCallId, Disposition> {
         // Those of an agent inside a tool have ids of another conversation.
-        let own = self.entries().filter(|(_, entry)| !entry.key.as_str().contains('>'));
-        let known = own.filter_map(|(_, entry)| match &entry.kind {
-            EntryKind::Begun(begun) => Some((&begun.call_id, Disposition::Unknown)),
-            EntryKind::ToolOutcome(outcome) => Some((&outcome.call_id, outcome.disposition)),
-            _ => None,
+        let own = |entry: &&Entry| !entry.key.as_str().contains('>');
+        let known = self.0.iter().flat_map(|(_, entries)| {
+            let is_end = |entry: &Entry| matches!(entry.kind, EntryKind::Ended(_));
+            let has_ended = entries.iter().filter(own).any(is_end);
+            entries.iter().filter(own).filter_map(move |entry| match &entry.kind {
+                EntryKind::Begun(begun) if has_ended => Some((&begun.call_id, Disposition::Unknown)),
+                EntryKind::ToolOutcome(outcome) => Some((&outcome.call_id, outcome.disposition)),
+                _ => None,
+            })
         });
         // An outcome comes behind its beginning.
         known.collect()

@@ -146,12 +146,34 @@ async fn pages_of_other_origins_send_the_headers_that_are_named() {
     assert_eq!(more, [own, vec!["x-tenant".to_owned()]].concat());
 }
 
+// https://fetch.spec.whatwg.org/#cors-protocol-and-credentials: a browser keeps an answer to a request with cookies from the
+// page without this header.
+#[tokio::test]
+async fn pages_of_allowed_origins_send_cookies_where_the_program_may_go_by_them() {
+    let hooked = server(Agent::builder(Stage::new([])));
+    let (key, _) = ApiKey::fresh("ann");
+    let keys = Server::new("papers", sessions(Agent::builder(Stage::new([]))));
+    let keys = keys.keys(ApiKeys::new().with_key(key));
+    for (server, may) in [(hooked, true), (keys, false)] {
+        let client = Client::new(server.allow_origin("https://app.example"));
+        for method in ["GET", "OPTIONS"] {
+            let request = Request::builder().method(method).uri("/v1/models");
+            let request = request.header("origin", "https://app.example");
+            let request = request.header("access-control-request-method", "GET");
+            let response = client.send(request, Body::empty()).await;
+            let told = response.headers().get("access-control-allow-credentials");
+            assert_eq!(told.is_some_and(|told| told == "true"), may, "{method}");
+        }
+    }
+}
+
 // runtime.md 24: browsers add cookies, and names with passwords, to what pages of strangers ask.
 #[tokio::test]
 async fn a_page_of_a_stranger_changes_nothing_in_the_name_of_its_user() {
     let server = Server::new("papers", sessions(Agent::builder(Stage::new([]))));
     let server = server.allow_origin("https://app.example").authenticate(|headers| async move {
-        let given = ["cookie", "authorization", "x-api-key"].map(|name| headers.get(name).is_some());
+        let names = ["cookie", "authorization", "x-api-key", "x-forwarded-user"];
+        let given = names.map(|name| headers.get(name).is_some());
         given.contains(&true).then(|| Principal::new("ann"))
     });
     let client = Client::new(server);
@@ -164,6 +186,8 @@ async fn a_page_of_a_stranger_changes_nothing_in_the_name_of_its_user() {
         client.send(request, Body::empty()).await.status()
     };
     let (cookie, evil) = (("cookie", "login=ann"), ("origin", "https://evil.example"));
+    // The proxy knows its user by a cookie, which it keeps.
+    let proxied = ("x-forwarded-user", "ann");
     for fields in [
         vec![cookie],
         vec![cookie, ("origin", "https://papers.example")],
@@ -174,6 +198,7 @@ async fn a_page_of_a_stranger_changes_nothing_in_the_name_of_its_user() {
         // No page of a stranger can send a key.
         vec![cookie, evil, ("x-api-key", "k")],
         vec![evil, ("authorization", "Bearer k")],
+        vec![proxied],
     ] {
         assert_eq!(ask("POST", &fields).await, StatusCode::CREATED, "{fields:?}");
         assert!(ask("DELETE", &fields).await.is_success(), "{fields:?}");
@@ -184,6 +209,7 @@ async fn a_page_of_a_stranger_changes_nothing_in_the_name_of_its_user() {
         vec![cookie, ("sec-fetch-site", "cross-site")],
         vec![cookie, ("origin", "https://other.papers.example"), ("sec-fetch-site", "same-site")],
         vec![("authorization", "Basic YTpi"), evil],
+        vec![proxied, evil],
     ] {
         for method in ["POST", "DELETE"] {
             assert_eq!(ask(method, &fields).await, StatusCode::FORBIDDEN, "{method} {fields:?}");

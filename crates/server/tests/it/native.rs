@@ -211,6 +211,48 @@ async fn a_session_keeps_what_became_of_its_calls() {
     }
 }
 
+// Nobody knows what becomes of a call while it runs or waits.
+#[tokio::test(start_paused = true)]
+async fn a_session_tells_nothing_of_what_becomes_of_a_call_that_is_open() {
+    for (goes_on, last) in [(true, "executed"), (false, "unknown")] {
+        let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+        let held = std::sync::Arc::clone(&gate);
+        let send = tool_fn("send", "Sends", move || {
+            let held = std::sync::Arc::clone(&held);
+            async move {
+                held.notified().await;
+                Ok("sent")
+            }
+        });
+        let send = send.with_effect(Effect::SideEffect).with_approval(Approval::Always);
+        let stage = Stage::new([Turn::call("send", json!({})), Turn::text("Done.")]);
+        let client = Client::new(server(Agent::builder(stage).tool(send)));
+        let told = async || {
+            let session = client.got("/v1/sessions/s").await;
+            session["messages"].as_array().unwrap().last().unwrap()["results"][0].clone()
+        };
+        let run = client.run("s", "Send.").await;
+        client.ended(&run).await;
+        assert_eq!(told().await["disposition"], Value::Null, "it waits");
+        let asked = client.got("/v1/approvals").await;
+        let id = asked["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+        client.post(&format!("/v1/approvals/{id}"), json!({"decision": "approve"})).await;
+        let mut body = client.get(&format!("/v1/runs/{run}/events")).await.into_body();
+        until(&mut body, "\"running\"").await;
+        let running = told().await;
+        assert_eq!((&running["name"], &running["disposition"]), (&json!("send"), &Value::Null), "{running}");
+        match goes_on {
+            true => gate.notify_one(),
+            false => drop(client.ask(Method::POST, &format!("/v1/runs/{run}/cancel"), None).await),
+        }
+        client.ended(&run).await;
+        let session = client.got("/v1/sessions/s").await;
+        let results =
+            session["messages"].as_array().unwrap().iter().find(|message| message["role"] == "tool");
+        assert_eq!(results.unwrap()["results"][0]["disposition"], last, "{session}");
+    }
+}
+
 // C36
 #[tokio::test(start_paused = true)]
 async fn something_said_meanwhile_waits_or_interrupts() {

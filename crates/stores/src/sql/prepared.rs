@@ -59,13 +59,15 @@ impl Prepared {
     }
 }
 
-/// True for a reply without calls: nothing is done because of it before something else is recorded.
+/// True for a reply without calls, and for the routing that is recorded with it: nothing is done because of them before
+/// something else is recorded.
 fn is_last_word(entry: &Entry) -> bool {
     match &entry.kind {
         EntryKind::Reply(reply) => match &*reply.message {
             Message::Assistant(message) => message.tool_calls().next().is_none(),
             _ => false,
         },
+        EntryKind::Routed(_) => true,
         _ => false,
     }
 }
@@ -84,5 +86,55 @@ impl Begins {
             ranges: ranges_text(&begins.ranges)?,
             closes: begins.closes.as_ref().map(end).transpose()?,
         })
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use attache_agent::SessionId;
+    use attache_core::{Arguments, AssistantMessage, AssistantPart, ToolCall};
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(key: &str, kind: serde_json::Value) -> Entry {
+        let entry = json!({"schemaVersion": 1, "key": key, "kind": kind});
+        serde_json::from_value(entry).unwrap()
+    }
+
+    // A last word that is lost is asked for again; a call that is lost may have been run.
+    #[test]
+    fn a_last_word_does_not_wait_for_the_disk_whether_documents_were_routed_or_not() {
+        let reply = |part: Option<AssistantPart>| {
+            let message = Message::Assistant(AssistantMessage::new([part]));
+            entry("model/1", json!({"reply": {"message": message, "finishReason": "stop", "usage": {}}}))
+        };
+        let word = || reply(AssistantPart::text("900."));
+        let call = || reply(Some(AssistantPart::ToolCall(ToolCall::new("pay", Arguments::new("{}")))));
+        let routed = || entry("routed/1", json!({"routed": {"kept": 0, "decisions": []}}));
+        let noted = || entry("inbox/1", json!({"inbox": []}));
+        for (entries, syncs) in [
+            (vec![word()], false),
+            (vec![routed(), word()], false),
+            (vec![call()], true),
+            (vec![routed(), call()], true),
+            (vec![noted(), word()], true),
+        ] {
+            let append = Append {
+                session: SessionId::parse("one").unwrap(),
+                run: "run".into(),
+                fence: 1,
+                number: 2,
+                now: 20,
+                until: 40,
+                ends: false,
+                entries,
+                begins: None,
+                documents: Vec::new(),
+                kept_until: None,
+            };
+            let prepared = Prepared::new(&append).unwrap();
+            assert_eq!(prepared.syncs, syncs, "{:?}", prepared.keys);
+        }
     }
 }
