@@ -60,6 +60,7 @@ impl Name {
             .replace("CO_API_", &format!("{}_API_", self.upper))
             .replace("attache_cohere", &format!("attache_{}", self.snake))
             .replace("api.cohere.com", &format!("api.{}.example", self.plain))
+            .replace("docs.cohere.com", &format!("docs.{}.example", self.plain))
             .replace("COHERE", &self.upper)
             .replace("Cohere", &self.types)
             .replace("cohere", &self.plain)
@@ -78,6 +79,9 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     let name = Name::parse(name)?;
     let folder = root().join("crates/providers").join(&name.plain);
     refuse_known(&name, &workspace::packages()?)?;
+    if folder.exists() {
+        return Err(format!("{} is there already", folder.display()));
+    }
     let files = write(&folder, &name)?;
     for (file, mark) in [
         ("Cargo.toml", "    \"crates/providers/cohere\",\n"),

@@ -158,8 +158,8 @@ impl Agent {
         self.resume_with(journal, RunOptions::default())
     }
 
-    /// [Resumes](Self::resume) a run whose tools, model or limits are other than the agent's, as `options` say: no log keeps
-    /// them.
+    /// [Resumes](Self::resume) a run whose tools, model, settings or values are other than the agent's, as `options` say: no
+    /// log keeps them.
     pub fn resume_with(&self, journal: Arc<dyn Journal>, options: RunOptions) -> AgentRun {
         AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Resume(options))
     }

@@ -214,7 +214,7 @@ impl Outcome {
         self.messages.iter().filter_map(|message| match &**message {
             Message::Assistant(reply) => {
                 let step = u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?;
-                let number = reply.id.as_str().strip_prefix(&*self.run_id)?.strip_prefix('-')?;
+                let number = reply.id.as_str().strip_prefix(self.run_id.trim_start())?.strip_prefix('-')?;
                 let (turn, _) = number.split_once('.')?;
                 (u64::from_str_radix(turn, 16) == Ok(self.turn)).then_some((step, reply))
             }

@@ -169,7 +169,7 @@ pub struct ChatRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
-    /// True if and which tool it must call.
+    /// The tools that it must call, or may.
     pub tool_choice: ToolChoice,
     /// The tools, by internal name, that it may call now; `None` for all. The other tools are offered all the
     /// same, so that the prefix with them stays in the provider's cache.

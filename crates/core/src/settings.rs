@@ -7,7 +7,7 @@ use crate::json::merge_members;
 use crate::secret::Secret;
 use crate::structured::OutputSchema;
 
-/// True if and which tool the model must call.
+/// The tools that the model must call, or may.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -68,8 +68,8 @@ impl Session {
         self.resume_with(RunOptions::default())
     }
 
-    /// [Resumes](Self::resume) a run whose tools, model or limits are other than the agent's, as `options` say: no log keeps
-    /// them.
+    /// [Resumes](Self::resume) a run whose tools, model, settings or values are other than the agent's, as `options` say: no
+    /// log keeps them.
     pub fn resume_with(&self, mut options: RunOptions) -> AgentRun {
         self.own(&mut options);
         self.driven(Task::Resume(options))

@@ -40,6 +40,9 @@ mod tests {
             ("command-a-vision-07-2025", true, false, true, false),
             ("command-r-plus-08-2024", false, true, false, false),
             ("command-r7b-12-2024", false, true, true, false),
+            ("north-mini-code-1-0", false, true, true, true),
+            ("c4ai-aya-vision-32b", true, false, true, false),
+            ("tiny-aya-global", false, false, true, false),
             ("command-newer-than-the-table", false, true, true, true),
         ] {
             let row = of(model);

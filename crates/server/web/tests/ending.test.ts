@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Failure } from '../src/api/client.ts';
 import { follow } from '../src/state/follow.ts';
 import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
@@ -191,6 +192,42 @@ test('questions that wait are there where their session is opened again, and onl
   assert.deepEqual(chat.queue.map((each) => each.text), ['second']);
   await chat.open('other');
   assert.deepEqual(chat.queue, []);
+});
+
+test('questions that wait are said once the answer before them is there, and not in another conversation', async () => {
+  const said: string[] = [];
+  let messages: object[] | undefined;
+  const { chat } = chatWith(
+    (method, path, body) => {
+      if (method === 'POST') {
+        said.push(body?.message ?? '');
+        return { runId: 'r' };
+      }
+      if (path.includes('/sessions/') && !messages) {
+        throw new Failure('gone', 404, 'not_found');
+      }
+      return path.includes('/sessions/') ? { messages, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
+    },
+    async function* (_path, signal) {
+      yield await never(signal);
+    },
+  );
+  const wait = async () => {
+    for (const text of ['first', 'second']) {
+      void chat.send(text);
+      await turn();
+    }
+    assert.equal(chat.queue.length, 1);
+  };
+  await wait();
+  await chat.open(chat.session);
+  assert.deepEqual([chat.session, chat.queue.length], ['', 0]);
+  await wait();
+  const part = (text: string) => [{ type: 'text', text }];
+  messages = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', parts: part('It is so.') }];
+  await chat.open(chat.session);
+  await turn();
+  assert.deepEqual([said.at(-1), chat.queue.length], ['second', 0]);
 });
 
 test('a failure stays until whoever met it answers again, whatever the page answers by itself', async () => {

@@ -182,6 +182,10 @@ test('a call of an agent inside does not end with a call that may not be around 
   const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
   const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), block('slow', 'archive')], approvals }]);
   assert.deepEqual(states(fold([ended('slow')], waits)), ['2 outer running', '2 slow done', '2 inner approval']);
+  // One that somebody must decide about is no agent.
+  const sibling = { ...block('sibling', 'pay'), state: 'waiting_for_approval' };
+  const beside = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), sibling], approvals }]);
+  assert.deepEqual(states(fold([ended('outer')], beside)), ['2 outer done', '2 sibling approval', '2 inner done']);
 });
 
 test('a snapshot keeps the calls of agents inside that it does not tell', () => {

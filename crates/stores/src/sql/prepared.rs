@@ -89,7 +89,8 @@ impl Begins {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(feature = "sqlite")]
+#[cfg(test)]
 mod tests {
     use attache_agent::SessionId;
     use attache_core::{Arguments, AssistantMessage, AssistantPart, ToolCall};
@@ -97,9 +98,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(key: &str, kind: serde_json::Value) -> Entry {
-        let entry = json!({"schemaVersion": 1, "key": key, "kind": kind});
-        serde_json::from_value(entry).unwrap()
+    fn entry(key: &str, kind: &serde_json::Value) -> Entry {
+        serde_json::from_value(json!({"schemaVersion": 1, "key": key, "kind": kind})).unwrap()
     }
 
     // A last word that is lost is asked for again; a call that is lost may have been run.
@@ -107,12 +107,12 @@ mod tests {
     fn a_last_word_does_not_wait_for_the_disk_whether_documents_were_routed_or_not() {
         let reply = |part: Option<AssistantPart>| {
             let message = Message::Assistant(AssistantMessage::new([part]));
-            entry("model/1", json!({"reply": {"message": message, "finishReason": "stop", "usage": {}}}))
+            entry("model/1", &json!({"reply": {"message": message, "finishReason": "stop", "usage": {}}}))
         };
         let word = || reply(AssistantPart::text("900."));
         let call = || reply(Some(AssistantPart::ToolCall(ToolCall::new("pay", Arguments::new("{}")))));
-        let routed = || entry("routed/1", json!({"routed": {"kept": 0, "decisions": []}}));
-        let noted = || entry("inbox/1", json!({"inbox": []}));
+        let routed = || entry("routed/1", &json!({"routed": {"kept": 0, "decisions": []}}));
+        let noted = || entry("inbox/1", &json!({"inbox": []}));
         for (entries, syncs) in [
             (vec![word()], false),
             (vec![routed(), word()], false),

@@ -26,11 +26,17 @@ export class Chat extends Conversation {
   readonly context = new Map<string, unknown>();
   queue: readonly Queued[] = [];
 
-  override open(id: string): Promise<void> {
+  override async open(id: string): Promise<void> {
     if (id !== this.session) {
       this.queue = [];
     }
-    return super.open(id);
+    await super.open(id);
+    if (id !== this.session) {
+      // It is gone, and another conversation does not wait for its questions.
+      this.queue = [];
+    } else if (!this.isRunning && this.last?.state === 'done') {
+      this.whole();
+    }
   }
 
   /** Says what waits, unless a decision is on its way. */

@@ -199,6 +199,7 @@ function nested(answer: Answer, value: unknown, step: number, now: number): Answ
 }
 
 /** The events of an agent inside that ask somebody, or say who has decided. */
+const WAITING = new Set(['approval', 'question', 'deferred', 'frontend']);
 const ASKING = new Set(['approval_requested', 'approval_decided', 'call_deferred', 'frontend_call']);
 
 /** A call inside whose end nobody has told has ended with the call around it. */
@@ -254,8 +255,8 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     reason: undefined,
     began: answer.began ?? now,
   };
-  const underWay = fresh.filter((part): part is Call => part.kind === 'call' && !isEnd(part.state));
-  // Of several calls nobody knows which one it is.
+  // One that waits itself is not the agent, and of several calls nobody knows which one it is.
+  const underWay = fresh.filter((part): part is Call => part.kind === 'call' && !isEnd(part.state) && !WAITING.has(part.state));
   const around = underWay.length === 1 ? underWay[0]?.id : undefined;
   for (const [type, asked] of [['approval_requested', from.approvals], ['call_deferred', from.deferred]] as const) {
     for (const each of list(asked).map(object)) {
