@@ -261,7 +261,7 @@ test('an answer of long ago tells what its model saw, in each step as that is st
   const { chat } = chatWith(
     (_method, path) =>
       path.includes('/runs/')
-        ? { runId: 'r', outcome: { reason: 'answer' }, routing }
+        ? { runId: 'r', snapshot: { type: 'snapshot', step: 3, routing: routing[1]?.decisions, end: { type: 'finished', reason: 'answer' } }, routing }
         : {
             sessionId: 's',
             messages: [{ role: 'user', id: 'u', parts: part('Read.') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('Read.') }],

@@ -350,7 +350,10 @@ export abstract class Conversation extends Connection {
 /** An answer with the end of its run, and the ways in which its documents reached the model. */
 function withEnd(answer: Answer, { outcome, snapshot, routing }: Json): Answer {
   const end = snapshot ? apply(answer, { ...object(snapshot), blocks: [] }, 0) : read.ended(answer, outcome);
-  const after = list(routing).reduce((now: Answer, each) => apply(now, { ...object(each), type: 'routing' }, 0), end);
+  const told = list(routing);
+  // A snapshot tells the last way alone, and not of which step.
+  const before = told.length > 0 ? { ...end, sights: [] } : end;
+  const after = told.reduce((now: Answer, each) => apply(now, { ...object(each), type: 'routing' }, 0), before);
   return { ...after, parts: answer.parts, began: undefined, ended: undefined };
 }
 
