@@ -1,6 +1,7 @@
 //! Failures of providers, on each API and on compatible servers: kinds of errors, when they are asked about again
 //! and how often (P25, P26).
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use attache_conformance::{MockProvider, Reply};
@@ -12,6 +13,7 @@ use attache_transport::RetryPolicy;
 use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
 use serde_json::json;
+use tokio::net::TcpSocket;
 
 fn request(whole: bool) -> ChatRequest {
     let request = ChatRequest::new([Message::user("Hello").shared()]);
@@ -446,8 +448,19 @@ async fn a_stream_without_its_end_is_cut() {
 async fn nobody_there() {
     for party in Party::all() {
         let (mock, model) = model(party, at_once()).await;
+        let address: SocketAddr = mock.url().strip_prefix("http://").unwrap().parse().unwrap();
         drop(mock);
+        // The port stays taken, so that the server of another test is not given it, and nobody listens there.
+        let taken = loop {
+            tokio::task::yield_now().await;
+            let socket = TcpSocket::new_v4().unwrap();
+            match socket.bind(address) {
+                Ok(()) => break socket,
+                Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse),
+            }
+        };
         let error = model.complete(request(false)).await.unwrap_err();
+        drop(taken);
         assert_eq!((error.kind(), error.is_retryable()), (K::Network, true), "{}: {error:?}", party.name());
     }
 }
