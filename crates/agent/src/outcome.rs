@@ -6,7 +6,7 @@ use std::sync::Arc;
 use attache_core::citation::{Citation, Figure, Span};
 use attache_core::structured::StructuredError;
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, ErrorKind, Message, ProviderError, ToolCall, Usage,
+    AssistantMessage, AssistantPart, Document, ErrorKind, Message, MessageId, ProviderError, ToolCall, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -214,9 +214,7 @@ impl Outcome {
         self.messages.iter().filter_map(|message| match &**message {
             Message::Assistant(reply) => {
                 let step = u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?;
-                let number = reply.id.as_str().strip_prefix(self.run_id.trim_start())?.strip_prefix('-')?;
-                let (turn, _) = number.split_once('.')?;
-                (u64::from_str_radix(turn, 16) == Ok(self.turn)).then_some((step, reply))
+                (origin(&reply.id)? == (self.run_id.trim_start(), self.turn)).then_some((step, reply))
             }
             _ => None,
         })
@@ -231,6 +229,13 @@ impl Outcome {
     pub(crate) fn judged(self, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
         if self.reason.is_failure() { Err(RunError::new(self, cause)) } else { Ok(Box::new(self)) }
     }
+}
+
+/// The run that made a message, and the number of its turn, as far as the message's id tells.
+pub(crate) fn origin(message: &MessageId) -> Option<(&str, u64)> {
+    let (run, number) = message.as_str().rsplit_once('-')?;
+    let (turn, _) = number.split_once('.')?;
+    if turn.len() == 16 { Some((run, u64::from_str_radix(turn, 16).ok()?)) } else { None }
 }
 
 /// True for the parts of a reply of which only the outcome tells: no piece of a stream does.

@@ -37,13 +37,13 @@ pub enum HistoryPolicy {
 /// Times and widths of one process; unlike [`Limits`] they are no part of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Timing {
-    /// How long a tool may take that sets no timeout of its own. 60 s by default.
+    /// The time for a tool that sets no timeout of its own. 60 s by default.
     pub(crate) tool_timeout: Duration,
     /// The most calls of one reply that run at once. 8 by default.
     pub(crate) parallel_calls: usize,
-    /// How long the whole run may take; unlimited by default.
+    /// The time for the whole run; unlimited by default.
     pub(crate) deadline: Option<Duration>,
-    /// How long calls wait for results that the caller delivers; unlimited by default.
+    /// The time for which calls wait for results that the caller delivers; unlimited by default.
     pub(crate) answer_deadline: Option<Duration>,
     /// The time that a run with nothing else to do waits for people before it ends as pending; none by
     /// default.

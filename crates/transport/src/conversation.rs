@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::configuration;
 use crate::json::write_json;
-use crate::log::ItemWriter;
+use crate::log::{ItemWriter, is_same_message};
 
 /// Makes a request with what is kept of its conversation under `key`, if that fits, and keeps it again.
 ///
@@ -45,11 +45,6 @@ pub fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
 /// The number of messages, from the first on, that were seen before.
 pub fn count_seen(messages: &[Arc<Message>], seen: &[Arc<Message>]) -> usize {
     messages.iter().zip(seen).take_while(|(a, b)| is_same_message(a, b)).count()
-}
-
-/// True if both are the same message in the same state.
-pub(crate) fn is_same_message(a: &Arc<Message>, b: &Arc<Message>) -> bool {
-    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
 }
 
 /// The number of messages of instructions before everything else.

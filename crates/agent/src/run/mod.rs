@@ -250,9 +250,7 @@ impl Run {
     /// The id of the run that made a message, as far as the message's id tells: it comes from the log of a run, or from
     /// anywhere.
     pub fn that_made(message: &MessageId) -> Option<&str> {
-        let (run, number) = message.as_str().rsplit_once('-')?;
-        let (turn, _) = number.split_once('.')?;
-        (turn.len() == 16).then_some(run)
+        crate::outcome::origin(message).map(|(run, _)| run)
     }
 
     /// The conversation so far, without the synthetic messages of this run; see [`messages`](Self::messages).

@@ -296,7 +296,7 @@ async fn an_agent_is_given_what_is_chosen_of_the_conversation() {
     assert_eq!(roles(&second.requests()[0].messages), "sucrcr");
     assert_ne!(told(&second.requests()[0].messages)[1], OVER);
     assert_eq!(roles(&outcome.messages), "sucrcra");
-    // Replies that are left out are none of the outcome.
+    // Replies that are left out are no messages of the outcome.
     let (first, second) = (scripted([to("billing")]), scripted([Turn::text("here")]));
     let billing = agent(&second, "You do bills.").build().unwrap();
     let said = billing.as_handoff("billing", "").with_history(|messages| {

@@ -14,7 +14,7 @@ use crate::json::{Object, write_json};
 pub(crate) struct About<'s> {
     /// The runs of the session.
     pub(crate) runs: &'s [RunInfo],
-    /// How results came about.
+    /// The ways in which results came about.
     pub(crate) dispositions: HashMap<&'s ToolCallId, Disposition>,
 }
 

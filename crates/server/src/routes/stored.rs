@@ -82,7 +82,7 @@ impl Logs {
         self.0.iter().flat_map(|(run, entries)| entries.iter().map(move |entry| (run.as_str(), entry)))
     }
 
-    /// How the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry,
+    /// The ways in which the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry,
     /// and a call that still runs, or waits, has no result yet.
     pub(super) fn dispositions(&self) -> HashMap<&ToolCallId, Disposition> {
         // Those of an agent inside a tool have ids of another conversation.

@@ -15,7 +15,6 @@ use self::store::Store;
 use self::writer::Draft;
 use crate::body::{EncodedBody, Frames};
 use crate::call_pairing::check_pairing_behind;
-use crate::conversation::is_same_message;
 
 /// The role under which an item stands on the wire; the numbers are the codec's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,6 +136,11 @@ impl Item {
     fn holds(&self, message: &Arc<Message>, variant: u64) -> bool {
         self.variant == variant && is_same_message(&self.message, message)
     }
+}
+
+/// True if both are the same message in the same state.
+pub(crate) fn is_same_message(a: &Arc<Message>, b: &Arc<Message>) -> bool {
+    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
 }
 
 /// Dead bytes up to here are not worth moving the living for.
