@@ -210,6 +210,11 @@ impl Outside {
         for one in &self.agents {
             agent = agent.handler(one.clone());
         }
+        self.fetching(agent, fetches)
+    }
+
+    /// The agent with what fetches documents of these tools, and those at public addresses if `fetches`.
+    pub(crate) fn fetching(&self, agent: AgentBuilder, fetches: bool) -> AgentBuilder {
         match self.fetcher(fetches) {
             Some(fetcher) => agent.fetcher(fetcher),
             None => agent,

@@ -348,6 +348,9 @@ pub(crate) struct ServerSection {
     pub(crate) headers: Vec<String>,
     /// The origins of pages that may hold the page of the chat in a frame, such as `https://app.example.org`.
     pub(crate) frames: Vec<String>,
+    /// Models that clients may ask under these names, without the instructions and tools of the agent: names of `[models]`,
+    /// or `PROVIDER/MODEL`.
+    pub(crate) models: Vec<String>,
     /// False if the chat is not served, neither as a page nor as a script for others.
     pub(crate) web: Option<bool>,
     /// The fate of a run whose client leaves, where the request does not say it: `cancel` by default.

@@ -26,6 +26,8 @@ pub struct ServerSettings {
     pub headers: Vec<String>,
     /// The origins of pages that may hold the page of the chat in a frame: those of all files.
     pub frames: Vec<String>,
+    /// The models that clients may ask without the agent: those of all files.
+    pub models: Vec<String>,
     /// False if the chat is not served.
     pub web: Option<bool>,
     /// The fate of a run whose client leaves.
@@ -144,6 +146,7 @@ impl Config {
                 origins,
                 headers,
                 frames,
+                models,
                 web,
                 disconnect,
                 busy,
@@ -177,6 +180,7 @@ impl Config {
             settings.origins.extend(origins);
             settings.headers.extend(headers);
             settings.frames.extend(frames);
+            settings.models.extend(models);
             settings.web = web.or(settings.web);
             settings.disconnect = disconnect.or(settings.disconnect);
             settings.busy = busy.or(settings.busy);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::Agent;
+use attache_agent::{Agent, AgentBuilder};
 use attache_core::DocumentStore;
 use attache_documents::RouteOptions;
 use attache_models::Registry;
@@ -78,18 +78,11 @@ pub(crate) fn build(
     folders: &Option<Arc<Folders>>,
     registry: &Registry,
 ) -> Result<Agent, SetupError> {
-    let model = registry.model(wanted.name)?;
-    let mut agent = Agent::builder(model)
-        .system(wanted.system(folders.is_some()))
-        .routing(routing())
-        .converter(attache_convert::DocumentConverter::default())
-        .tool(ReadDocument::new());
-    agent = wanted.outside.given(wanted.config.said.limited(agent), wanted.fetches);
+    let mut agent =
+        reading(wanted, registry)?.system(wanted.system(folders.is_some())).tool(ReadDocument::new());
+    agent = wanted.outside.given(agent, wanted.fetches);
     if let Some(steps) = wanted.ask.max_steps {
         agent = agent.max_steps(steps);
-    }
-    if let Some(documents) = &wanted.documents {
-        agent = agent.store(Arc::clone(documents));
     }
     let approvals = wanted.config.said.approvals().with_allowed(&wanted.permitted.allow);
     agent = approving(agent, approvals, wanted.permitted.ask_first);
@@ -99,9 +92,6 @@ pub(crate) fn build(
     }
     if wanted.asks_user {
         agent = agent.tool(AskUser::new());
-    }
-    if let Some(prices) = &wanted.config.prices {
-        agent = agent.prices(prices.clone());
     }
     if let Some(folders) = folders {
         agent = agent.tools(file_tools(Arc::clone(folders)));
@@ -114,10 +104,33 @@ pub(crate) fn build(
     {
         agent = agent.tools(wanted.config.said.local_tools().unwrap_or_default());
     }
-    #[cfg(feature = "otlp")]
-    {
-        agent = crate::otlp::observed(agent);
+    built(agent)
+}
+
+/// The model by itself, which is shown the documents of a conversation as the agent is, and the whole of the conversation.
+#[cfg(feature = "server")]
+pub(crate) fn build_plain(wanted: &Wanted<'_>, registry: &Registry) -> Result<Agent, SetupError> {
+    built(wanted.outside.fetching(reading(wanted, registry)?, wanted.fetches).window(None))
+}
+
+/// A model that is shown documents, within the limits of the configuration.
+fn reading(wanted: &Wanted<'_>, registry: &Registry) -> Result<AgentBuilder, SetupError> {
+    let mut agent = Agent::builder(registry.model(wanted.name)?)
+        .routing(routing())
+        .converter(attache_convert::DocumentConverter::default());
+    agent = wanted.config.said.limited(agent);
+    if let Some(documents) = &wanted.documents {
+        agent = agent.store(Arc::clone(documents));
     }
+    if let Some(prices) = &wanted.config.prices {
+        agent = agent.prices(prices.clone());
+    }
+    Ok(agent)
+}
+
+fn built(agent: AgentBuilder) -> Result<Agent, SetupError> {
+    #[cfg(feature = "otlp")]
+    let agent = crate::otlp::observed(agent);
     agent.build().map_err(|error| SetupError::new(error.to_string()))
 }
 

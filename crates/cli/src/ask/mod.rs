@@ -31,6 +31,8 @@ use crate::show::terminal::Terminal;
 use crate::show::watch::Watch;
 
 pub(crate) use attached::{Attachments, file, piped_in};
+#[cfg(feature = "server")]
+pub(crate) use build::build_plain;
 pub(crate) use build::{Wanted, build, folders};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]

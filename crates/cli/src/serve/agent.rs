@@ -5,7 +5,7 @@ use attache_models::Registry;
 
 use super::example;
 use crate::args::Serve;
-use crate::ask::{Wanted, build, folders};
+use crate::ask::{Wanted, build, build_plain, folders};
 use crate::config::Config;
 use crate::configured_tools::Outside;
 use crate::kept::Kept;
@@ -61,6 +61,28 @@ pub(super) async fn built(
     wanted.cites = true;
     let agent = build(&wanted, &folders, &registry)?;
     Ok(Built { sessions: kept.sessions(agent), outside, files })
+}
+
+/// The models that clients may ask without the agent, under the names that the configuration gives.
+pub(super) fn models(
+    serve: &Serve,
+    registry: &Registry,
+    config: &Config,
+    kept: &Kept,
+) -> Result<Vec<(String, Sessions)>, SetupError> {
+    let registry = model::served(registry);
+    let mut models = Vec::new();
+    for name in config.said.server().models {
+        if name == NAME {
+            return Err(SetupError::new(format!("server.models: {NAME} is the name of the agent")));
+        }
+        let mut wanted = Wanted::new(&name, &serve.model, config);
+        (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+        let agent = build_plain(&wanted, &registry);
+        let agent = agent.map_err(|error| SetupError::new(format!("server.models: {error}")))?;
+        models.push((name, kept.sessions(agent)));
+    }
+    Ok(models)
 }
 
 /// The files of the agent that nobody gave any: the example, unless a configuration gives it other tools.

@@ -89,6 +89,9 @@ async fn served(
     let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
     let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
+    for (name, sessions) in agent::models(serve, registry, config, &kept).map_err(setup)? {
+        server.agents().set(name, settings::kept(sessions, &settings));
+    }
     server.agents().introduce(settings::introduction(&settings, built.files));
     let reload = Reload {
         serve,

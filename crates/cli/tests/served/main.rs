@@ -485,6 +485,67 @@ async fn runs_go_on_and_wait_as_the_configuration_says_and_the_chat_may_be_left_
     });
 }
 
+// A model that the configuration serves is asked as it is: the request has the client's words alone, and its document.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_is_served_without_the_agent_under_its_own_name() {
+    let model = MockProvider::start().await.unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let text = format!(
+        "[providers.work]\nlike = 'openai-chat'\nbase_url = '{}/v1'\nkey.variables = ['OPENAI_API_KEY']\n\
+         [models]\nplain = 'work/gpt-4o'\n[server]\nmodels = ['plain']\n",
+        model.url()
+    );
+    std::fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let served = Served::start_in(home, &["--config", &path]);
+    let post = |body: &Value| {
+        let body = body.to_string();
+        let json = ["-H", "Content-Type: application/json", "-d", &body];
+        curl(&format!("{}/v1/chat/completions", served.address), &json)
+    };
+    let (_, listed) = curl(&format!("{}/v1/models", served.address), &[]);
+    assert!(listed.contains("\"attache\"") && listed.contains("\"plain\""), "{listed}");
+    model.enqueue(Reply::new().text("900."));
+    let pdf = std::fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/inbox/invoice-2026-0417.pdf"),
+    )
+    .unwrap();
+    let data = format!("data:application/pdf;base64,{}", base64_simd::STANDARD.encode_to_string(&pdf));
+    let mut messages: Vec<Value> = (0..60)
+        .map(|at| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("word {at}")}))
+        .collect();
+    messages.insert(0, json!({"role": "system", "content": "Be brief."}));
+    messages.push(json!({"role": "user", "content": [
+        {"type": "text", "text": "How much?"},
+        {"type": "file", "file": {"filename": "invoice.pdf", "file_data": data}}
+    ]}));
+    let (status, told) = post(&json!({"model": "plain", "messages": messages}));
+    assert!(status == 200 && told.contains("900."), "{status} {told}");
+    let requests = model.requests();
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    assert!(request.json().get("tools").is_none(), "{}", request.json());
+    let sent = request.json()["messages"].as_array().unwrap();
+    assert_eq!(sent[0]["content"], "Be brief.");
+    assert_eq!(
+        (sent.len(), &sent[1]["content"]),
+        (62, &json!("word 0")),
+        "the whole conversation, and nothing else"
+    );
+    let seen = model.seen_documents(request);
+    assert!(seen.len() == 1, "{seen:?}");
+    assert_eq!(post(&json!({"model": "work/gpt-4o", "messages": messages})).0, 404, "it is not named");
+    let other = tempfile::tempdir().unwrap();
+    let file = other.path().join("wrong.toml");
+    for (name, told) in [("nobody/none", "server.models: "), ("attache", "is the name of the agent")] {
+        std::fs::write(&file, format!("[server]\nmodels = ['{name}']\n")).unwrap();
+        let output =
+            attache(other.path()).args(["serve", "--port", "0", "--config"]).arg(&file).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(3) && error.contains(told), "{output:?}");
+    }
+}
+
 /// The files that the page on deploying shows are those that it names, and what they name is there.
 #[test]
 fn the_files_for_deploying_are_those_of_the_guide() {

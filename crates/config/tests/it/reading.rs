@@ -243,12 +243,12 @@ fn a_server_says_what_becomes_of_runs_and_sessions_and_who_may_look() {
         file(
             "/u/attache.toml",
             "[server]\nweb = false\norigins = ['https://a.example']\nheaders = ['x-tenant']\ndisconnect = 'detach'\n\
-             busy = 'refuse'\nexpiry_seconds = 60\n",
+             busy = 'refuse'\nexpiry_seconds = 60\nmodels = ['fast']\n",
         )
     };
     let other = file(
         "/p/attache.toml",
-        "[server]\nheaders = ['x-plan']\ndisconnect = { grace_seconds = 5 }\nbusy = { queue = 8 }\n",
+        "[server]\nheaders = ['x-plan']\nmodels = ['work/large']\ndisconnect = { grace_seconds = 5 }\nbusy = { queue = 8 }\n",
     );
     let none = config("").unwrap().server();
     assert_eq!((none.web, none.disconnect, none.busy, none.expiry_seconds), (None, None, None, None));
@@ -257,6 +257,7 @@ fn a_server_says_what_becomes_of_runs_and_sessions_and_who_may_look() {
     let both = Config::of([one(), other], &variable).unwrap().server();
     assert_eq!((both.web, both.expiry_seconds), (Some(false), Some(60)));
     assert_eq!(both.headers, ["x-tenant", "x-plan"]);
+    assert_eq!((both.models, none.models), (vec!["fast".to_owned(), "work/large".to_owned()], vec![]));
     assert_eq!(both.disconnect, Some(DisconnectSetting::GraceSeconds(5)));
     assert_eq!(both.busy, Some(BusySetting::Queue(8)));
 }

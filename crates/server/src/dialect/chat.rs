@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use attache_agent::EventKind;
+use attache_agent::{EventKind, Outcome};
 use attache_core::Usage;
 
 use super::annotation::Annotations;
 use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::made::Made;
 use super::{Shown, Tell, event, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
@@ -156,11 +157,12 @@ fn chunk(
                 delta(out, &mut call, None);
             }
         }
-        Piece::End { end, usage: tokens, .. } => {
-            if !annotations.is_empty() {
+        Piece::End { end, usage: tokens, outcome } => {
+            let made = made(outcome, wanted.documents.as_deref());
+            if !annotations.is_empty() || !made.is_empty() {
                 out.extend_from_slice(head);
                 out.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
-                annotations.members(Object::begin(out)).end();
+                made.members(annotations.members(Object::begin(out))).end();
                 out.extend_from_slice(b",\"finish_reason\":null}]}\n\n");
             }
             delta(out, &mut |_| {}, Some(finish_reason(end)));
@@ -180,6 +182,10 @@ fn chunk(
         }
         _ => {}
     }
+}
+
+fn made(outcome: Option<&Outcome>, addresses: Option<&str>) -> Made {
+    outcome.map(|outcome| Made::of(outcome.documents(), addresses)).unwrap_or_default()
 }
 
 impl Tell for Chunks {
@@ -236,6 +242,7 @@ pub(crate) struct Whole {
     /// The calls for the client, as the array's members.
     calls: Vec<u8>,
     annotations: Annotations,
+    made: Made,
     documents: Option<String>,
     end: Option<Result<(&'static str, Usage), Fault>>,
     last: Option<Arc<Entry>>,
@@ -248,7 +255,7 @@ impl Whole {
     }
 
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
-        let Self { answer, text, thinking, calls, annotations, documents, end, .. } = self;
+        let Self { answer, text, thinking, calls, annotations, made: all, documents, end, .. } = self;
         take(answer, &mut |piece| match piece {
             Piece::Text(piece) => {
                 annotations.say(piece);
@@ -268,7 +275,10 @@ impl Whole {
                     })
                     .end();
             }
-            Piece::End { end: at, usage, .. } => *end = Some(Ok((finish_reason(at), usage.clone()))),
+            Piece::End { end: at, usage, outcome } => {
+                *end = Some(Ok((finish_reason(at), usage.clone())));
+                *all = made(outcome, documents.as_deref());
+            }
             Piece::Failed(fault) => *end = Some(Err(fault)),
             Piece::Break => {
                 annotations.end_step();
@@ -290,7 +300,7 @@ impl Whole {
                 .with("refusal", &None::<()>);
             let thinking = Some(&self.thinking).filter(|text| wanted.shown.thinking && !text.is_empty());
             let object = object.maybe("reasoning_content", thinking);
-            let object = self.annotations.members(object);
+            let object = self.made.members(self.annotations.members(object));
             match self.calls.is_empty() {
                 true => object,
                 false => object.by("tool_calls", |out| {

@@ -7,6 +7,7 @@ pub(crate) mod chat;
 pub(crate) mod event;
 pub(crate) mod events;
 pub(crate) mod location;
+mod made;
 pub(crate) mod message;
 pub(crate) mod messages;
 pub(crate) mod responses;

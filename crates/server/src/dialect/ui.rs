@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::citation::Source;
-use attache_core::{Citation, Document, DocumentId, Message, ToolCallId, ToolResult};
+use attache_core::{Citation, Document, DocumentId, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
 use super::{Shown, Tell, event, line, usage};
@@ -292,11 +292,8 @@ impl Ui {
             }
             Piece::End { end, usage: tokens, outcome } => {
                 self.close(out);
-                let messages = outcome.map(|outcome| outcome.messages.as_slice()).unwrap_or_default();
-                for message in messages {
-                    if let Message::Assistant(message) = &**message {
-                        message.documents().for_each(|document| self.file(document, out));
-                    }
+                if let Some(outcome) = outcome {
+                    outcome.documents().for_each(|document| self.file(document, out));
                 }
                 self.step(out);
                 let reason = match end {

@@ -1,13 +1,13 @@
 //! Requests of Chat Completions.
 
-use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat};
+use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat, UserPart};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
-use super::parts::Content;
+use super::parts::{Content, Part};
 use super::tools::{ClientTool, FunctionTool};
 use super::turn::Disconnect;
 use crate::documents::Documents;
@@ -89,6 +89,11 @@ struct Said {
     refusal: Option<String>,
     function_call: Option<IgnoredAny>,
     audio: Option<IgnoredAny>,
+    /// Documents of an earlier answer, as answers have them.
+    #[serde(default)]
+    images: Option<Vec<Part>>,
+    #[serde(default)]
+    files: Option<Vec<Part>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -196,7 +201,8 @@ impl Body {
 
 impl Said {
     async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
-        let Self { role, content, tool_calls, tool_call_id, refusal, function_call, audio } = self;
+        let Self { role, content, tool_calls, tool_call_id, refusal, function_call, audio, images, files } =
+            self;
         if function_call.is_some() {
             return Err(Fault::unsupported("messages", "a function_call is given in tool_calls"));
         }
@@ -219,7 +225,14 @@ impl Said {
                     let Function { name, arguments } = called.function;
                     conversation::call(&called.id, name, arguments)
                 });
-                reading.assistant(&text, calls.collect::<Result<_, _>>()?);
+                let calls = calls.collect::<Result<_, _>>()?;
+                let made = images.into_iter().chain(files).flatten().collect();
+                let made = Content::Parts(made).into_parts(principal, documents).await?;
+                let document = |part| match part {
+                    Some(UserPart::Document(document)) => Some(document),
+                    _ => None,
+                };
+                reading.reply(&text, calls, made.into_iter().filter_map(document).collect());
             }
             _ => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
         }

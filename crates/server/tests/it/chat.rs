@@ -245,6 +245,47 @@ async fn documents_come_as_files_images_and_addresses() {
     assert_eq!(strange.status(), StatusCode::NOT_FOUND);
 }
 
+// A64, C30: documents that the model made are parts, as those of users are, and may come back with the history.
+#[tokio::test]
+async fn documents_that_the_model_made_are_images_and_files_and_may_come_back() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let sound = Document::from_bytes(&b"RIFF0000WAVE"[..], "audio/wav").with_file_name("word.wav");
+    let stage =
+        Stage::new([Turn::text("Here."), Turn::text("Here."), Turn::text("Here."), Turn::text("Yes.")]);
+    let stage = stage.making([picture, sound]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let whole = value(client.chat(asked(false, json!({}))).await).await;
+    let message = &whole["choices"][0]["message"];
+    let images = json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]);
+    let data = "data:audio/wav;base64,UklGRjAwMDBXQVZF";
+    let files = json!([{"type": "file", "file": {"filename": "word.wav", "file_data": data}}]);
+    assert_eq!(
+        (&message["content"], &message["images"], &message["files"]),
+        (&json!("Here."), &images, &files)
+    );
+    let streamed = data_of(client.chat(asked(true, json!({}))).await).await;
+    let deltas: Vec<&Value> = streamed.iter().map(|chunk| &chunk["choices"][0]["delta"]).collect();
+    let with: Vec<_> = deltas.iter().filter(|delta| !delta["images"].is_null()).collect();
+    assert_eq!(with.len(), 1, "{streamed:?}");
+    assert_eq!((&with[0]["images"], &with[0]["files"]), (&images, &files));
+    // A client without a session sends them back with the history.
+    let history = json!([
+        {"role": "user", "content": "Draw."},
+        message,
+        {"role": "user", "content": "Once more."},
+    ]);
+    let told = client.chat(asked(false, json!({"messages": history}))).await;
+    assert_eq!(told.status(), StatusCode::OK, "{}", text(told).await);
+    let requests = stage.requests();
+    let Message::Assistant(before) = &*requests[2].messages[1] else { panic!("{:?}", requests[2].messages) };
+    let made: Vec<_> = before.documents().map(|made| made.media_type().essence().to_owned()).collect();
+    assert_eq!(made, ["image/png", "audio/wav"]);
+}
+
+async fn data_of(response: axum::response::Response) -> Vec<Value> {
+    data(&text(response).await)
+}
+
 // A64
 #[tokio::test]
 async fn errors_have_the_shape_that_clients_know() {
