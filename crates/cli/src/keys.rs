@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use attache_config::ServerSettings;
 use attache_server::{ApiKey, ApiKeys, KeyRing};
 use serde_json::json;
 
@@ -117,12 +118,31 @@ pub(crate) fn read(file: &Path) -> Result<ApiKeys, SetupError> {
     }
 }
 
-/// The keys for a server.
-pub(crate) fn ring(file: &Path) -> Result<KeyRing, SetupError> {
-    let is_there = file.exists();
-    let keys = read(file)?;
+/// The fewest characters of a key of the configuration: 16 random bytes have 22 in base64.
+const LEAST: usize = 20;
+
+/// The keys of a server as they are now: those of the file, and those of the configuration.
+pub(crate) fn of_server(file: &Path, settings: &ServerSettings) -> Result<ApiKeys, SetupError> {
+    let mut keys = read(file)?;
+    for (name, key) in &settings.api_keys {
+        let problem = match (name.trim().is_empty(), key.expose().chars().count() < LEAST) {
+            (true, _) => "the name of the one whose key it is is empty".to_owned(),
+            (_, true) => format!("a key must have {LEAST} characters at least, which nobody can guess"),
+            _ => {
+                keys = keys.with_key(ApiKey::of(name.trim(), key.expose()));
+                continue;
+            }
+        };
+        return Err(SetupError::new(format!("server.api_keys.{name}: {problem}")));
+    }
+    Ok(keys)
+}
+
+/// The same, for as long as the server runs.
+pub(crate) fn ring(file: &Path, settings: &ServerSettings) -> Result<KeyRing, SetupError> {
+    let keys = of_server(file, settings)?;
     // A file whose last key was removed still says that keys are asked for.
-    if is_there {
+    if file.exists() || !keys.is_empty() {
         return Ok(keys.into());
     }
     Ok(KeyRing::new())

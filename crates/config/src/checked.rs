@@ -293,13 +293,14 @@ fn holds_password(path: &str, text: &str) -> bool {
     path == "stores.sessions" && is_there
 }
 
-/// True for the place of a secret in a section of servers: its value is not written into the file.
+/// True for the place of a secret: its value is not written into the file.
 fn is_secret(path: &str, name: &str) -> bool {
     let is_of_server = path.starts_with("mcp.") || path.starts_with("http.") || path.starts_with("a2a.");
-    is_of_server
-        && (path.ends_with(".bearer")
-            || path.contains(".credentials.")
-            || (path.contains(".headers.") || path.contains(".env.")) && is_secret_name(name))
+    path.starts_with("server.api_keys.")
+        || is_of_server
+            && (path.ends_with(".bearer")
+                || path.contains(".credentials.")
+                || (path.contains(".headers.") || path.contains(".env.")) && is_secret_name(name))
 }
 
 fn is_secret_path(path: &str) -> bool {

@@ -342,6 +342,9 @@ pub(crate) struct ServerSection {
     pub(crate) base_path: Option<String>,
     /// The file of the keys that `attache keys` writes; in the command's folder for data by default.
     pub(crate) keys: Option<String>,
+    /// Further keys, each under the name of the one who asks with it and in a variable or a file: `ann = "${ANN_KEY}"`. They
+    /// may do what a key of `attache keys` may that names no scopes.
+    pub(crate) api_keys: BTreeMap<String, String>,
     /// The origins of other pages that may ask, such as `https://app.example.org`.
     pub(crate) origins: Vec<String>,
     /// The headers of their own that those pages may send, such as `x-tenant`. They need `origins`.

@@ -1,7 +1,10 @@
 //! The server of `attache serve`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+
+use attache_core::Secret;
 
 use crate::config::Config;
 use crate::sections::{
@@ -20,6 +23,8 @@ pub struct ServerSettings {
     pub base_path: Option<String>,
     /// The file of the keys.
     pub keys: Option<PathBuf>,
+    /// Further keys, each behind the name of the one who asks with it: those of all files.
+    pub api_keys: BTreeMap<String, Secret>,
     /// The origins of other pages that may ask: those of all files.
     pub origins: Vec<String>,
     /// The headers of their own that those pages may send: those of all files.
@@ -143,6 +148,7 @@ impl Config {
                 host,
                 base_path,
                 keys,
+                api_keys,
                 origins,
                 headers,
                 frames,
@@ -177,6 +183,7 @@ impl Config {
                 body_seconds,
             } = limits;
             let keys = keys.map(|written| read.place(&written));
+            settings.api_keys.extend(api_keys.into_iter().map(|(name, key)| (name, key.into())));
             settings.origins.extend(origins);
             settings.headers.extend(headers);
             settings.frames.extend(frames);

@@ -69,8 +69,8 @@ async fn served(
     let keys = keys::file(config).map_err(setup)?;
     let files = watched(args, config);
     let seen = Seen::of(files.clone(), keys.clone()).await;
-    let ring = keys::ring(&keys).map_err(setup)?;
     let settings = config.said.server();
+    let ring = keys::ring(&keys, &settings).map_err(setup)?;
     let host = serve.host.or(settings.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let address = SocketAddr::new(host, serve.port.or(settings.port).unwrap_or(PORT));
     let asks = ring.asks() || settings.jwt.is_some();

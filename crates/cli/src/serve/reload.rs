@@ -84,7 +84,7 @@ impl<'r> Reload<'r> {
     }
 
     fn read_keys(&self) {
-        match keys::read(&self.keys) {
+        match keys::of_server(&self.keys, self.settings) {
             Ok(read) => {
                 tracing::info!(keys = read.len(), "the keys have changed");
                 self.ring.replace(read);

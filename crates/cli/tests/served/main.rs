@@ -485,6 +485,45 @@ async fn runs_go_on_and_wait_as_the_configuration_says_and_the_chat_may_be_left_
     });
 }
 
+// Keys that stand in variables ask for keys as those of the file do, beside which they stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_the_configuration_are_taken_and_stay_when_others_come() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let written = |text: &str| std::fs::write(&file, format!("[server.api_keys]\n{text}\n")).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let secret = "b4b1c6a0e9d84e0f";
+    let long = format!("{secret}{secret}");
+    let refused = |variable: Option<&str>, error: &str| {
+        let mut command = attache(home.path());
+        command.args(["serve", "--port", "0", "--config", &path]).envs(variable.map(|key| ("ANN_KEY", key)));
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(3) && told.contains(error) && !told.contains(secret),
+            "{output:?}"
+        );
+    };
+    written(&format!("ann = '{long}'"));
+    refused(None, "server.api_keys.ann");
+    written("ann = '${ANN_KEY}'");
+    refused(None, "ANN_KEY");
+    refused(Some(secret), "20 characters");
+    let variables = [("ANN_KEY", long.as_str())];
+    let served = Served::start_with(home, &["--config", &path, "--host", "0.0.0.0"], &variables);
+    let address = served.address.replace("0.0.0.0", "127.0.0.1");
+    let status =
+        |key: &str| curl(&format!("{address}/v1/models"), &["-H", &format!("Authorization: Bearer {key}")]).0;
+    assert_eq!((status(&long), status("another")), (200, 401));
+    let bob = key(served.home.path(), &["bob"]);
+    let begun = Instant::now();
+    while status(&bob) != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "a key that was added is not taken");
+    }
+    assert_eq!(status(&long), 200, "it stays");
+    assert!(!served.log().contains(secret), "{}", served.log());
+}
+
 // A model that the configuration serves is asked as it is: the request has the client's words alone, and its document.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_served_without_the_agent_under_its_own_name() {
