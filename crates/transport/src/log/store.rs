@@ -4,8 +4,9 @@ use bytes::Bytes;
 
 use crate::body::Frames;
 
-/// The length to which the tail grows before it is sealed.
-pub(super) const CHUNK: usize = 64 << 10;
+/// The least and the greatest length to which the tail grows before it is sealed. Each request copies the tail, and each
+/// chunk is a frame of its own: a tail of a quarter of all bytes keeps both small.
+const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 
 /// Bytes under logical offsets that stay valid while chunks in front are given back.
 #[derive(Debug, Default)]
@@ -71,10 +72,12 @@ impl Store {
 
     /// Seals a tail that is long enough. Called between items, so that an item has few seams.
     pub(super) fn seal_if_long(&mut self) {
-        if self.tail.len() >= CHUNK {
+        let (least, most) = CHUNK;
+        let length = usize::try_from(self.end() / 4).unwrap_or(most).clamp(least, most);
+        if self.tail.len() >= length {
             self.seal();
             // A history this long goes on; a tail that grew by doubling would copy itself.
-            self.tail.reserve_exact(CHUNK + CHUNK / 8);
+            self.tail.reserve_exact(length + length / 8);
         }
     }
 
