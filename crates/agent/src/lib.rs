@@ -53,7 +53,7 @@ pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use deliver::{SubmitError, deliver, say};
 pub use driver::AgentRun;
-pub use event::{Event, EventKind, NestedAgent};
+pub use event::{Event, EventKind};
 pub use handoff::Handoff;
 pub use hooks::{
     CallVerdict, Draft, HookContext, HookError, InputVerdict, RECALLED, Recall, ReplyVerdict, RunHook,
@@ -63,8 +63,8 @@ pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
-    Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
-    Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
+    Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, NestedAgent,
+    Offered, Reply, Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
 pub use log_events::LogEvents;
 pub use memory::{

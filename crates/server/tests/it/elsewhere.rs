@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::{Approval, ChatRequest, Document, Message};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, ChatRequest, Document, Message, ToolError};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -182,6 +183,56 @@ async fn an_approval_inside_an_agent_is_known_elsewhere() {
     let told = one.got(&format!("/v1/runs/{run}")).await;
     assert_eq!(told["outcome"]["reason"], "answer", "{told}");
     assert_eq!(one.got("/v1/approvals").await["approvals"], json!([]));
+}
+
+// An approval and a question of agents inside two calls that are under way at once name the call around them, wherever the
+// run is told.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_inside_asks_names_the_call_around_it() {
+    let stage = Stage::new([
+        Turn::call("clerk", json!({"task": "Pay the bill"}))
+            .and_call("archivist", json!({"task": "Find it"})),
+        Turn::text("Done."),
+    ]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+        let year = tool_fn("year", "Asks", || Ok::<_, ToolError>(Deferred::ask("Which year?")));
+        let clerk = Agent::builder(Stage::new([Turn::call("pay", json!({}))])).tool(pay).build().unwrap();
+        let archivist =
+            Agent::builder(Stage::new([Turn::call("year", json!({}))])).tool(year).build().unwrap();
+        let agent = Agent::builder(stage.clone())
+            .tool(clerk.as_tool("clerk", "Pays bills"))
+            .tool(archivist.as_tool("archivist", "Finds papers"))
+            .build()
+            .unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let run = one.run("s", "Pay the bill of that year.").await;
+    one.ended(&run).await;
+    for node in [&one, &other] {
+        // A run that waits has no end at the node that did not drive it.
+        let mut events = node.get(&format!("/v1/runs/{run}/events")).await.into_body();
+        let snapshot = data(&until(&mut events, "snapshot").await).swap_remove(0);
+        let around = |name: &str| {
+            let mut blocks = snapshot["blocks"].as_array().unwrap().iter();
+            let call = blocks.find(|block| block["name"] == name).unwrap_or_else(|| panic!("{snapshot}"));
+            assert_eq!(call["path"], Value::Null, "it is the run's own: {snapshot}");
+            json!([{"name": name, "callId": call["callId"]}])
+        };
+        let whole = node.got(&format!("/v1/runs/{run}")).await;
+        let whole = if whole["outcome"].is_null() { &whole["snapshot"] } else { &whole["outcome"] };
+        let session = node.got("/v1/sessions/s").await;
+        let told = [&snapshot, &snapshot["end"], whole, &session];
+        for told in told.into_iter().filter(|told| !told.is_null()) {
+            assert_eq!(told["approvals"][0]["name"], "pay", "{told}");
+            assert_eq!(told["approvals"][0]["path"], around("clerk"), "{told}");
+            assert_eq!(told["deferred"][0]["name"], "year", "{told}");
+            assert_eq!(told["deferred"][0]["path"], around("archivist"), "{told}");
+        }
+        let open = node.got("/v1/approvals").await;
+        assert_eq!(open["approvals"][0]["approval"]["path"], around("clerk"), "{open}");
+    }
 }
 
 // The report of each step is there after the run, at any node, and says what those who looked on were told.
