@@ -121,6 +121,7 @@ impl One {
             runs: u64::try_from(self.runs.len()).unwrap_or(u64::MAX),
             open_run: self.runs.last().filter(|run| run.ended.is_none()).map(|run| run.id.clone()),
             kept_until: self.kept_until,
+            leased_until: self.leased_until,
         }
     }
 }

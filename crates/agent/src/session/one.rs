@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::{Message, StoreErrorKind};
 
@@ -206,6 +207,17 @@ impl Session {
             }
             entries => Ok(entries?),
         }
+    }
+
+    /// For how long nobody has driven a run of the session; `None` while somebody does, in whichever process. The end of the
+    /// lease tells it; one that was let go does not, and is zero. It does not count as use of the session.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the session was cleared, [`SessionError::Journal`] if the store fails.
+    pub async fn undriven_for(&self) -> Result<Option<Duration>, SessionError> {
+        let info = self.settings.store.info(&self.principal, &self.id).await?;
+        let (end, now) = (info.ok_or(SessionError::NotFound)?.leased_until, self.settings.clock.now());
+        Ok((end <= now).then(|| Duration::from_millis(if end > 1 { now - end } else { 0 })))
     }
 
     /// Ends a run as [`Control::cancel_because`](crate::Control::cancel_because) does, whichever process drives it: that

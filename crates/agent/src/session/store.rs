@@ -415,6 +415,9 @@ pub struct SessionInfo {
     pub open_run: Option<String>,
     /// Until when calls that wait for somebody keep it, in milliseconds since 1970; 0 if no call of the open run waits.
     pub kept_until: u64,
+    /// The end of the lease, in milliseconds since 1970; 0 if it was let go, 1 if others may [take the run
+    /// over](SessionStore::adopt).
+    pub leased_until: u64,
 }
 
 /// A run of a session.

@@ -400,10 +400,15 @@ async fn no_place_keeps_people_out() {
     scenario("no_place_keeps_people_out").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_nobody_goes_on_with_is_continued() {
+    scenario("an_answer_that_nobody_goes_on_with_is_continued").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {
-    let programs = ["chat.mjs", "details.mjs", "embedding.mjs", "looks.mjs"]
+    let programs = ["chat.mjs", "details.mjs", "embedding.mjs", "looks.mjs", "states.mjs"]
         .map(|name| fs::read_to_string(script(name)).unwrap());
     let lines = programs.iter().flat_map(|program| program.lines());
     let written = lines.filter_map(|line| line.strip_prefix("scenarios."));

@@ -1,9 +1,11 @@
 //! A server with an agent that does what the question names: the other side of the browser's scenarios.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, Ask, MemorySessions, Price, Prices, Proposal, Sessions, Verdict, tool_fn};
+use attache_agent::{
+    Agent, Ask, EventKind, MemorySessions, Price, Prices, Proposal, RunInput, Sessions, Verdict, tool_fn,
+};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::message::{MadeDocument, UserOrigin};
 use attache_core::provider::ProviderState;
@@ -296,6 +298,19 @@ const DOT: &[u8] = &[
 /// The key that the server takes in the scenario which needs one.
 const KEY: &str = "a-key-of-the-scenario-that-nobody-guesses";
 
+/// Begins a run whose process is gone: nothing polls it any more, its lease is over, and nobody takes it over.
+async fn leave_a_run(sessions: Sessions) {
+    let sessions = sessions.with_clock(|| SystemTime::now() - Duration::from_secs(600));
+    let session = sessions.open("local", Some("left")).await.expect("it is made");
+    let mut run = session.run(RunInput::from("a long one").with_run_id("left.run"));
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, EventKind::Content(_)) {
+            break;
+        }
+    }
+    std::mem::forget(run);
+}
+
 /// The server for a scenario.
 pub(crate) fn server(scenario: &str) -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
@@ -366,11 +381,23 @@ pub(crate) fn server(scenario: &str) -> Server {
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay()).tool(agreement);
     let agent = agent.tool(clerk).tool(year).tool(amount).tool(order);
-    let agent =
-        agent.tool(ledger).tool(address).tool(minutes).tool(archive).tool(folder).approval_policy(asks);
+    let agent = agent
+        .tool(ledger)
+        .tool(address)
+        .tool(minutes)
+        .tool(archive)
+        .tool(folder)
+        
+        .approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let store = agent.store();
-    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let mut sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    match scenario {
+        "an_answer_that_nobody_goes_on_with_is_continued" => {
+            drop(tokio::spawn(leave_a_run(sessions.clone())))
+        }
+        _ => {}
+    }
     let mut limits = ServerLimits::default();
     limits.upload = 100_000;
     let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits);

@@ -1,15 +1,16 @@
 //! Two servers over one store: runs of the one, asked at the other.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_agent::{Agent, MemorySessions, RunInput, Sessions, tool_fn};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, ChatRequest, Document, Message, ToolError};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
 use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, data, text, trusting, until, value};
@@ -233,6 +234,45 @@ async fn what_an_agent_inside_asks_names_the_call_around_it() {
         let open = node.got("/v1/approvals").await;
         assert_eq!(open["approvals"][0]["approval"]["path"], around("clerk"), "{open}");
     }
+}
+
+// A run whose process died, and that nobody takes over: its clients are told so, and can go on with it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_nobody_goes_on_with_is_told_to_be_so_and_can_be_resumed() {
+    let stage = Stage::new([Turn::text("Berlin.")]).held();
+    let began = tokio::time::Instant::now();
+    let agent = Agent::builder(stage.clone()).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()))
+        .with_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 30) + began.elapsed());
+    // Nothing polls what a dead process has begun.
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let mut dead = session.run(RunInput::from("What is the capital?").with_run_id("s.dead"));
+    tokio::select! {
+        () = async { while dead.next().await.is_some() {} } => panic!("it ended"),
+        () = stage.asked() => {}
+    }
+    let client = Client::new(trusting(Server::new("papers", sessions)));
+    let path = "/v1/runs/s.dead/events";
+    let mut looking = client.get(path).await.into_body();
+    let first = data(&until(&mut looking, "snapshot").await).swap_remove(0);
+    assert_eq!((&first["state"], &first["end"]), (&json!("running"), &Value::Null), "its lease holds");
+    let told = data(&until(&mut looking, "interrupted").await).pop().unwrap();
+    assert_eq!(told, json!({"type": "interrupted", "reason": "abandoned"}));
+    // The lease lasts for 30 s, and other processes have some more.
+    let after = began.elapsed().as_secs();
+    assert!((40..60).contains(&after), "{after} s");
+    assert!(looking.frame().await.is_none(), "nothing comes behind it");
+    // Whoever comes later is told at once; so is whoever comes back behind the last event.
+    let later = data(&until(&mut client.get(path).await.into_body(), "snapshot").await).swap_remove(0);
+    assert_eq!((&later["state"], &later["end"]["reason"]), (&json!("interrupted"), &json!("abandoned")));
+    let again = Request::builder().uri(path).header("last-event-id", "s.dead.log.1");
+    let again = text(client.send(again, Body::empty()).await).await;
+    assert_eq!(data(&again).last().unwrap()["reason"], "abandoned", "{again}");
+    let resumed = client.post("/v1/runs/s.dead/resume", json!({})).await;
+    assert_eq!(resumed.status(), StatusCode::ACCEPTED);
+    stage.let_out(10);
+    assert_eq!(client.ended("s.dead").await["snapshot"]["end"]["text"], "Berlin.");
+    drop(dead);
 }
 
 // The report of each step is there after the run, at any node, and says what those who looked on were told.

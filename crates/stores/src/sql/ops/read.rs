@@ -13,7 +13,7 @@ macro_rules! infos {
         "SELECT s.id, s.title, s.created, s.accessed, \
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
-          ORDER BY r.run DESC LIMIT 1), s.kept_until FROM attache_session s "
+          ORDER BY r.run DESC LIMIT 1), s.kept_until, s.leased_until FROM attache_session s "
     };
 }
 pub(super) use infos;
@@ -49,6 +49,7 @@ pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
         runs: number(row.try_get(4)?),
         open_run: row.try_get(5)?,
         kept_until: number(row.try_get(6)?),
+        leased_until: number(row.try_get(7)?),
     })
 }
 
