@@ -38,3 +38,47 @@ scenarios.an_answer_that_nobody_goes_on_with_is_continued = async (context) => {
   assert.equal(await answers(page).count(), 1);
   assert.equal(await answer.getByText('The server stopped').count(), 0);
 };
+
+scenarios.chats_of_all_days_are_in_the_list = async (context) => {
+  while ((await api('/v1/sessions')).total < 209 || (await api('/v1/sessions?limit=209')).sessions.some((session) => session.openRun)) {
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  const page = await open(context);
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  const rows = list.locator('.session');
+  await rows.first().waitFor();
+  /** The groups of the list, with the number of chats in each. */
+  const groups = () => list.locator('h3').evaluateAll((all) => all.map((heading) => [heading.textContent, heading.nextElementSibling.children.length]));
+  assert.deepEqual(await groups(), [['Today', 1], ['Yesterday', 1], ['Last 7 days', 2], ['Earlier', 196]]);
+  const more = list.getByRole('button', { name: 'Show more', exact: true });
+  await more.scrollIntoViewIfNeeded();
+  assert.deepEqual(await faults(page), []);
+  await pictures(page, 'more-chats');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'Chats' }).click();
+  await more.scrollIntoViewIfNeeded();
+  await picture(page, 'more-chats-drawer');
+  await list.getByRole('button', { name: 'Close' }).click();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  // By the keyboard: whoever asked for more is at the first of them.
+  await more.focus();
+  await page.keyboard.press('Enter');
+  await more.waitFor({ state: 'detached' });
+  assert.deepEqual((await groups()).at(-1), ['Earlier', 205]);
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.activeElement?.textContent.trim() === 'Question 9 of 30 days ago');
+  // A new chat leaves what was loaded.
+  await ask(page, 'hello');
+  await list.getByText('hello').waitFor();
+  assert.deepEqual(await groups(), [['Today', 2], ['Yesterday', 1], ['Last 7 days', 2], ['Earlier', 205]]);
+  // Words are looked for in all of them, also in those that are not shown.
+  await page.reload();
+  await list.getByRole('searchbox').fill('harbour');
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
+  await rows.getByText('About the harbour').waitFor();
+  await list.getByRole('searchbox').fill('days');
+  await more.waitFor();
+  assert.equal(await rows.count(), 200);
+  await more.click();
+  await more.waitFor({ state: 'detached' });
+  assert.equal(await rows.count(), 208);
+};

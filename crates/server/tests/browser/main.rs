@@ -405,6 +405,11 @@ async fn an_answer_that_nobody_goes_on_with_is_continued() {
     scenario("an_answer_that_nobody_goes_on_with_is_continued").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chats_of_all_days_are_in_the_list() {
+    scenario("chats_of_all_days_are_in_the_list").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {

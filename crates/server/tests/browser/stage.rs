@@ -311,6 +311,22 @@ async fn leave_a_run(sessions: Sessions) {
     std::mem::forget(run);
 }
 
+/// Has chats of today, of the days before, and of last month: more than are shown at once.
+async fn chat_for_weeks(sessions: Sessions) {
+    for (days, count) in [(30, 205), (3, 2), (1, 1), (0, 1)] {
+        let sessions =
+            sessions.clone().with_clock(move || SystemTime::now() - Duration::from_secs(days * 86_400));
+        for number in 1..=count {
+            let question = match (days, number) {
+                (30, 1) => "About the harbour".to_owned(),
+                _ => format!("Question {number} of {days} days ago"),
+            };
+            let session = sessions.open("local", None).await.expect("it is made");
+            session.run(question).outcome().await.expect("it is answered");
+        }
+    }
+}
+
 /// The server for a scenario.
 pub(crate) fn server(scenario: &str) -> Server {
     let lease = tool_fn("lease", "The lease", || Ok(Document::inline(LEASE).with_file_name("lease.txt")));
@@ -395,6 +411,10 @@ pub(crate) fn server(scenario: &str) -> Server {
     match scenario {
         "an_answer_that_nobody_goes_on_with_is_continued" => {
             drop(tokio::spawn(leave_a_run(sessions.clone())))
+        }
+        "chats_of_all_days_are_in_the_list" => {
+            sessions = sessions.with_expiry(None);
+            tokio::spawn(chat_for_weeks(sessions.clone()));
         }
         _ => {}
     }

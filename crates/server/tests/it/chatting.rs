@@ -128,6 +128,43 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     assert_eq!(bob.status(), StatusCode::NOT_FOUND);
 }
 
+#[tokio::test]
+async fn the_list_of_sessions_goes_on_behind_its_last_one() {
+    let client = Client::of(["Noted."; 7].map(Turn::text));
+    for number in 0..5 {
+        let run = client.run(&format!("s{number}"), "The rent of the flat.").await;
+        client.ended(&run).await;
+    }
+    let run = client.run("other", "Something else.").await;
+    client.ended(&run).await;
+    let ids = |list: &Value| -> Vec<String> {
+        let sessions = list["sessions"].as_array().unwrap().iter();
+        sessions.map(|session| session["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for (query, count) in [("", 6), ("q=rent&", 5)] {
+        let whole = client.got(&format!("/v1/sessions?{query}limit=9")).await;
+        assert_eq!((ids(&whole).len(), &whole["next"]), (count, &Value::Null), "{whole}");
+        let mut told = client.got(&format!("/v1/sessions?{query}limit=2")).await;
+        let mut seen = ids(&told);
+        while let Some(next) = told["next"].as_str() {
+            told = client.got(&format!("/v1/sessions?{query}limit=2&after={next}")).await;
+            assert!((1..=2).contains(&ids(&told).len()), "{told}");
+            seen.extend(ids(&told));
+        }
+        assert_eq!(seen, ids(&whole), "{query}");
+    }
+    // One that is used again meanwhile is no second time behind the place.
+    let first = client.got("/v1/sessions?limit=2").await;
+    let run = client.run(&ids(&first)[1], "And the heating?").await;
+    client.ended(&run).await;
+    let next = first["next"].as_str().unwrap();
+    let rest = client.got(&format!("/v1/sessions?after={next}")).await;
+    assert!(ids(&rest).iter().all(|id| !ids(&first).contains(id)), "{rest}");
+    assert_eq!(ids(&rest).len(), 4);
+    let made_up = client.get("/v1/sessions?after=yesterday").await;
+    assert_eq!(made_up.status(), StatusCode::BAD_REQUEST);
+}
+
 /// Asks the user which year.
 struct Asking(ToolSpec);
 

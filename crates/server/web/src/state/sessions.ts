@@ -1,19 +1,25 @@
 // The list of conversations.
 import type { Client } from '../api/client.ts';
-import { list, object, sessionInfo } from '../api/read.ts';
+import { list, object, sessionInfo, text } from '../api/read.ts';
 import { type Origins, root } from './branches.ts';
 import type { SessionInfo } from './model.ts';
 
 /** The time in which a deletion can be taken back. */
 const UNDO = 6000;
+/** The sessions that are asked for at a time. */
+const PAGE = 200;
 
 export class SessionList {
   all: readonly SessionInfo[] = [];
   query = '';
+  /** The place from which the list goes on; empty if all of it is there. */
+  next = '';
   /** The one that is about to be deleted. */
   leaving: SessionInfo | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private asking = 0;
+  /** The length of the list that is asked for. */
+  private size = PAGE;
 
   constructor(
     private readonly client: Client,
@@ -34,18 +40,24 @@ export class SessionList {
     });
   }
 
-  async load(): Promise<void> {
+  /** Asks for the list anew, as long as it is; or for those behind it. */
+  async load(after = ''): Promise<void> {
     const asked = (this.asking += 1);
-    const query = this.query.trim();
-    const told = await this.client.ask('GET', `/v1/sessions?limit=200${query ? `&q=${encodeURIComponent(query)}` : ''}`);
+    const known = after ? this.all : [];
+    const facts = Object.entries({ q: this.query.trim(), after }).filter(([, fact]) => fact);
+    const path = facts.reduce((path, [name, fact]) => `${path}&${name}=${encodeURIComponent(fact)}`, `/v1/sessions?limit=${after ? PAGE : this.size}`);
+    const told = object(await this.client.ask('GET', path));
     if (asked === this.asking) {
-      this.all = list(object(told).sessions).map(sessionInfo);
+      this.size += after ? PAGE : 0;
+      this.all = [...known, ...list(told.sessions).map(sessionInfo)];
+      this.next = text(told.next);
       this.changed();
     }
   }
 
   search(query: string): void {
     this.query = query;
+    this.size = PAGE;
     this.changed();
     clearTimeout(this.searching);
     this.searching = setTimeout(() => void this.load().catch(() => undefined), 200);

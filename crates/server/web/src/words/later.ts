@@ -60,4 +60,5 @@ export const later = {
   keyWrong: 'The server does not take this key.',
   connect: 'Connect',
   keyKept: 'It is kept until this tab is closed.',
+  showMore: 'Show more',
 };
