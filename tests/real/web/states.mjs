@@ -82,3 +82,30 @@ scenarios.chats_of_all_days_are_in_the_list = async (context) => {
   await more.waitFor({ state: 'detached' });
   assert.equal(await rows.count(), 208);
 };
+
+scenarios.files_of_other_types_are_not_sent = async (context) => {
+  const page = await open(context);
+  const sent = [];
+  page.on('request', (request) => /\/v1\/documents/.test(request.url()) && sent.push(request.url()));
+  const input = page.locator('input[type=file]');
+  const offered = async () => (await input.getAttribute('accept')).split(',');
+  while (!(await offered()).includes('text/*')) {
+    await page.waitForTimeout(20);
+  }
+  const types = await offered();
+  assert.ok(types.includes('image/png') && types.includes('.md') && !types.includes('.pdf'), String(types));
+  await input.setInputFiles({ name: 'lease.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') });
+  const chip = page.locator('.chip');
+  await chip.getByRole('alert').getByText('Files like lease.pdf are not taken here.').waitFor();
+  // Nothing is sent of it, and nothing goes along with the question.
+  assert.deepEqual(sent, []);
+  assert.deepEqual(await faults(page), []);
+  await pictures(page, 'wrong-type');
+  await input.setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') });
+  await chip.getByText('21 bytes').waitFor();
+  await page.getByRole('button', { name: 'Remove lease.pdf' }).press('Enter');
+  await box(page).fill('have this');
+  await box(page).press('Enter');
+  await page.locator('.question .file', { hasText: 'note.txt' }).waitFor();
+  assert.equal(sent.filter((url) => url.includes('?name=')).length, 1);
+};

@@ -112,6 +112,7 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.body = settings.body_bytes.map_or(limits.body, size);
     limits.upload = settings.upload_bytes.map_or(limits.upload, size);
+    limits.upload_types.clone_from(&settings.upload_types);
     limits.runs = settings.runs.map_or(limits.runs, size);
     limits.connections = settings.connections.map_or(limits.connections, size);
     limits.requests_per_minute = settings.requests_per_minute.or(limits.requests_per_minute);

@@ -410,6 +410,11 @@ async fn chats_of_all_days_are_in_the_list() {
     scenario("chats_of_all_days_are_in_the_list").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_other_types_are_not_sent() {
+    scenario("files_of_other_types_are_not_sent").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {

@@ -420,7 +420,9 @@ pub(crate) fn server(scenario: &str) -> Server {
     }
     let mut limits = ServerLimits::default();
     limits.upload = 100_000;
-    let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits);
+    // The model of the scenarios reads whatever it is given.
+    limits.upload_types = vec!["*/*".to_owned()];
+    let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits.clone());
     match scenario {
         "a_key_is_asked_for" => server.keys(ApiKeys::new().with_key(ApiKey::of("ann", KEY))),
         "a_page_that_may_holds_the_chat_in_a_frame" => server.allow_frame("http://127.0.0.1:18998"),
@@ -434,6 +436,10 @@ pub(crate) fn server(scenario: &str) -> Server {
             server
         }
         "details_that_are_hidden_are_not_there" => server.tool_details(false),
+        "files_of_other_types_are_not_sent" => {
+            limits.upload_types = ["text/*", "image/png"].map(str::to_owned).into();
+            server.limits(limits)
+        }
         "tokens_and_cost_are_those_of_the_prices" | "old_answers_tell_their_cost_once_they_are_seen" => {
             let ledger = tool_fn("ledger", "The ledger", || Ok("nothing is in it"));
             let model = Paced { inner: FunctionModel::new(reply).unverified() };

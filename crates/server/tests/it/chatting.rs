@@ -5,7 +5,7 @@ use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
     BoxFuture, Document, Message, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, UserPart,
 };
-use attache_server::{Introduction, Principal, Scope, Server};
+use attache_server::{Introduction, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -40,7 +40,9 @@ fn members(value: &Value) -> Vec<&String> {
 
 #[tokio::test]
 async fn a_chat_is_told_what_it_may_do() {
-    let server = server(Agent::builder(Stage::new([])));
+    let mut limits = ServerLimits::default();
+    limits.upload_types = vec!["application/pdf".to_owned()];
+    let server = server(Agent::builder(Stage::new([]))).limits(limits);
     let agents = server.agents();
     let client = Client::new(server);
     let told = client.got("/v1/chat/config").await;
@@ -274,6 +276,55 @@ async fn documents_are_previewed_as_text_and_as_images_of_pages() {
         for route in ["text", "pages/1", "pages/1/passage?text=rent"] {
             let bob = client.named("bob").get(&format!("{base}/{route}")).await;
             assert_eq!(bob.status(), StatusCode::NOT_FOUND, "{route}");
+        }
+    }
+}
+
+// A chat offers the files that a model reads, unless the server names those that it takes; it takes no others then.
+#[tokio::test]
+async fn the_files_to_attach_are_known_beforehand() {
+    let types = |told: &Value| -> Vec<String> {
+        serde_json::from_value(told["limits"]["uploadTypes"].clone()).unwrap()
+    };
+    let told = |stage: Stage| async move {
+        types(&Client::new(server(Agent::builder(stage))).got("/v1/chat/config").await)
+    };
+    // https://docs.claude.com/en/docs/build-with-claude/files: Claude reads images, PDFs and text.
+    let seeing = told(Stage::new([]).seeing()).await;
+    for read in ["text/*", ".txt", "text/csv", "application/json", "image/png", ".jpg", ".pdf"] {
+        assert!(seeing.iter().any(|name| name == read), "{read}: {seeing:?}");
+    }
+    for other in ["audio/mpeg", ".mp4", ".zip", ".docx", "image/*"] {
+        assert!(seeing.iter().all(|name| name != other), "{other}: {seeing:?}");
+    }
+    // A converter reads more.
+    let converted =
+        Agent::builder(Stage::new([]).seeing()).converter(attache_convert::DocumentConverter::default());
+    let converted = types(&Client::new(server(converted)).got("/v1/chat/config").await);
+    assert!(
+        [".docx", ".odt", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
+        "{converted:?}"
+    );
+    let mut limits = ServerLimits::default();
+    limits.upload_types = vec!["text/*".to_owned(), "application/pdf".to_owned()];
+    let client = Client::new(server(Agent::builder(Stage::new([]).seeing())).limits(limits));
+    let named = types(&client.got("/v1/chat/config").await);
+    assert!(
+        named.starts_with(&["text/*".to_owned(), "application/pdf".to_owned(), ".txt".to_owned()]),
+        "{named:?}"
+    );
+    assert!(named.iter().all(|name| name != ".png" && name != ".json"), "{named:?}");
+    // The bytes tell the type, whatever the client says.
+    for (name, bytes, kind, status) in [
+        ("lease.pdf", PDF.as_bytes(), "application/pdf", StatusCode::CREATED),
+        ("notes.md", b"# Notes\n".as_slice(), "", StatusCode::CREATED),
+        ("dot.png", b"\x89PNG\r\n\x1a\n".as_slice(), "application/pdf", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    ] {
+        let request = Request::builder().method("POST").uri(format!("/v1/documents?name={name}"));
+        let response = client.send(request.header("content-type", kind), bytes.to_vec()).await;
+        assert_eq!(response.status(), status, "{name}");
+        if status != StatusCode::CREATED {
+            assert_eq!(value(response).await["error"]["code"], "unsupported_media_type");
         }
     }
 }

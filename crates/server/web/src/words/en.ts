@@ -95,6 +95,7 @@ export const en = {
   document: 'Document',
   loading: 'Loading…',
   tooLarge: '{name} is larger than {size}.',
+  wrongType: 'Files like {name} are not taken here.',
   uploadFailed: '{name} was not uploaded.',
   uploading: 'Uploading {name}',
   limits: 'Up to {size} each',
