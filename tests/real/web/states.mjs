@@ -39,6 +39,36 @@ scenarios.an_answer_that_nobody_goes_on_with_is_continued = async (context) => {
   assert.equal(await answer.getByText('The server stopped').count(), 0);
 };
 
+scenarios.headings_in_documents_are_in_the_language_of_the_reader = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'call office {}');
+  const headings = page.locator('.pane .text-page h3');
+  /** The headings of a document as they are seen: marks of direction are not. */
+  const told = async (name) => {
+    await answer.locator('.file').getByText(name).click();
+    await page.locator('.pane').getByRole('heading', { name }).waitFor();
+    await headings.first().waitFor();
+    return (await headings.allInnerTexts()).map((text) => text.replace(/[\u2068\u2069]/g, ''));
+  };
+  await answer.locator('details.call summary').click();
+  assert.deepEqual(await told('budget.xlsx'), ['Sheet 1: Budget', 'Sheet 2: Internal · hidden', 'Sheet 3: Empty']);
+  const slides = (await told('slides.pptx')).length;
+  assert.ok(slides > 1, `${slides} slides`);
+  const own = { de: ['Blatt', 'Folie'], fr: ['Feuille', 'Diapositive'], es: ['Hoja', 'Diapositiva'], it: ['Foglio', 'Diapositiva'], pt: ['Planilha', 'Slide'], ja: ['シート', 'スライド'], zh: ['工作表', '幻灯片'], ar: ['الورقة', 'الشريحة'] };
+  for (const [language, [sheet, slide]] of Object.entries(own)) {
+    await page.evaluate((language) => (document.querySelector('attache-chat').language = language), language);
+    await page.waitForFunction((language) => document.querySelector('attache-chat').shadowRoot.querySelector('.shell').lang === language, language);
+    const seen = [...(await told('budget.xlsx')), ...(await told('slides.pptx'))];
+    assert.equal(seen.length, 3 + slides);
+    // Names of sheets are the document's own.
+    assert.ok(seen[0].startsWith(sheet) && seen[0].endsWith(': Budget'), `${language}: ${seen}`);
+    assert.ok(seen.slice(0, 3).every((heading) => heading.includes(sheet)), `${language}: ${seen}`);
+    assert.ok(seen.slice(3).every((heading) => heading.includes(slide)), `${language}: ${seen}`);
+    assert.ok(!/hidden|[Ss]heet/.test(seen.join(' ')), `${language}: ${seen}`);
+  }
+  await pictures(page, 'headings');
+};
+
 scenarios.chats_of_all_days_are_in_the_list = async (context) => {
   while ((await api('/v1/sessions')).total < 209 || (await api('/v1/sessions?limit=209')).sessions.some((session) => session.openRun)) {
     await new Promise((next) => setTimeout(next, 50));

@@ -405,6 +405,12 @@ async fn an_answer_that_nobody_goes_on_with_is_continued() {
     scenario("an_answer_that_nobody_goes_on_with_is_continued").await;
 }
 
+// A77
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headings_in_documents_are_in_the_language_of_the_reader() {
+    scenario("headings_in_documents_are_in_the_language_of_the_reader").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chats_of_all_days_are_in_the_list() {
     scenario("chats_of_all_days_are_in_the_list").await;

@@ -280,6 +280,10 @@ const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Roa
 
 const LETTER: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.docx");
 
+/// Three sheets, of which one is hidden, and a presentation.
+const BUDGET: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.xlsx");
+const SLIDES: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.pptx");
+
 const MAIL: &[u8] = b"From: Ann <ann@example.org>\r\nTo: Ben <ben@example.org>\r\nSubject: An offer\r\n\
 MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nThe desks cost EUR 240 each.\r\n";
 
@@ -391,6 +395,17 @@ pub(crate) fn server(scenario: &str) -> Server {
             Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("supply.pdf"),
         ])
     });
+    let office = tool_fn("office", "Office files", || {
+        Ok(vec![
+            Document::from_bytes(BUDGET, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
+                .with_file_name("budget.xlsx"),
+            Document::from_bytes(
+                SLIDES,
+                "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            )
+            .with_file_name("slides.pptx"),
+        ])
+    });
     let agreement = tool_fn("agreement", "The agreement", || {
         Ok(Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("agreement.pdf"))
     });
@@ -403,7 +418,7 @@ pub(crate) fn server(scenario: &str) -> Server {
         .tool(minutes)
         .tool(archive)
         .tool(folder)
-        
+        .tool(office)
         .approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let store = agent.store();

@@ -61,4 +61,8 @@ export const later = {
   connect: 'Connect',
   keyKept: 'It is kept until this tab is closed.',
   showMore: 'Show more',
+  sheet: 'Sheet {n}',
+  slide: 'Slide {n}',
+  chapter: 'Chapter {n}',
+  notVisible: 'hidden',
 };
