@@ -139,3 +139,79 @@ scenarios.files_of_other_types_are_not_sent = async (context) => {
   await page.locator('.question .file', { hasText: 'note.txt' }).waitFor();
   assert.equal(sent.filter((url) => url.includes('?name=')).length, 1);
 };
+
+/** The animations that take time and run at this moment. */
+const running = (page) => page.evaluate(() => [document, document.querySelector('attache-chat').shadowRoot]
+  .flatMap((root) => root.getAnimations())
+  .filter((each) => each.playState === 'running' && each.effect.getComputedTiming().activeDuration > 1)
+  .map((each) => each.animationName ?? each.transitionProperty));
+
+scenarios.who_wants_no_motion_sees_none = async (context) => {
+  for (const reducedMotion of ['no-preference', 'reduce']) {
+    const page = await open(context);
+    await page.emulateMedia({ reducedMotion });
+    const seen = new Set();
+    const look = async () => (await running(page)).forEach((name) => seen.add(name));
+    // Dots that wait, a call that runs, a list that opens, buttons below the pointer, reasoning that comes.
+    const call = await ask(page, 'the archive', { ends: false });
+    for (const act of [
+      () => call.getByText('page 3 of 12').waitFor(),
+      () => page.getByRole('button', { name: 'Stop' }).hover(),
+      () => page.keyboard.press('Escape'),
+      () => settled(page),
+      () => ask(page, 'ponder, slowly', { ends: false }),
+      () => answers(page).last().getByText('Thinking…').waitFor(),
+      () => page.getByRole('button', { name: 'Settings' }).click(),
+      () => page.keyboard.press('Escape'),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await act();
+      await look();
+    }
+    if (reducedMotion === 'reduce') {
+      assert.deepEqual([...seen], []);
+    } else {
+      // There is something to leave out.
+      assert.ok(['turn', 'shimmer'].every((name) => seen.has(name)), String([...seen]));
+    }
+    await page.close();
+  }
+};
+
+scenarios.nothing_lies_below_the_edges_of_a_telephone = async (context) => {
+  const page = await open(context);
+  const session = await context.newCDPSession(page);
+  /** The buttons, boxes and words that lie where the telephone keeps something, such as its clock. */
+  const hidden = (insets) => page.evaluate(({ top, left, right, bottom }) => {
+    const { shadowRoot } = document.querySelector('attache-chat');
+    const all = [...shadowRoot.querySelectorAll('button, textarea, input:not([type=file]), h1, h2, .bubble, .markdown p, .leaf')];
+    return all.flatMap((each) => {
+      const box = each.getBoundingClientRect();
+      const log = each.closest('.log, .sessions-list, .pane-body')?.getBoundingClientRect();
+      const isSeen = each.checkVisibility() && box.width > 0 && (!log || (box.bottom > log.top && box.top < log.bottom));
+      const isOut = box.left < left || box.right > innerWidth - right || (!log && (box.top < top || box.bottom > innerHeight - bottom));
+      return isSeen && isOut ? [`${each.localName}.${each.className} ${each.getAttribute('aria-label') ?? each.textContent.trim().slice(0, 20)}: ${[box.left, box.top, box.right, box.bottom].map(Math.round)}`] : [];
+    });
+  }, insets);
+  await ask(page, 'the agreement');
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  for (const [width, height, insets] of [[390, 844, { top: 47, left: 0, right: 0, bottom: 34 }], [844, 390, { top: 0, left: 47, right: 47, bottom: 21 }]]) {
+    await page.setViewportSize({ width, height });
+    await session.send('Emulation.setSafeAreaInsetsOverride', { insets });
+    assert.deepEqual(await hidden(insets), [], `the conversation at ${width}`);
+    await page.getByRole('button', { name: 'Chats' }).click();
+    await list.getByRole('button', { name: 'Close' }).waitFor();
+    assert.deepEqual(await hidden(insets), [], `the list at ${width}`);
+    // What scrolls can be scrolled above the edge.
+    const room = (name) => page.locator(name).evaluate((list) => Number.parseFloat(getComputedStyle(list).paddingBottom));
+    assert.ok((await room('.sessions-list')) >= insets.bottom);
+    await picture(page, `edges-list-${width}`);
+    await list.getByRole('button', { name: 'Close' }).click();
+    await page.locator('.citation, sup button').first().click();
+    await page.locator('.pane-head').waitFor();
+    assert.deepEqual(await hidden(insets), [], `a document at ${width}`);
+    assert.ok((await room('.pane-body')) >= insets.bottom);
+    await picture(page, `edges-pane-${width}`);
+    await page.locator('.close-pane').click();
+  }
+};

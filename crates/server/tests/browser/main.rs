@@ -421,6 +421,16 @@ async fn files_of_other_types_are_not_sent() {
     scenario("files_of_other_types_are_not_sent").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_wants_no_motion_sees_none() {
+    scenario("who_wants_no_motion_sees_none").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_lies_below_the_edges_of_a_telephone() {
+    scenario("nothing_lies_below_the_edges_of_a_telephone").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {

@@ -14,6 +14,9 @@ import { apply } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
+/** The answers that are seen first where a conversation is opened, and the longest that it waits for their ends. */
+const SEEN = 3;
+const PATIENCE = 1000;
 
 let count = 0;
 
@@ -128,8 +131,16 @@ export abstract class Conversation extends Connection {
     if (id !== this.session || look !== this.look) {
       return;
     }
-    this.leave();
     const { messages, runs, open, tail } = reopened(told, fresh());
+    if (this.isLoading) {
+      // Lines about the answers that are seen first come with them: later ones would move what is read.
+      const ended = runs.slice(-SEEN).filter((run) => run !== open && !this.ends.has(run));
+      await Promise.race([Promise.all(ended.map((run) => this.end(run).catch(() => undefined))), new Promise((end) => setTimeout(end, PATIENCE))]);
+      if (id !== this.session || look !== this.look) {
+        return;
+      }
+    }
+    this.leave();
     this.messages = this.withEnds(messages, runs, open);
     this.changed();
     if (open) {
@@ -159,13 +170,19 @@ export abstract class Conversation extends Connection {
     });
   }
 
+  /** Asks for the end of a run. */
+  private async end(run: string): Promise<Json> {
+    const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+    this.ends.set(run, end);
+    return end;
+  }
+
   /** Asks for figures, tokens and cost of an answer, unless they are known. */
   async complete(id: string): Promise<void> {
     const run = this.untold.get(id);
     if (run && this.untold.delete(id)) {
       try {
-        const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
-        this.ends.set(run, end);
+        const end = await this.end(run);
         this.change(id, (answer) => withEnd(answer, end));
       } catch {
         this.untold.set(id, run);
