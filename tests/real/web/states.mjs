@@ -1,6 +1,6 @@
 // Scenarios of states that people see seldom: answers that nobody works on, long lists, files that are not taken.
 import assert from 'node:assert/strict';
-import { answers, api, ask, box, faults, open, picture, settled } from './page.mjs';
+import { answers, api, ask, box, faults, open, picture, session, settled } from './page.mjs';
 
 export const states = {};
 const scenarios = states;
@@ -180,7 +180,7 @@ scenarios.who_wants_no_motion_sees_none = async (context) => {
 
 scenarios.nothing_lies_below_the_edges_of_a_telephone = async (context) => {
   const page = await open(context);
-  const session = await context.newCDPSession(page);
+  const devtools = await context.newCDPSession(page);
   /** The buttons, boxes and words that lie where the telephone keeps something, such as its clock. */
   const hidden = (insets) => page.evaluate(({ top, left, right, bottom }) => {
     const { shadowRoot } = document.querySelector('attache-chat');
@@ -197,7 +197,7 @@ scenarios.nothing_lies_below_the_edges_of_a_telephone = async (context) => {
   const list = page.getByRole('navigation', { name: 'Chats' });
   for (const [width, height, insets] of [[390, 844, { top: 47, left: 0, right: 0, bottom: 34 }], [844, 390, { top: 0, left: 47, right: 47, bottom: 21 }]]) {
     await page.setViewportSize({ width, height });
-    await session.send('Emulation.setSafeAreaInsetsOverride', { insets });
+    await devtools.send('Emulation.setSafeAreaInsetsOverride', { insets });
     assert.deepEqual(await hidden(insets), [], `the conversation at ${width}`);
     await page.getByRole('button', { name: 'Chats' }).click();
     await list.getByRole('button', { name: 'Close' }).waitFor();
@@ -214,4 +214,34 @@ scenarios.nothing_lies_below_the_edges_of_a_telephone = async (context) => {
     await picture(page, `edges-pane-${width}`);
     await page.locator('.close-pane').click();
   }
+};
+
+scenarios.versions_are_known_in_another_browser = async (context) => {
+  const page = await open(context);
+  const anew = async (at, text) => {
+    await page.locator('.question').nth(at).hover();
+    await page.locator('.question').nth(at).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit the message' }).fill(text);
+    await page.keyboard.press('Enter');
+    await page.locator('.bubble').getByText(text, { exact: true }).waitFor();
+    await settled(page);
+  };
+  await ask(page, 'first');
+  await ask(page, 'second');
+  await anew(1, 'a second one');
+  await anew(0, 'a first one');
+  const route = `/#/s/${await session(page)}`;
+  const elsewhere = await context.browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
+  const other = await open(elsewhere, route);
+  // The first question stands in two versions, and so does the second one in the first of them.
+  await other.locator('.versions').getByText('2 of 2').waitFor();
+  assert.equal(await other.locator('.session').count(), 1);
+  await pictures(other, 'versions-elsewhere');
+  await other.getByRole('button', { name: 'Earlier version' }).click();
+  await other.locator('.bubble').getByText('second', { exact: true }).waitFor();
+  assert.deepEqual(await other.locator('.versions').allInnerTexts(), ['1 of 2', '1 of 2']);
+  await other.getByRole('button', { name: 'Later version' }).last().click();
+  await other.locator('.bubble').getByText('a second one').waitFor();
+  assert.deepEqual(await other.locator('.bubble').allInnerTexts(), ['first', 'a second one']);
+  await elsewhere.close();
 };

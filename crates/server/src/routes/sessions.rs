@@ -100,14 +100,25 @@ impl fmt::Display for Place<'_> {
 }
 
 fn write(info: &SessionInfo, out: &mut Vec<u8>) {
-    Object::begin(out)
+    let object = Object::begin(out)
         .with("id", info.id.as_str())
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
         .with("runs", &info.runs)
-        .with("openRun", &info.open_run)
-        .end();
+        .with("openRun", &info.open_run);
+    forked(object, info).end();
+}
+
+/// Adds the place at which a session left the one that it was made of.
+fn forked<'o>(object: Object<'o>, info: &SessionInfo) -> Object<'o> {
+    match &info.forked_from {
+        Some(from) => object.by("forkedFrom", |out| {
+            let object = Object::begin(out).with("session", from.session.as_str());
+            object.with("questions", &from.questions).end();
+        }),
+        None => object,
+    }
 }
 
 /// Makes a session. A turn under an id that nobody has does the same.
@@ -139,12 +150,13 @@ pub(crate) async fn one(
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
     let about = About { runs: &runs, dispositions: logs.dispositions() };
     let mut body = Vec::new();
-    Object::begin(&mut body)
+    let object = Object::begin(&mut body)
         .with("id", session.id().as_str())
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
-        .with("openRun", &info.open_run)
+        .with("openRun", &info.open_run);
+    forked(object, &info)
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })

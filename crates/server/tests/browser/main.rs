@@ -431,6 +431,11 @@ async fn nothing_lies_below_the_edges_of_a_telephone() {
     scenario("nothing_lies_below_the_edges_of_a_telephone").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn versions_are_known_in_another_browser() {
+    scenario("versions_are_known_in_another_browser").await;
+}
+
 /// A scenario that nobody runs proves nothing.
 #[test]
 fn every_scenario_is_run() {

@@ -116,7 +116,16 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     assert_eq!(stage.requests()[3].messages.len(), 3);
     assert_eq!(said(&before["id"]).await, 4);
     assert_eq!(said(&json!("s")).await, 6);
+    let list = client.got("/v1/sessions").await;
+    let from = |list: &Value, id: &Value| {
+        let mut sessions = list["sessions"].as_array().unwrap().iter();
+        sessions.find(|session| session["id"] == *id).unwrap()["forkedFrom"].clone()
+    };
+    assert_eq!(from(&list, &before["id"]), json!({"session": "s", "questions": 1}));
+    assert_eq!(from(&list, &json!("s")), Value::Null);
     let first = value(fork(json!({"before": message(0)})).await).await;
+    let told = client.got(&format!("/v1/sessions/{}", first["id"].as_str().unwrap())).await;
+    assert_eq!(told["forkedFrom"], json!({"session": "s", "questions": 0}));
     assert_eq!((first["at"].clone(), said(&first["id"]).await), (Value::Null, 0));
     for (body, status) in [
         (json!({}), StatusCode::BAD_REQUEST),

@@ -210,6 +210,8 @@ export function block(value: unknown): Part | undefined {
 
 export function sessionInfo(value: unknown): SessionInfo {
   const from = object(value);
+  const { session: other, questions } = object(from.forkedFrom);
+  const session = text(other);
   return {
     id: text(from.id),
     title: text(from.title),
@@ -217,6 +219,7 @@ export function sessionInfo(value: unknown): SessionInfo {
     accessed: number(from.accessed) ?? 0,
     runs: number(from.runs) ?? 0,
     isOpen: typeof from.openRun === 'string',
+    origin: session ? { session, at: number(questions) ?? 0 } : undefined,
   };
 }
 

@@ -2,7 +2,7 @@
 import { type Client, Failure } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { type Json, list, object, text } from '../api/read.ts';
-import { type Origins, current, versions, without } from './branches.ts';
+import { type Origins, current, versions } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
 import { type Answer, type AnswerState, type Call, type Message, type Question, isEnd } from './model.ts';
@@ -50,10 +50,8 @@ export abstract class Conversation extends Connection {
     super(client);
     this.sessions = new SessionList(
       client,
-      () => this.origins,
       () => this.changed(),
       (id) => {
-        this.kept.set('branches', without(this.origins, id));
         if (id === this.session) {
           void this.open('');
         }
@@ -99,7 +97,7 @@ export abstract class Conversation extends Connection {
   // Sessions
 
   get origins(): Origins {
-    return this.kept.get<Origins>('branches') ?? {};
+    return this.sessions.origins;
   }
 
   /** Shows a session; an empty id is a new one. */

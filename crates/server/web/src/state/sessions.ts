@@ -11,6 +11,8 @@ const PAGE = 200;
 
 export class SessionList {
   all: readonly SessionInfo[] = [];
+  /** The sessions that are versions of other ones. */
+  origins: Origins = {};
   query = '';
   /** The place from which the list goes on; empty if all of it is there. */
   next = '';
@@ -23,14 +25,13 @@ export class SessionList {
 
   constructor(
     private readonly client: Client,
-    private readonly origins: () => Origins,
     private readonly changed: () => void,
     private readonly gone: (id: string) => void,
   ) {}
 
   /** The sessions to show: of several versions of a conversation the one that was used last. */
   get shown(): SessionInfo[] {
-    const origins = this.origins();
+    const { origins } = this;
     const seen = new Set<string>();
     return this.all.filter((session) => {
       const first = root(origins, session.id);
@@ -51,6 +52,10 @@ export class SessionList {
       this.size += after ? PAGE : 0;
       this.all = [...known, ...list(told.sessions).map(sessionInfo)];
       this.next = text(told.next);
+      // A list of some tells nothing of the others.
+      const before = this.query || this.next ? this.origins : {};
+      const made = [...this.all].sort((one, other) => one.created - other.created);
+      this.origins = { ...before, ...Object.fromEntries(made.flatMap(({ id, origin }) => (origin ? [[id, origin]] : []))) };
       this.changed();
     }
   }
@@ -91,11 +96,17 @@ export class SessionList {
     if (!session) {
       return;
     }
+    const again = () => void this.load().catch(() => undefined);
     this.leaving = undefined;
     this.all = this.all.filter((each) => each.id !== session.id);
     this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(session.id)}`).then(
-      () => this.gone(session.id),
-      () => void this.load().catch(() => undefined),
+      () => {
+        const { [session.id]: _, ...origins } = this.origins;
+        this.origins = origins;
+        this.gone(session.id);
+        again();
+      },
+      again,
     );
     this.changed();
   }
