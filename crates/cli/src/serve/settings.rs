@@ -148,6 +148,19 @@ mod tests {
     use attache_config::{Config, ConfigFile};
     use attache_models::Registry;
 
+    #[test]
+    fn uploads_are_of_the_types_that_the_last_file_names() {
+        let named = |texts: &[&str]| {
+            let files = texts.iter().map(|text| ConfigFile::parse("attache.toml", *text).unwrap());
+            limits(&Config::of(files, &|_| None).unwrap().server()).upload_types
+        };
+        assert!(named(&[""]).is_empty());
+        let [pdf, images] = ["application/pdf", "image/*"]
+            .map(|name| format!("[server.limits]\nupload_types = [\"{name}\"]\n"));
+        assert_eq!(named(&[&pdf]), ["application/pdf"]);
+        assert_eq!(named(&[&pdf, &images, ""]), ["image/*"]);
+    }
+
     #[tokio::test]
     async fn sessions_expire_as_the_configuration_says() {
         for (text, state) in [
