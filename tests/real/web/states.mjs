@@ -65,6 +65,8 @@ scenarios.headings_in_documents_are_in_the_language_of_the_reader = async (conte
     assert.ok(seen.slice(0, 3).every((heading) => heading.includes(sheet)), `${language}: ${seen}`);
     assert.ok(seen.slice(3).every((heading) => heading.includes(slide)), `${language}: ${seen}`);
     assert.ok(!/hidden|[Ss]heet/.test(seen.join(' ')), `${language}: ${seen}`);
+    const words = (await page.locator('.pane .plain').allInnerTexts()).join(' ');
+    assert.ok(words.includes('Then go on.') && !words.includes('speaker notes'), `${language}: ${words}`);
   }
   await pictures(page, 'headings');
 };

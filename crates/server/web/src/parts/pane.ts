@@ -6,7 +6,7 @@ import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
-import { type Page, type Standing, beginning, findPassage, heading, rows, standing } from './passage.ts';
+import { type Page, type Standing, beginning, findPassage, heading, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -387,12 +387,13 @@ class Pane extends Part {
     const [first, last] = citation?.pages ?? [];
     return pages.map((page) => {
       const isCited = first === undefined || (page.number >= first && page.number <= (last ?? first));
-      const place = isCited && citation?.quote ? findPassage(page.text, citation.quote) : undefined;
+      const text = worded(page.text, unit, this.chat.speech);
+      const place = isCited && citation?.quote ? findPassage(text, citation.quote) : undefined;
       return html`<section class="text-page" data-page=${page.number}>
         ${pages.length > 1 || page.name ? html`<h3 class="muted small">${heading(page, unit, this.chat.speech)}</h3>` : nothing}
         <div class="plain" dir="auto">${place
-          ? html`${page.text.slice(0, place.start)}<mark>${page.text.slice(place.start, place.end)}</mark>${page.text.slice(place.end)}`
-          : page.text}</div>
+          ? html`${text.slice(0, place.start)}<mark>${text.slice(place.start, place.end)}</mark>${text.slice(place.end)}`
+          : text}</div>
       </section>`;
     });
   }

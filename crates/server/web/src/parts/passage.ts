@@ -23,6 +23,10 @@ export function heading({ number: n, name, isHidden }: Page, unit: string, speec
   return `${counted}${name ? `: \u2068${name}\u2069` : ''}${isHidden ? ` · ${speech.say('notVisible')}` : ''}`;
 }
 
+/** The text of a page: the line before the notes of a slide is the reader's own, too. */
+export const worded = (text: string, unit: string, speech: Pick<Speech, 'say'>): string =>
+  unit === 'slide' ? text.replace(/^\[speaker notes\]$/m, () => `[${speech.say('speakerNotes')}]`) : text;
+
 /** The place of a quote, held against the pages on which a citation says that it stands. */
 export type Standing =
   /** The words are where they are cited, or on another page. */

@@ -65,4 +65,5 @@ export const later = {
   slide: 'Slide {n}',
   chapter: 'Chapter {n}',
   notVisible: 'hidden',
+  speakerNotes: 'Speaker notes',
 };
