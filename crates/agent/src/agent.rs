@@ -7,7 +7,7 @@ pub use builder::{AgentBuilder, BuildError};
 use std::sync::Arc;
 
 use attache_core::tool::ConversationDocuments;
-use attache_core::{Message, ModelHandle};
+use attache_core::{MediaType, Message, ModelHandle};
 
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
@@ -15,7 +15,7 @@ use crate::journal::{Journal, Origin, Place, ambient};
 use crate::log_events::LogEvents;
 use crate::no_model::nobody;
 use crate::options::RunOptions;
-use crate::preflight::Preflight;
+use crate::preflight::{self, Preflight};
 use crate::price::Prices;
 use crate::setup::Setup;
 use crate::token_count::{CountError, InputTokens, input_tokens};
@@ -66,6 +66,12 @@ impl Agent {
     /// The prices that its runs are counted by, unless they bring their own.
     pub fn prices(&self) -> Option<&Prices> {
         self.0.prices.as_deref()
+    }
+
+    /// True if the model is shown documents of that type which a user attaches: as they are, in another encoding, or as
+    /// text. A run with another one fails, unless its [routing](AgentBuilder::routing) says otherwise.
+    pub fn reads(&self, media_type: &MediaType) -> bool {
+        preflight::reads(media_type, self.model().capabilities(), &self.0.converters)
     }
 
     /// The facts about the tools that need not be asked for: the parts of their schemas that the model's dialect cannot

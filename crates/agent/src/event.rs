@@ -9,7 +9,7 @@ use attache_core::{Citation, DocumentId, FinishReason, MessageId, ToolCall, Tool
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
-use crate::log::{ApprovalRequest, Decided, DeferredRequest, Disposition};
+use crate::log::{ApprovalRequest, Decided, DeferredRequest, Disposition, NestedAgent};
 use crate::outcome::{Outcome, RunError};
 
 /// One event of a run.
@@ -164,22 +164,6 @@ pub enum EventKind {
     Source(Box<Citation>),
     /// The run ended.
     Finished(Result<Box<Outcome>, RunError>),
-}
-
-/// An agent that works inside a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NestedAgent {
-    /// The name of its tool.
-    pub name: String,
-    /// The call that it answers.
-    pub call: ToolCallId,
-}
-
-impl NestedAgent {
-    pub(crate) fn new(name: &str, call: ToolCallId) -> Self {
-        Self { name: name.to_owned(), call }
-    }
 }
 
 impl EventKind {

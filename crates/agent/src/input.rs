@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::hash::StableHash;
+use attache_core::message::UserOrigin;
 use attache_core::{ContentTree, Document, DocumentSource, Message, UserMessage, UserPart};
 
 use crate::limits::Limits;
@@ -47,6 +48,20 @@ pub const RUN_ONLY: &str = "runOnly";
 /// True for a message that holds for one run.
 pub(crate) fn is_run_only(message: &Message) -> bool {
     matches!(message, Message::User(user) if user.metadata.get(RUN_ONLY).is_some())
+}
+
+/// True for a message that a person reads: instructions, messages that only carry documents of results or what one run alone
+/// was told (facts about a page, memories), and words of the loop to the model (a summary, a hint) are none.
+pub fn is_read(message: &Message) -> bool {
+    match message {
+        Message::System(_) => false,
+        message if is_run_only(message) => false,
+        // Something that happened has an object.
+        Message::User(said) if said.origin == UserOrigin::Event => {
+            said.parts.iter().any(|part| matches!(part, UserPart::Object(_)))
+        }
+        message => !message.is_tool_call_documents(),
+    }
 }
 
 impl RunInput {

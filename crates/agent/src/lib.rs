@@ -53,18 +53,18 @@ pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use deliver::{SubmitError, deliver, say};
 pub use driver::AgentRun;
-pub use event::{Event, EventKind, NestedAgent};
+pub use event::{Event, EventKind};
 pub use handoff::Handoff;
 pub use hooks::{
     CallVerdict, Draft, HookContext, HookError, InputVerdict, RECALLED, Recall, ReplyVerdict, RunHook,
 };
-pub use input::{RUN_ONLY, RunInput};
+pub use input::{RUN_ONLY, RunInput, is_read};
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
-    Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
-    Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
+    Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, NestedAgent,
+    Offered, Reply, Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
 pub use log_events::LogEvents;
 pub use memory::{
@@ -84,9 +84,9 @@ pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run, Waiting};
 pub use run_summary::{RunSummary, ToolSummary};
 pub use session::{
-    Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, Idle, MemorySessions, OpenSession, Opened,
-    Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions,
-    StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
+    Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, ForkedFrom, Idle, MemorySessions, OpenSession,
+    Opened, Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore,
+    Sessions, StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
 pub use setup::HistoryPolicy;
 pub use store::MemoryDocumentStore;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use attache_core::{Message, MessageId, ToolCall, ToolCallId, ToolResult};
 use attache_documents::{Decision, RoutingReport};
 
-use crate::event::{Event, EventKind, NestedAgent};
-use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, Reply, ToolOutcome};
+use crate::event::{Event, EventKind};
+use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, NestedAgent, Reply, ToolOutcome};
 use crate::outcome::Outcome;
 use crate::run::{ReplayError, Run};
 

@@ -55,6 +55,8 @@ pub struct ServerSettings {
     pub body_bytes: Option<u32>,
     /// The most bytes of an upload.
     pub upload_bytes: Option<u32>,
+    /// The media types of uploads; all if there are none.
+    pub upload_types: Vec<String>,
     /// The most runs of a principal at once.
     pub runs: Option<u32>,
     /// The most requests of a principal in a minute.
@@ -173,6 +175,7 @@ impl Config {
             let ServerLimitsSection {
                 body_bytes,
                 upload_bytes,
+                upload_types,
                 runs,
                 requests_per_minute,
                 connections,
@@ -205,6 +208,9 @@ impl Config {
             settings.greeting = greeting.or(settings.greeting);
             settings.body_bytes = body_bytes.or(settings.body_bytes);
             settings.upload_bytes = upload_bytes.or(settings.upload_bytes);
+            if !upload_types.is_empty() {
+                settings.upload_types = upload_types;
+            }
             settings.runs = runs.or(settings.runs);
             settings.requests_per_minute = requests_per_minute.or(settings.requests_per_minute);
             settings.connections = connections.or(settings.connections);

@@ -13,6 +13,8 @@ use crate::fault::Fault;
 #[derive(Clone)]
 pub(crate) struct Documents {
     store: Arc<dyn DocumentStore>,
+    /// The media types of uploads; all if there are none.
+    types: Arc<[String]>,
 }
 
 /// The facts about an upload that its bytes do not tell. They are kept beside it.
@@ -25,8 +27,8 @@ struct Facts {
 }
 
 impl Documents {
-    pub(crate) fn new(store: Arc<dyn DocumentStore>) -> Self {
-        Self { store }
+    pub(crate) fn new(store: Arc<dyn DocumentStore>, types: &[String]) -> Self {
+        Self { store, types: types.into() }
     }
 
     /// Keeps a document of a principal.
@@ -42,6 +44,10 @@ impl Documents {
         let mut document = Document::from_bytes(bytes, media_type).with_id(id);
         if let Some(name) = file_name {
             document = document.with_file_name(name);
+        }
+        let media_type = document.media_type();
+        if !self.types.is_empty() && !self.types.iter().any(|pattern| media_type.matches(pattern)) {
+            return Err(Fault::wrong_type(media_type.essence()));
         }
         let document = document.with_store_id(self.store.id());
         let facts = Facts {
@@ -130,7 +136,7 @@ mod tests {
     // A40
     #[tokio::test]
     async fn an_upload_is_its_principals_alone() {
-        let documents = Documents::new(Arc::new(MemoryDocumentStore::default()));
+        let documents = Documents::new(Arc::new(MemoryDocumentStore::default()), &[]);
         let name = Some("a.csv".to_owned());
         let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/plain", name).await.unwrap();
         let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();

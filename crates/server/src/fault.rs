@@ -103,6 +103,12 @@ impl Fault {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "unavailable", message)
     }
 
+    /// An upload of a type that the server does not take.
+    pub(crate) fn wrong_type(media_type: &str) -> Self {
+        let message = format!("documents of the type {media_type} are not taken");
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID, "unsupported_media_type", message)
+    }
+
     /// A document of which nothing can be shown.
     #[cfg(feature = "previews")]
     pub(crate) fn no_preview(message: impl Into<String>) -> Self {

@@ -10,6 +10,9 @@ pub struct ServerLimits {
     pub body: usize,
     /// The most bytes of an upload: 64 MiB.
     pub upload: usize,
+    /// The media types of uploads, such as `application/pdf` or `image/*`: all by default. The chat offers those that the
+    /// model of its agent reads where none are named.
+    pub upload_types: Vec<String>,
     /// The time in which a body comes: 60 s.
     pub body_time: Duration,
     /// The time in which the head of a request comes: 10 s.
@@ -37,6 +40,7 @@ impl Default for ServerLimits {
         Self {
             body: 32 << 20,
             upload: 64 << 20,
+            upload_types: Vec::new(),
             body_time: Duration::from_secs(60),
             head_time: Duration::from_secs(10),
             connections: 4096,

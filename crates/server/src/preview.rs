@@ -139,18 +139,28 @@ struct Page<'t> {
     number: usize,
     /// The marker of the page, which may have its name: `sheet 2: Budget`.
     label: Option<&'t str>,
+    /// The name that the document gives it.
+    name: Option<&'t str>,
+    /// True if the document does not show it.
+    is_hidden: bool,
     text: &'t str,
 }
 
 fn write(page: &Page<'_>, out: &mut Vec<u8>) {
-    Object::begin(out).with("number", &page.number).with("label", &page.label).with("text", page.text).end();
+    Object::begin(out)
+        .with("number", &page.number)
+        .with("label", &page.label)
+        .maybe("name", page.name)
+        .maybe("hidden", page.is_hidden.then_some(&true))
+        .with("text", page.text)
+        .end();
 }
 
 /// The pages of a text. Each begins with its marker, a line of its own.
 fn pages(converted: &Converted) -> Vec<Page<'_>> {
     let text = converted.text.as_str();
     if converted.starts.is_empty() {
-        return vec![Page { number: 1, label: None, text }];
+        return vec![Page { number: 1, label: None, name: None, is_hidden: false, text }];
     }
     let ends = converted.starts.iter().skip(1).copied().chain([text.len()]);
     let cut = converted.starts.iter().zip(ends).enumerate();
@@ -165,9 +175,21 @@ fn pages(converted: &Converted) -> Vec<Page<'_>> {
             Unit::RowBlock => None,
             _ => label.and_then(numbered),
         };
-        Some(Page { number: number.unwrap_or(at + 1), label, text })
+        let (name, is_hidden) = label.map(named).unwrap_or_default();
+        Some(Page { number: number.unwrap_or(at + 1), label, name, is_hidden, text })
     })
     .collect()
+}
+
+/// The name in `sheet 2: Budget, hidden`, and whether the document does not show it.
+fn named(label: &str) -> (Option<&str>, bool) {
+    let Some((_, told)) = label.split_once(": ") else { return (None, false) };
+    let (name, is_hidden) = match told.strip_suffix("hidden") {
+        Some("") => ("", true),
+        Some(name) => name.strip_suffix(", ").map_or((told, false), |name| (name, true)),
+        None => (told, false),
+    };
+    (Some(name).filter(|name| !name.is_empty()), is_hidden)
 }
 
 /// The number in `page 3` or `sheet 2: Budget`.
@@ -188,8 +210,22 @@ mod tests {
         let numbers: Vec<usize> = pages(&converted).iter().map(|page| page.number).collect();
         assert_eq!(numbers, (1..=converted.units).collect::<Vec<_>>());
         let plain = convert("text/plain", "[page 7]\nhi\n".into(), &LIMITS).unwrap();
-        assert_eq!(pages(&plain), [Page { number: 1, label: None, text: "[page 7]\nhi\n" }]);
+        let whole = Page { number: 1, label: None, name: None, is_hidden: false, text: "[page 7]\nhi\n" };
+        assert_eq!(pages(&plain), [whole]);
         assert_eq!(numbered("sheet 12: 2026"), Some(12));
         assert_eq!(numbered("page"), None);
+    }
+
+    #[test]
+    fn a_page_has_the_name_that_its_document_gives_it() {
+        for (label, name, is_hidden) in [
+            ("page 3", None, false),
+            ("slide 3: hidden", None, true),
+            ("sheet 2: Budget", Some("Budget"), false),
+            ("sheet 2: Rents: 2026, hidden", Some("Rents: 2026"), true),
+            ("sheet 2: What is unhidden", Some("What is unhidden"), false),
+        ] {
+            assert_eq!(named(label), (name, is_hidden), "{label}");
+        }
     }
 }

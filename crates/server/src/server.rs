@@ -295,7 +295,7 @@ impl Server {
             record,
             pace: Pace::new(self.limits.requests_per_minute),
             parked: Arc::new(Parked::default()),
-            documents: Documents::new(self.documents),
+            documents: Documents::new(self.documents, &self.limits.upload_types),
             auth: self.auth,
             context: self.context,
             origins: self.origins,

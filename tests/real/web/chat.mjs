@@ -7,8 +7,9 @@ import { details } from './details.mjs';
 import { embedding } from './embedding.mjs';
 import { looks } from './looks.mjs';
 import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, results, session, settled, word } from './page.mjs';
+import { states } from './states.mjs';
 
-const scenarios = { ...details, ...embedding, ...looks };
+const scenarios = { ...details, ...embedding, ...looks, ...states };
 
 scenarios.answers_stream_and_stay_in_sight = async (context) => {
   const page = await open(context);

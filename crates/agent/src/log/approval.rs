@@ -4,6 +4,8 @@ use attache_core::{ToolCall, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::nested_agent::NestedAgent;
+
 /// A call waits for the decision of a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -90,4 +92,6 @@ pub struct ApprovalRequest {
     pub reason: Option<String>,
     /// The time after which the call is not run any more, in milliseconds since 1970.
     pub expires_at: u64,
+    /// The agents on the way to it from the run that tells it, the outermost first; empty for a call of that run itself.
+    pub path: Vec<NestedAgent>,
 }

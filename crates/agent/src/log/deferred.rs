@@ -4,6 +4,8 @@ use attache_core::{ToolCall, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::nested_agent::NestedAgent;
+
 /// A tool returned no result: it comes later, from elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -33,4 +35,6 @@ pub struct DeferredRequest {
     pub call: ToolCall,
     /// Its handle, question, schema and time.
     pub deferred: DeferredCall,
+    /// The agents on the way to it from the run that tells it, the outermost first; empty for a call of that run itself.
+    pub path: Vec<NestedAgent>,
 }

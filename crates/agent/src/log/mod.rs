@@ -6,6 +6,7 @@ mod entry;
 mod handed;
 mod hooked;
 mod key;
+mod nested_agent;
 mod tools;
 
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
@@ -17,5 +18,6 @@ pub use entry::{
 pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};
 pub use key::Key;
+pub use nested_agent::NestedAgent;
 pub(crate) use tools::{FamilyTools, ListedTool, OfferedTool};
 pub use tools::{Offered, ToolRule};

@@ -13,9 +13,10 @@ use attache_core::{
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::event::{EventKind, NestedAgent};
+use crate::event::EventKind;
 use crate::input::RunInput;
 use crate::journal::Scope;
+use crate::log::NestedAgent;
 use crate::outcome::{EndReason, Outcome};
 use crate::run::Waiting;
 

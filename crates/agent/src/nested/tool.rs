@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::agent::Agent;
-use crate::event::{EventKind, NestedAgent};
+use crate::event::EventKind;
 use crate::input::RunInput;
 use crate::journal::Scope;
+use crate::log::NestedAgent;
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome, RunError};
 use crate::run::Waiting;

@@ -109,6 +109,19 @@ pub(super) fn fate(
     MediaFate::Note
 }
 
+/// True if a user message may have documents of that type, as they are, in another encoding, or as text.
+pub(crate) fn reads(
+    media: &MediaType,
+    capabilities: &ModelCapabilities,
+    converters: &[Arc<dyn Converter>],
+) -> bool {
+    let place = capabilities.place(Place::User);
+    let fits = |form| converters.iter().any(|converter| converter.transcodes(media, &form));
+    place.accepts(media)
+        || place.form(media).is_some_and(fits)
+        || place.accepts_text() && converters.iter().any(|converter| converter.converts(media))
+}
+
 /// True if a place takes all documents of a type, or of a family of types.
 fn takes(place: &PlaceCapabilities, media: &MediaType, family: Option<&str>) -> bool {
     match family {

@@ -13,6 +13,7 @@ use attache_core::tool::{SchemaLoosening, SchemaRefusal, SchemaReport, ToolSpec}
 use attache_core::{Converter, ModelHandle, ModelSettings, ToolSet};
 
 use crate::tools::Disclosure;
+pub(crate) use media::reads;
 pub use media::{DeclaredMedia, MediaFate};
 
 /// The facts about tools before they are offered to a model; see [`Agent::preflight`](crate::Agent::preflight).

@@ -52,6 +52,7 @@ impl Run {
                 principal: asked.principal.clone(),
                 reason: asked.reason.clone(),
                 expires_at: asked.expires_at,
+                path: Vec::new(),
             })
         };
         self.open_questions().filter_map(request).collect()

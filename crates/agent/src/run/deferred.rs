@@ -22,7 +22,7 @@ impl Run {
         let request = |deferred: &DeferredCall| {
             let call =
                 self.proposed(&deferred.call_id).filter(|call| !self.outcomes.contains_key(&call.id))?;
-            Some(DeferredRequest { call: call.clone(), deferred: deferred.clone() })
+            Some(DeferredRequest { call: call.clone(), deferred: deferred.clone(), path: Vec::new() })
         };
         open.filter_map(request).collect()
     }

@@ -2,7 +2,7 @@
 
 use attache_core::{ToolCall, ToolCallId};
 
-use crate::log::{ApprovalRequest, DeferredRequest};
+use crate::log::{ApprovalRequest, DeferredRequest, NestedAgent};
 use crate::outcome::EndReason;
 use crate::run::{Phase, Run};
 
@@ -73,8 +73,22 @@ impl Run {
             }
             for (_, waits) in paused.iter().filter(|(id, _)| *id == call.id) {
                 waiting.calls.extend_from_slice(&waits.calls);
-                waiting.approvals.extend_from_slice(&waits.approvals);
-                waiting.deferred.extend_from_slice(&waits.deferred);
+                let agent = NestedAgent::new(&call.name, call.id.clone());
+                let inside = |path: &[NestedAgent]| [std::slice::from_ref(&agent), path].concat();
+                waiting.approvals.extend(
+                    waits
+                        .approvals
+                        .iter()
+                        .cloned()
+                        .map(|asked| ApprovalRequest { path: inside(&asked.path), ..asked }),
+                );
+                waiting.deferred.extend(
+                    waits
+                        .deferred
+                        .iter()
+                        .cloned()
+                        .map(|request| DeferredRequest { path: inside(&request.path), ..request }),
+                );
             }
         }
         let is_asked = |request: &DeferredRequest| request.deferred.prompt.is_some();

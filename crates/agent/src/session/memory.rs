@@ -13,8 +13,8 @@ use super::error::SessionError;
 use super::id::SessionId;
 use super::search_words::{words_of_entry, words_of_message};
 use super::store::{
-    Append, Cleared, Delivery, Fork, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState,
-    SessionStore, StopRequest, StoredRun, Take, Taken,
+    Append, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, RunInfo, SessionInfo,
+    SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
@@ -54,6 +54,7 @@ struct One {
     messages: Vec<Arc<Message>>,
     runs: Vec<OneRun>,
     documents: HashSet<DocumentId>,
+    forked_from: Option<ForkedFrom>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -121,6 +122,8 @@ impl One {
             runs: u64::try_from(self.runs.len()).unwrap_or(u64::MAX),
             open_run: self.runs.last().filter(|run| run.ended.is_none()).map(|run| run.id.clone()),
             kept_until: self.kept_until,
+            leased_until: self.leased_until,
+            forked_from: self.forked_from.clone(),
         }
     }
 }
@@ -193,21 +196,24 @@ impl MemorySessions {
     fn fork_now(&self, fork: Fork<'_>) -> Result<Cleared, SessionError> {
         let mut kept = self.lock();
         let one = kept.of(fork.principal, fork.session).ok_or(SessionError::NotFound)?;
-        let run = one.run(fork.run).ok_or(SessionError::NotFound)?;
-        if run.ended.is_none() {
-            return Err(SessionError::Busy { run: fork.run.to_owned() });
-        }
-        let messages = run.ranges.iter().filter_map(|range| usize::try_from(range.end).ok()).max();
-        let forked = One {
+        let mut forked = One {
             principal: one.principal.clone(),
-            title: one.title.clone(),
             created: fork.now,
             accessed: fork.now,
-            messages: one.messages.iter().take(messages.unwrap_or_default()).cloned().collect(),
-            runs: vec![OneRun { delivered: HashMap::new(), ..run.clone() }],
-            documents: one.documents.clone(),
+            forked_from: Some(ForkedFrom { session: fork.session.clone(), questions: fork.questions }),
             ..One::default()
         };
+        if let Some(id) = fork.run {
+            let run = one.run(id).ok_or(SessionError::NotFound)?;
+            if run.ended.is_none() {
+                return Err(SessionError::Busy { run: id.to_owned() });
+            }
+            let messages = run.ranges.iter().filter_map(|range| usize::try_from(range.end).ok()).max();
+            forked.title.clone_from(&one.title);
+            forked.messages = one.messages.iter().take(messages.unwrap_or_default()).cloned().collect();
+            forked.runs = vec![OneRun { delivered: HashMap::new(), ..run.clone() }];
+            forked.documents.clone_from(&one.documents);
+        }
         let gone = kept.make_room(self.max_sessions, fork.now)?;
         // The fork holds documents of the session that it was made of, which may be the one that made room.
         let documents = gone.documents.into_iter().filter(|document| !forked.documents.contains(document));
@@ -314,7 +320,16 @@ impl Kept {
     fn remove(&mut self, gone: Vec<SessionId>) -> Cleared {
         let mut documents = HashSet::new();
         for id in &gone {
-            documents.extend(self.sessions.remove(id).map(|one| one.documents).unwrap_or_default());
+            let Some(one) = self.sessions.remove(id) else { continue };
+            documents.extend(one.documents);
+            // The sessions that were made of it come from where it came.
+            for other in self.sessions.values_mut() {
+                let Some(from) = other.forked_from.take_if(|from| from.session == *id) else { continue };
+                other.forked_from = one.forked_from.as_ref().map(|before| ForkedFrom {
+                    session: before.session.clone(),
+                    questions: before.questions.min(from.questions),
+                });
+            }
         }
         let is_free =
             |document: &DocumentId| self.sessions.values().all(|one| !one.documents.contains(document));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::{Message, StoreErrorKind};
 
@@ -13,7 +14,7 @@ use super::store::{Fork, RunInfo, SessionInfo, SessionState, StopRequest};
 use super::title::short;
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
-use crate::input::RunInput;
+use crate::input::{RunInput, is_read};
 use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::log::Entry;
 use crate::options::RunOptions;
@@ -166,8 +167,27 @@ impl Session {
     pub async fn fork(&self, run: &str) -> Result<Self, SessionError> {
         self.touch().await?;
         let run = without_nul(run, "the id of a run")?;
+        let stored = self.settings.store.load(&self.principal, &self.id, Some(run)).await?;
+        let (entries, _) = whole(stored.ok_or(SessionError::NotFound)?)?;
+        let messages = Run::replay(&entries)?.outcome().messages;
+        let is_question =
+            |message: &&Arc<Message>| matches!(***message, Message::User(_)) && is_read(message);
+        self.forked(Some(run), messages.iter().filter(is_question).count()).await
+    }
+
+    /// A new session of the same principal that is empty, to say something else in the place of the first question.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn fork_empty(&self) -> Result<Self, SessionError> {
+        self.touch().await?;
+        self.forked(None, 0).await
+    }
+
+    async fn forked(&self, run: Option<&str>, questions: usize) -> Result<Self, SessionError> {
         let (id, now) = (SessionId::fresh(), self.settings.clock.now());
-        let fork = Fork { principal: &self.principal, session: &self.id, run, id: &id, now };
+        let questions = u64::try_from(questions).unwrap_or(u64::MAX);
+        let fork = Fork { principal: &self.principal, session: &self.id, run, questions, id: &id, now };
         let gone = self.settings.store.fork(fork).await?;
         self.settings.left(&id, &gone).await;
         Ok(Self { id, state: SessionState::New, ..self.clone() })
@@ -206,6 +226,17 @@ impl Session {
             }
             entries => Ok(entries?),
         }
+    }
+
+    /// For how long nobody has driven a run of the session; `None` while somebody does, in whichever process. The end of the
+    /// lease tells it; one that was let go does not, and is zero. It does not count as use of the session.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the session was cleared, [`SessionError::Journal`] if the store fails.
+    pub async fn undriven_for(&self) -> Result<Option<Duration>, SessionError> {
+        let info = self.settings.store.info(&self.principal, &self.id).await?;
+        let (end, now) = (info.ok_or(SessionError::NotFound)?.leased_until, self.settings.clock.now());
+        Ok((end <= now).then(|| Duration::from_millis(if end > 1 { now - end } else { 0 })))
     }
 
     /// Ends a run as [`Control::cancel_because`](crate::Control::cancel_because) does, whichever process drives it: that

@@ -79,7 +79,7 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Makes a session that goes on from a run of another one: with the messages that the session had when the run began,
-    /// the log of the run, the title, and the documents. Yields the sessions that made room for it.
+    /// the log of the run, the title, and the documents; or an empty one. Yields the sessions that made room for it.
     ///
     /// # Errors
     /// [`SessionError::NotFound`] if the principal has no such session or the session no such run,
@@ -295,8 +295,10 @@ pub struct Fork<'a> {
     pub principal: &'a str,
     /// The session that there is.
     pub session: &'a SessionId,
-    /// The run.
-    pub run: &'a str,
+    /// The run; `None` if the new session begins before the first one, with nothing.
+    pub run: Option<&'a str>,
+    /// The number of messages of the user that both have.
+    pub questions: u64,
     /// The id of the new session, which no other one has.
     pub id: &'a SessionId,
     /// The time.
@@ -415,6 +417,21 @@ pub struct SessionInfo {
     pub open_run: Option<String>,
     /// Until when calls that wait for somebody keep it, in milliseconds since 1970; 0 if no call of the open run waits.
     pub kept_until: u64,
+    /// The end of the lease, in milliseconds since 1970; 0 if it was let go, 1 if others may [take the run
+    /// over](SessionStore::adopt).
+    pub leased_until: u64,
+    /// The session that it was made of; where that one is gone, the one of which that was made.
+    pub forked_from: Option<ForkedFrom>,
+}
+
+/// The place at which a session left the one that it was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct ForkedFrom {
+    /// The other session.
+    pub session: SessionId,
+    /// The number of messages of the user that both have.
+    pub questions: u64,
 }
 
 /// A run of a session.

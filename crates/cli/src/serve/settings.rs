@@ -112,6 +112,7 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.body = settings.body_bytes.map_or(limits.body, size);
     limits.upload = settings.upload_bytes.map_or(limits.upload, size);
+    limits.upload_types.clone_from(&settings.upload_types);
     limits.runs = settings.runs.map_or(limits.runs, size);
     limits.connections = settings.connections.map_or(limits.connections, size);
     limits.requests_per_minute = settings.requests_per_minute.or(limits.requests_per_minute);
@@ -146,6 +147,19 @@ mod tests {
     use attache_agent::{Agent, MemorySessions, SessionState};
     use attache_config::{Config, ConfigFile};
     use attache_models::Registry;
+
+    #[test]
+    fn uploads_are_of_the_types_that_the_last_file_names() {
+        let named = |texts: &[&str]| {
+            let files = texts.iter().map(|text| ConfigFile::parse("attache.toml", *text).unwrap());
+            limits(&Config::of(files, &|_| None).unwrap().server()).upload_types
+        };
+        assert!(named(&[""]).is_empty());
+        let [pdf, images] = ["application/pdf", "image/*"]
+            .map(|name| format!("[server.limits]\nupload_types = [\"{name}\"]\n"));
+        assert_eq!(named(&[&pdf]), ["application/pdf"]);
+        assert_eq!(named(&[&pdf, &images, ""]), ["image/*"]);
+    }
 
     #[tokio::test]
     async fn sessions_expire_as_the_configuration_says() {

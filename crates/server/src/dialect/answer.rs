@@ -150,10 +150,8 @@ impl Answer {
             What::Paused => {
                 return tell(Piece::End { end: End::Calls, usage: &self.usage, outcome: None });
             }
-            What::Broken(Broken::Stopping) => {
-                return tell(Piece::Failed(Fault::unavailable("the server stops")));
-            }
             What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
+            What::Broken(broken) => return tell(Piece::Failed(Fault::unavailable(broken.text()))),
         };
         let mut kind = &event.kind;
         while let EventKind::Nested { event, .. } = kind {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_agent::{ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, Outcome, RunError};
+use attache_agent::{
+    ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, NestedAgent, Outcome, RunError,
+};
 use attache_core::tool::Progress;
 use attache_core::{Document, ToolCall, ToolResult};
 
@@ -76,18 +78,13 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::StepFinished { finish_reason, usage, .. } => {
             object.with("finishReason", finish_reason).with("usage", &bare(usage))
         }
-        EventKind::Nested { path, event: inside } => {
-            let object = object.each("path", path.iter(), |agent, out| {
-                Object::begin(out).with("name", &agent.name).with("callId", &agent.call).end();
-            });
-            object.by("event", |out| {
-                let before = out.len();
-                if event(inside, shown, out).is_none() {
-                    out.truncate(before);
-                    out.extend_from_slice(b"null");
-                }
-            })
-        }
+        EventKind::Nested { path, event: inside } => way(object, path).by("event", |out| {
+            let before = out.len();
+            if event(inside, shown, out).is_none() {
+                out.truncate(before);
+                out.extend_from_slice(b"null");
+            }
+        }),
         EventKind::Warning { code, message } => object.with("code", code).with("message", message),
         EventKind::Source(citation) => object.with("citation", citation),
         EventKind::Finished(Ok(outcome)) => end_members(object, outcome, shown),
@@ -191,11 +188,22 @@ fn block(block: &Block, shown: Shown, out: &mut Vec<u8>) {
     }
 }
 
+/// Adds the agents on the way to something inside a tool; nothing for what the run itself does.
+fn way<'o>(object: Object<'o>, path: &[NestedAgent]) -> Object<'o> {
+    if path.is_empty() {
+        return object;
+    }
+    object.each("path", path, |agent, out| {
+        Object::begin(out).with("name", &agent.name).with("callId", &agent.call).end();
+    })
+}
+
 fn call_so_far(call: &CallView, shown: Shown, out: &mut Vec<u8>) {
     let object = begin("call", call.step, out)
         .with("callId", &call.id)
         .with("name", &call.name)
         .with("state", call.state.as_str());
+    let object = way(object, call.path.as_deref().unwrap_or_default());
     let is_for_client = matches!(call.state, CallState::Client);
     let object = match shown.details || is_for_client {
         true => object.by("arguments", |out| write_json(out, &call.arguments)),
@@ -261,9 +269,10 @@ pub(crate) fn approval(asked: &ApprovalRequest, out: &mut Vec<u8>) {
 
 fn approval_members<'o>(object: Object<'o>, asked: &ApprovalRequest) -> Object<'o> {
     let shown = Shown { details: true, thinking: false };
-    members(object.with("approvalId", &asked.id), &asked.call, shown)
+    let object = members(object.with("approvalId", &asked.id), &asked.call, shown)
         .maybe("reason", asked.reason.as_ref())
-        .with("expiresAt", &asked.expires_at)
+        .with("expiresAt", &asked.expires_at);
+    way(object, &asked.path)
 }
 
 /// Writes a call whose result comes later.
@@ -273,11 +282,12 @@ pub(crate) fn deferred_members<'o>(
     shown: Shown,
 ) -> Object<'o> {
     let deferred = &request.deferred;
-    members(object, &request.call, shown)
+    let object = members(object, &request.call, shown)
         .maybe("prompt", deferred.prompt.as_ref())
         .maybe("schema", deferred.schema.as_ref())
         .maybe("handle", deferred.handle.as_ref())
-        .maybe("expiresAt", deferred.expires_at.as_ref())
+        .maybe("expiresAt", deferred.expires_at.as_ref());
+    way(object, &request.path)
 }
 
 pub(crate) fn result_members<'o>(object: Object<'o>, result: &ToolResult, shown: Shown) -> Object<'o> {

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_agent::{Disposition, RUN_ONLY, Run, RunInfo};
-use attache_core::message::UserOrigin;
+use attache_agent::{Disposition, Run, RunInfo, is_read};
 use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
 
 use super::{Shown, event};
@@ -29,20 +28,6 @@ pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, ou
         one(message, about, shown, out);
     }
     out.push(b']');
-}
-
-/// True for a message that a person reads: instructions, messages that only carry documents of results or what one run alone
-/// was told (facts about a page, memories), and words of the loop to the model (a summary, a hint) are none.
-pub(super) fn is_read(message: &Message) -> bool {
-    match message {
-        Message::System(_) => false,
-        Message::User(said) if said.metadata.get(RUN_ONLY).is_some() => false,
-        // Something that happened has an object.
-        Message::User(said) if said.origin == UserOrigin::Event => {
-            said.parts.iter().any(|part| matches!(part, UserPart::Object(_)))
-        }
-        message => !message.is_tool_call_documents(),
-    }
 }
 
 fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use attache_agent::Outcome;
+use attache_agent::{Outcome, is_read};
 use attache_core::message::{Metadata, UserOrigin};
 use attache_core::{
     AssistantMessage, AssistantPart, Document, Message, MessageId, ToolCallId, ToolResult, UserMessage,
@@ -14,7 +14,6 @@ use attache_core::{
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::message::is_read;
 use super::{Shown, event};
 use crate::json::{Object, write, write_json};
 

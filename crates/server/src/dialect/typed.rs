@@ -8,7 +8,7 @@ use attache_core::{ToolCall, ToolResult};
 use super::{Shown, Tell};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
-use crate::live::{Block, Broken, CallState, CallView, Entry, Live, View, What};
+use crate::live::{Block, CallState, CallView, Entry, Live, View, What};
 
 /// Lines of a type and a content.
 pub(crate) struct Typed {
@@ -120,11 +120,7 @@ impl Tell for Typed {
             What::Event(event) => self.kind(&event.kind, true, out),
             What::Paused => done(out),
             What::Broken(broken) => {
-                let text = match broken {
-                    Broken::Stopping => "the server stops",
-                    Broken::Failed => "the server failed",
-                };
-                tagged("ERROR", text, out, |object| object.with("code", broken.as_str()));
+                tagged("ERROR", broken.text(), out, |object| object.with("code", broken.as_str()));
                 done(out);
             }
         }

@@ -29,6 +29,8 @@ pub(crate) enum Broken {
     Stopping,
     /// The task that drove it failed.
     Failed,
+    /// The process that drove it is gone, and no other one took it over. It can be resumed.
+    Abandoned,
 }
 
 impl Broken {
@@ -36,6 +38,16 @@ impl Broken {
         match self {
             Self::Stopping => "stopping",
             Self::Failed => "failed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The reason in words.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Stopping => "the server stops",
+            Self::Failed => "the server failed",
+            Self::Abandoned => "the server is gone, and no other one goes on with the run",
         }
     }
 }

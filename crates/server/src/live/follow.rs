@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_agent::{LogEvents, Session, SessionError};
 use tokio::time::{Instant, sleep_until};
 
-use super::entry::{Entry, What, without_history};
+use super::entry::{Broken, Entry, What, without_history};
 use super::log::{Stand, told};
 use super::run::Live;
 use super::runs::Runs;
@@ -21,6 +21,10 @@ pub(crate) const LOG: &str = "log";
 /// The pause between two looks at the log, right after something came and when nothing comes.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(1);
+/// The pause between two looks whether anybody drives the run.
+const LOOK: Duration = Duration::from_secs(5);
+/// The time without anybody after which that is told: longer than other processes take to take a run over.
+const ALONE: Duration = Duration::from_secs(15);
 /// The time for which the store may fail.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -50,6 +54,10 @@ pub(crate) struct Follower {
     /// The time of the next look.
     due: Instant,
     failing: Option<Instant>,
+    /// The time of the next look whether anybody drives the run.
+    look: Instant,
+    /// Since when it was seen that nobody does.
+    alone: Option<Instant>,
     /// The part of the run that is told, if not all of it.
     part: Option<Part>,
 }
@@ -74,7 +82,8 @@ impl Follower {
     ) -> Self {
         let (pause, due) = (SHORTEST, Instant::now());
         let view = View::default();
-        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing: None, part: None }
+        let (failing, alone, part, look) = (None, None, None, due);
+        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing, look, alone, part }
     }
 
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
@@ -98,6 +107,8 @@ impl Follower {
             }
             let entries = self.session.behind(&self.run, self.read).await;
             let is_first = self.read == 0;
+            let has_none = entries.as_ref().is_ok_and(Vec::is_empty);
+            let is_abandoned = (is_first || has_none) && self.is_abandoned().await;
             let now = Instant::now();
             match entries {
                 Ok(entries) => {
@@ -107,7 +118,7 @@ impl Follower {
                         false => SHORTEST,
                     };
                     self.due = now + self.pause;
-                    if let Some(seen) = self.take(&entries, is_first) {
+                    if let Some(seen) = self.take(&entries, is_first, is_abandoned) {
                         return Some(Next::Seen(seen));
                     }
                 }
@@ -124,8 +135,26 @@ impl Follower {
         }
     }
 
-    /// Takes entries of the log in, and yields what is to be told of them.
-    fn take(&mut self, entries: &[attache_agent::Entry], is_first: bool) -> Option<Seen> {
+    /// True if nobody has driven the run for a while. It is looked at now and then.
+    async fn is_abandoned(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.look {
+            return false;
+        }
+        let undriven = self.session.undriven_for().await;
+        self.look = now + LOOK;
+        let Ok(Some(time)) = undriven else {
+            self.alone = None;
+            return false;
+        };
+        // Nobody knows when a lease was let go.
+        let since = *self.alone.get_or_insert(now);
+        time.max(now.duration_since(since)) >= ALONE
+    }
+
+    /// Takes entries of the log in, and yields what is to be told of them, and that nobody drives the run if it
+    /// `is_abandoned` and has something to do.
+    fn take(&mut self, entries: &[attache_agent::Entry], is_first: bool, is_abandoned: bool) -> Option<Seen> {
         self.read += entries.len();
         let mut news = Vec::new();
         for entry in entries {
@@ -156,13 +185,17 @@ impl Follower {
         if self.part.is_some_and(|part| part.before > 0) {
             return None;
         }
+        if is_abandoned && self.view.end.is_none() && Stand::of(self.log.run()) == Stand::UnderWay {
+            self.close(What::Broken(Broken::Abandoned), &mut news);
+        }
         match self.seen {
             None if is_first => {
                 self.seen = Some(self.last);
                 return Some(Seen::View(Box::new(self.view.clone()), self.last));
             }
             None => {}
-            Some(seen) => news.retain(|entry| entry.seq > seen),
+            // The log knows nothing of an end without a driver: that has the number of the event before it.
+            Some(seen) => news.retain(|entry| entry.seq > seen || matches!(entry.what, What::Broken(_))),
         }
         (!news.is_empty()).then_some(Seen::Entries(news))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind};
+use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind, NestedAgent};
 use attache_core::tool::Progress;
 use attache_core::{Citation, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
@@ -51,6 +51,8 @@ pub(crate) struct CallView {
     pub(crate) state: CallState,
     /// How far its tool has come.
     pub(crate) progress: Option<Progress>,
+    /// The agents on the way to it, if an agent inside made it.
+    pub(crate) path: Option<Arc<[NestedAgent]>>,
 }
 
 #[derive(Clone, Debug)]
@@ -120,7 +122,7 @@ impl View {
     /// Takes an entry in.
     pub(super) fn add(&mut self, entry: &Arc<Entry>) {
         match &entry.what {
-            What::Event(event) => self.event(event, entry, true),
+            What::Event(event) => self.event(event, entry, None),
             What::Paused | What::Broken(_) => {}
         }
         if entry.is_last() {
@@ -128,7 +130,9 @@ impl View {
         }
     }
 
-    fn event(&mut self, event: &Event, entry: &Arc<Entry>, is_own: bool) {
+    /// Takes an event in: one of an agent inside has a path.
+    fn event(&mut self, event: &Event, entry: &Arc<Entry>, path: Option<&Arc<[NestedAgent]>>) {
+        let is_own = path.is_none();
         if is_own {
             self.step = event.step;
         }
@@ -167,14 +171,20 @@ impl View {
             EventKind::ToolProgress { id, progress } if is_own => {
                 self.call(id, event.step, |call| call.progress = Some((**progress).clone()));
             }
-            EventKind::ExternalPending { call } => self.set(call, event.step, CallState::Client),
+            EventKind::ExternalPending { call } => {
+                self.set(call, event.step, CallState::Client);
+                self.call(&call.id, event.step, |call| call.path = path.cloned());
+            }
             EventKind::ApprovalRequested(asked) => {
                 if is_own {
                     self.set(&asked.call, event.step, CallState::Approval);
                 }
                 // A run that goes on asks again.
                 self.approvals.retain(|known| known.id != asked.id);
-                self.approvals.push((**asked).clone());
+                let inside = path.into_iter().flat_map(|path| path.iter());
+                let mut asked = (**asked).clone();
+                asked.path.splice(..0, inside.cloned());
+                self.approvals.push(asked);
             }
             EventKind::ApprovalDecided(decided) => self.approvals.retain(|asked| asked.id != decided.id),
             EventKind::CallDeferred(request) => {
@@ -182,7 +192,10 @@ impl View {
                     self.set(&request.call, event.step, CallState::Deferred);
                 }
                 self.deferred.retain(|known| known.call.id != request.call.id);
-                self.deferred.push((**request).clone());
+                let inside = path.into_iter().flat_map(|path| path.iter());
+                let mut request = (**request).clone();
+                request.path.splice(..0, inside.cloned());
+                self.deferred.push(request);
             }
             EventKind::ToolFinished { result, .. } => {
                 self.approvals.retain(|asked| asked.call.id != result.call_id);
@@ -211,7 +224,7 @@ impl View {
                 };
                 self.deferred.retain(is_due);
             }
-            EventKind::Nested { event, .. } => self.event(event, entry, false),
+            EventKind::Nested { path, event } => self.event(event, entry, Some(path)),
             _ => {}
         }
     }
@@ -235,7 +248,7 @@ impl View {
         }
         let (name, arguments) = (String::new(), String::new());
         let (state, progress) = (CallState::Writing, None);
-        let mut call = CallView { step, id: id.clone(), name, arguments, state, progress };
+        let mut call = CallView { step, id: id.clone(), name, arguments, state, progress, path: None };
         change(&mut call);
         self.blocks.push(Block::Call(call));
     }

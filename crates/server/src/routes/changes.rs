@@ -78,7 +78,7 @@ pub(crate) async fn fork(
         (None, Some(message)) => match before(&session, &message).await? {
             Some(run) => (forked(&session, &run.id).await?, Some(run.id)),
             // Nothing is before the first turn.
-            None => (sessions.open(principal.name(), None).await?, None),
+            None => (session.fork_empty().await?, None),
         },
         _ => return Err(Fault::invalid("a fork needs `at`, a run, or `before`, a message")),
     };

@@ -1,8 +1,10 @@
 //! The facts that a chat in a browser asks for first.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_agent::Prices;
+use attache_agent::{Agent, Prices};
+use attache_core::MediaType;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
@@ -37,6 +39,7 @@ pub(crate) async fn config(
             Object::begin(out)
                 .with("bodyBytes", &app.limits.body)
                 .with("uploadBytes", &app.limits.upload)
+                .with("uploadTypes", &upload_types(&app.limits.upload_types, hosted.agent()))
                 .end();
         })
         .by("features", |out| {
@@ -53,4 +56,35 @@ pub(crate) async fn config(
         })
         .end();
     Ok(json(body))
+}
+
+/// The endings of files that people have.
+const ENDINGS: [&str; 55] = [
+    "txt", "log", "md", "csv", "tsv", "html", "htm", "css", "json", "ndjson", "jsonl", "xml", "yaml", "yml",
+    "toml", "ini", "sql", "js", "py", "rs", "svg", "pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif",
+    "tiff", "heic", "avif", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "docm", "xlsm", "pptm", "msg",
+    "odt", "ods", "odp", "epub", "rtf", "eml", "zip", "mp3", "wav", "ogg", "flac", "mp4", "webm",
+];
+
+/// The files that a chat offers to attach, as the attribute `accept` of HTML names them, by their types and their endings:
+/// those that the server takes, and, where it takes all, those that the model reads.
+fn upload_types(taken: &[String], agent: &Agent) -> Vec<String> {
+    let mut types = taken.to_vec();
+    if taken.is_empty() && MediaType::parse("text/plain").is_some_and(|text| agent.reads(&text)) {
+        types.push("text/*".to_owned());
+    }
+    for ending in ENDINGS {
+        let Some(media_type) = MediaType::from_file_name(&format!("file.{ending}")) else { continue };
+        let is_taken = match taken {
+            [] => agent.reads(&media_type),
+            taken => taken.iter().any(|pattern| media_type.matches(pattern)),
+        };
+        if is_taken {
+            types.push(format!(".{ending}"));
+            types.push(media_type.essence().to_owned());
+        }
+    }
+    let mut known = HashSet::new();
+    types.retain(|name| known.insert(name.clone()));
+    types
 }

@@ -1,5 +1,6 @@
 //! Sessions.
 
+use std::fmt;
 use std::sync::Arc;
 
 use attache_agent::SessionInfo;
@@ -25,6 +26,8 @@ pub(crate) struct Listed {
     /// Words that were said in the session.
     q: Option<String>,
     limit: Option<usize>,
+    /// The place behind which the list goes on: `next` of the list before.
+    after: Option<String>,
     model: Option<String>,
 }
 
@@ -34,31 +37,88 @@ const MOST: usize = 1000;
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
-    Query(Listed { q, limit, model }): Query<Listed>,
+    Query(Listed { q, limit, after, model }): Query<Listed>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
     let sessions = &app.hosted(model.as_deref())?.sessions;
     let limit = limit.unwrap_or(MOST).min(MOST);
-    let listed = match q {
-        Some(words) => sessions.search(principal.name(), &words, limit).await?,
+    let after = after.as_deref().map(|after| Place::parse(after).ok_or_else(unknown_place)).transpose()?;
+    let mut listed = match q {
+        // One more says that there are more; the ones before a place come again.
+        Some(words) => {
+            let most = if after.is_some() { usize::MAX } else { limit.saturating_add(1) };
+            sessions.search(principal.name(), &words, most).await?
+        }
         None => sessions.list(principal.name()).await?,
     };
+    if let Some(after) = &after {
+        listed.retain(|info| after.is_before(info));
+    }
     let total = sessions.count(principal.name()).await?;
-    let listed = listed.iter().take(limit);
+    let has_more = listed.len() > limit;
+    listed.truncate(limit);
+    let next = listed.last().filter(|_| has_more).map(|last| Place::of(last).to_string());
     let mut body = Vec::new();
-    Object::begin(&mut body).each("sessions", listed, write).with("total", &total).end();
+    Object::begin(&mut body)
+        .each("sessions", &listed, write)
+        .with("total", &total)
+        .maybe("next", next.as_ref())
+        .end();
     Ok(json(body))
 }
 
+fn unknown_place() -> Fault {
+    Fault::invalid("it is no `next` of a list").at("after")
+}
+
+/// A place in the list: that of a session as it was used last, also once it is used again or gone.
+struct Place<'a> {
+    accessed: u64,
+    id: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn of(info: &'a SessionInfo) -> Self {
+        Self { accessed: info.accessed, id: info.id.as_str() }
+    }
+
+    fn parse(text: &'a str) -> Option<Self> {
+        let (accessed, id) = text.split_once('.')?;
+        Some(Self { accessed: accessed.parse().ok()?, id })
+    }
+
+    /// True if a session comes behind it: the list has the one that was used last first.
+    fn is_before(&self, info: &SessionInfo) -> bool {
+        (info.accessed, self.id) < (self.accessed, info.id.as_str())
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.accessed, self.id)
+    }
+}
+
 fn write(info: &SessionInfo, out: &mut Vec<u8>) {
-    Object::begin(out)
+    let object = Object::begin(out)
         .with("id", info.id.as_str())
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
         .with("runs", &info.runs)
-        .with("openRun", &info.open_run)
-        .end();
+        .with("openRun", &info.open_run);
+    forked(object, info).end();
+}
+
+/// Adds the place at which a session left the one that it was made of.
+fn forked<'o>(object: Object<'o>, info: &SessionInfo) -> Object<'o> {
+    match &info.forked_from {
+        Some(from) => object.by("forkedFrom", |out| {
+            let object = Object::begin(out).with("session", from.session.as_str());
+            object.with("questions", &from.questions).end();
+        }),
+        None => object,
+    }
 }
 
 /// Makes a session. A turn under an id that nobody has does the same.
@@ -90,12 +150,13 @@ pub(crate) async fn one(
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
     let about = About { runs: &runs, dispositions: logs.dispositions() };
     let mut body = Vec::new();
-    Object::begin(&mut body)
+    let object = Object::begin(&mut body)
         .with("id", session.id().as_str())
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
-        .with("openRun", &info.open_run)
+        .with("openRun", &info.open_run);
+    forked(object, &info)
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })

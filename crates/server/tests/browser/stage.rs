@@ -1,9 +1,11 @@
 //! A server with an agent that does what the question names: the other side of the browser's scenarios.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, Ask, MemorySessions, Price, Prices, Proposal, Sessions, Verdict, tool_fn};
+use attache_agent::{
+    Agent, Ask, EventKind, MemorySessions, Price, Prices, Proposal, RunInput, Sessions, Verdict, tool_fn,
+};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::message::{MadeDocument, UserOrigin};
 use attache_core::provider::ProviderState;
@@ -278,6 +280,10 @@ const LEASE: &str = "LEASE OF FLAT 7, HARBOUR ROAD 12\n\n1. Parties\nHarbour Roa
 
 const LETTER: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.docx");
 
+/// Three sheets, of which one is hidden, and a presentation.
+const BUDGET: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.xlsx");
+const SLIDES: &[u8] = include_bytes!("../../../convert/tests/fixtures/libreoffice.pptx");
+
 const MAIL: &[u8] = b"From: Ann <ann@example.org>\r\nTo: Ben <ben@example.org>\r\nSubject: An offer\r\n\
 MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nThe desks cost EUR 240 each.\r\n";
 
@@ -295,6 +301,35 @@ const DOT: &[u8] = &[
 
 /// The key that the server takes in the scenario which needs one.
 const KEY: &str = "a-key-of-the-scenario-that-nobody-guesses";
+
+/// Begins a run whose process is gone: nothing polls it any more, its lease is over, and nobody takes it over.
+async fn leave_a_run(sessions: Sessions) {
+    let sessions = sessions.with_clock(|| SystemTime::now() - Duration::from_secs(600));
+    let session = sessions.open("local", Some("left")).await.expect("it is made");
+    let mut run = session.run(RunInput::from("a long one").with_run_id("left.run"));
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, EventKind::Content(_)) {
+            break;
+        }
+    }
+    std::mem::forget(run);
+}
+
+/// Has chats of today, of the days before, and of last month: more than are shown at once.
+async fn chat_for_weeks(sessions: Sessions) {
+    for (days, count) in [(30, 205), (3, 2), (1, 1), (0, 1)] {
+        let sessions =
+            sessions.clone().with_clock(move || SystemTime::now() - Duration::from_secs(days * 86_400));
+        for number in 1..=count {
+            let question = match (days, number) {
+                (30, 1) => "About the harbour".to_owned(),
+                _ => format!("Question {number} of {days} days ago"),
+            };
+            let session = sessions.open("local", None).await.expect("it is made");
+            session.run(question).outcome().await.expect("it is answered");
+        }
+    }
+}
 
 /// The server for a scenario.
 pub(crate) fn server(scenario: &str) -> Server {
@@ -360,20 +395,49 @@ pub(crate) fn server(scenario: &str) -> Server {
             Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("supply.pdf"),
         ])
     });
+    let office = tool_fn("office", "Office files", || {
+        Ok(vec![
+            Document::from_bytes(BUDGET, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
+                .with_file_name("budget.xlsx"),
+            Document::from_bytes(
+                SLIDES,
+                "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            )
+            .with_file_name("slides.pptx"),
+        ])
+    });
     let agreement = tool_fn("agreement", "The agreement", || {
         Ok(Document::from_bytes(AGREEMENT, "application/pdf").with_file_name("agreement.pdf"))
     });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay()).tool(agreement);
     let agent = agent.tool(clerk).tool(year).tool(amount).tool(order);
-    let agent =
-        agent.tool(ledger).tool(address).tool(minutes).tool(archive).tool(folder).approval_policy(asks);
+    let agent = agent
+        .tool(ledger)
+        .tool(address)
+        .tool(minutes)
+        .tool(archive)
+        .tool(folder)
+        .tool(office)
+        .approval_policy(asks);
     let agent = agent.citations(true).build().expect("the agent is whole");
     let store = agent.store();
-    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let mut sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    match scenario {
+        "an_answer_that_nobody_goes_on_with_is_continued" => {
+            drop(tokio::spawn(leave_a_run(sessions.clone())))
+        }
+        "chats_of_all_days_are_in_the_list" => {
+            sessions = sessions.with_expiry(None);
+            tokio::spawn(chat_for_weeks(sessions.clone()));
+        }
+        _ => {}
+    }
     let mut limits = ServerLimits::default();
     limits.upload = 100_000;
-    let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits);
+    // The model of the scenarios reads whatever it is given.
+    limits.upload_types = vec!["*/*".to_owned()];
+    let server = Server::new("papers", sessions).web(true).thinking(true).limits(limits.clone());
     match scenario {
         "a_key_is_asked_for" => server.keys(ApiKeys::new().with_key(ApiKey::of("ann", KEY))),
         "a_page_that_may_holds_the_chat_in_a_frame" => server.allow_frame("http://127.0.0.1:18998"),
@@ -387,6 +451,10 @@ pub(crate) fn server(scenario: &str) -> Server {
             server
         }
         "details_that_are_hidden_are_not_there" => server.tool_details(false),
+        "files_of_other_types_are_not_sent" => {
+            limits.upload_types = ["text/*", "image/png"].map(str::to_owned).into();
+            server.limits(limits)
+        }
         "tokens_and_cost_are_those_of_the_prices" | "old_answers_tell_their_cost_once_they_are_seen" => {
             let ledger = tool_fn("ledger", "The ledger", || Ok("nothing is in it"));
             let model = Paced { inner: FunctionModel::new(reply).unverified() };

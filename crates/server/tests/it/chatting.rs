@@ -5,7 +5,7 @@ use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
     BoxFuture, Document, Message, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, UserPart,
 };
-use attache_server::{Introduction, Principal, Scope, Server};
+use attache_server::{Introduction, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -40,7 +40,9 @@ fn members(value: &Value) -> Vec<&String> {
 
 #[tokio::test]
 async fn a_chat_is_told_what_it_may_do() {
-    let server = server(Agent::builder(Stage::new([])));
+    let mut limits = ServerLimits::default();
+    limits.upload_types = vec!["application/pdf".to_owned()];
+    let server = server(Agent::builder(Stage::new([]))).limits(limits);
     let agents = server.agents();
     let client = Client::new(server);
     let told = client.got("/v1/chat/config").await;
@@ -114,7 +116,16 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     assert_eq!(stage.requests()[3].messages.len(), 3);
     assert_eq!(said(&before["id"]).await, 4);
     assert_eq!(said(&json!("s")).await, 6);
+    let list = client.got("/v1/sessions").await;
+    let from = |list: &Value, id: &Value| {
+        let mut sessions = list["sessions"].as_array().unwrap().iter();
+        sessions.find(|session| session["id"] == *id).unwrap()["forkedFrom"].clone()
+    };
+    assert_eq!(from(&list, &before["id"]), json!({"session": "s", "questions": 1}));
+    assert_eq!(from(&list, &json!("s")), Value::Null);
     let first = value(fork(json!({"before": message(0)})).await).await;
+    let told = client.got(&format!("/v1/sessions/{}", first["id"].as_str().unwrap())).await;
+    assert_eq!(told["forkedFrom"], json!({"session": "s", "questions": 0}));
     assert_eq!((first["at"].clone(), said(&first["id"]).await), (Value::Null, 0));
     for (body, status) in [
         (json!({}), StatusCode::BAD_REQUEST),
@@ -126,6 +137,43 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     }
     let bob = client.named("bob").post("/v1/sessions/s/fork", json!({"at": runs[0]})).await;
     assert_eq!(bob.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_list_of_sessions_goes_on_behind_its_last_one() {
+    let client = Client::of(["Noted."; 7].map(Turn::text));
+    for number in 0..5 {
+        let run = client.run(&format!("s{number}"), "The rent of the flat.").await;
+        client.ended(&run).await;
+    }
+    let run = client.run("other", "Something else.").await;
+    client.ended(&run).await;
+    let ids = |list: &Value| -> Vec<String> {
+        let sessions = list["sessions"].as_array().unwrap().iter();
+        sessions.map(|session| session["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for (query, count) in [("", 6), ("q=rent&", 5)] {
+        let whole = client.got(&format!("/v1/sessions?{query}limit=9")).await;
+        assert_eq!((ids(&whole).len(), &whole["next"]), (count, &Value::Null), "{whole}");
+        let mut told = client.got(&format!("/v1/sessions?{query}limit=2")).await;
+        let mut seen = ids(&told);
+        while let Some(next) = told["next"].as_str() {
+            told = client.got(&format!("/v1/sessions?{query}limit=2&after={next}")).await;
+            assert!((1..=2).contains(&ids(&told).len()), "{told}");
+            seen.extend(ids(&told));
+        }
+        assert_eq!(seen, ids(&whole), "{query}");
+    }
+    // One that is used again meanwhile is no second time behind the place.
+    let first = client.got("/v1/sessions?limit=2").await;
+    let run = client.run(&ids(&first)[1], "And the heating?").await;
+    client.ended(&run).await;
+    let next = first["next"].as_str().unwrap();
+    let rest = client.got(&format!("/v1/sessions?after={next}")).await;
+    assert!(ids(&rest).iter().all(|id| !ids(&first).contains(id)), "{rest}");
+    assert_eq!(ids(&rest).len(), 4);
+    let made_up = client.get("/v1/sessions?after=yesterday").await;
+    assert_eq!(made_up.status(), StatusCode::BAD_REQUEST);
 }
 
 /// Asks the user which year.
@@ -237,6 +285,55 @@ async fn documents_are_previewed_as_text_and_as_images_of_pages() {
         for route in ["text", "pages/1", "pages/1/passage?text=rent"] {
             let bob = client.named("bob").get(&format!("{base}/{route}")).await;
             assert_eq!(bob.status(), StatusCode::NOT_FOUND, "{route}");
+        }
+    }
+}
+
+// A chat offers the files that a model reads, unless the server names those that it takes; it takes no others then.
+#[tokio::test]
+async fn the_files_to_attach_are_known_beforehand() {
+    let types = |told: &Value| -> Vec<String> {
+        serde_json::from_value(told["limits"]["uploadTypes"].clone()).unwrap()
+    };
+    let told = |stage: Stage| async move {
+        types(&Client::new(server(Agent::builder(stage))).got("/v1/chat/config").await)
+    };
+    // https://docs.claude.com/en/docs/build-with-claude/files: Claude reads images, PDFs and text.
+    let seeing = told(Stage::new([]).seeing()).await;
+    for read in ["text/*", ".txt", "text/csv", "application/json", "image/png", ".jpg", ".pdf"] {
+        assert!(seeing.iter().any(|name| name == read), "{read}: {seeing:?}");
+    }
+    for other in ["audio/mpeg", ".mp4", ".zip", ".docx", "image/*"] {
+        assert!(seeing.iter().all(|name| name != other), "{other}: {seeing:?}");
+    }
+    // A converter reads more.
+    let converted =
+        Agent::builder(Stage::new([]).seeing()).converter(attache_convert::DocumentConverter::default());
+    let converted = types(&Client::new(server(converted)).got("/v1/chat/config").await);
+    assert!(
+        [".docx", ".odt", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
+        "{converted:?}"
+    );
+    let mut limits = ServerLimits::default();
+    limits.upload_types = vec!["text/*".to_owned(), "application/pdf".to_owned()];
+    let client = Client::new(server(Agent::builder(Stage::new([]).seeing())).limits(limits));
+    let named = types(&client.got("/v1/chat/config").await);
+    assert!(
+        named.starts_with(&["text/*".to_owned(), "application/pdf".to_owned(), ".txt".to_owned()]),
+        "{named:?}"
+    );
+    assert!(named.iter().all(|name| name != ".png" && name != ".json"), "{named:?}");
+    // The bytes tell the type, whatever the client says.
+    for (name, bytes, kind, status) in [
+        ("lease.pdf", PDF.as_bytes(), "application/pdf", StatusCode::CREATED),
+        ("notes.md", b"# Notes\n".as_slice(), "", StatusCode::CREATED),
+        ("dot.png", b"\x89PNG\r\n\x1a\n".as_slice(), "application/pdf", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    ] {
+        let request = Request::builder().method("POST").uri(format!("/v1/documents?name={name}"));
+        let response = client.send(request.header("content-type", kind), bytes.to_vec()).await;
+        assert_eq!(response.status(), status, "{name}");
+        if status != StatusCode::CREATED {
+            assert_eq!(value(response).await["error"]["code"], "unsupported_media_type");
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Two servers over one store: runs of the one, asked at the other.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-use attache_core::{Approval, ChatRequest, Document, Message};
+use attache_agent::{Agent, MemorySessions, RunInput, Sessions, tool_fn};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, ChatRequest, Document, Message, ToolError};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
 use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, data, text, trusting, until, value};
@@ -182,6 +184,95 @@ async fn an_approval_inside_an_agent_is_known_elsewhere() {
     let told = one.got(&format!("/v1/runs/{run}")).await;
     assert_eq!(told["outcome"]["reason"], "answer", "{told}");
     assert_eq!(one.got("/v1/approvals").await["approvals"], json!([]));
+}
+
+// An approval and a question of agents inside two calls that are under way at once name the call around them, wherever the
+// run is told.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_inside_asks_names_the_call_around_it() {
+    let stage = Stage::new([
+        Turn::call("clerk", json!({"task": "Pay the bill"}))
+            .and_call("archivist", json!({"task": "Find it"})),
+        Turn::text("Done."),
+    ]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+        let year = tool_fn("year", "Asks", || Ok::<_, ToolError>(Deferred::ask("Which year?")));
+        let clerk = Agent::builder(Stage::new([Turn::call("pay", json!({}))])).tool(pay).build().unwrap();
+        let archivist =
+            Agent::builder(Stage::new([Turn::call("year", json!({}))])).tool(year).build().unwrap();
+        let agent = Agent::builder(stage.clone())
+            .tool(clerk.as_tool("clerk", "Pays bills"))
+            .tool(archivist.as_tool("archivist", "Finds papers"))
+            .build()
+            .unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let run = one.run("s", "Pay the bill of that year.").await;
+    one.ended(&run).await;
+    for node in [&one, &other] {
+        // A run that waits has no end at the node that did not drive it.
+        let mut events = node.get(&format!("/v1/runs/{run}/events")).await.into_body();
+        let snapshot = data(&until(&mut events, "snapshot").await).swap_remove(0);
+        let around = |name: &str| {
+            let mut blocks = snapshot["blocks"].as_array().unwrap().iter();
+            let call = blocks.find(|block| block["name"] == name).unwrap_or_else(|| panic!("{snapshot}"));
+            assert_eq!(call["path"], Value::Null, "it is the run's own: {snapshot}");
+            json!([{"name": name, "callId": call["callId"]}])
+        };
+        let whole = node.got(&format!("/v1/runs/{run}")).await;
+        let whole = if whole["outcome"].is_null() { &whole["snapshot"] } else { &whole["outcome"] };
+        let session = node.got("/v1/sessions/s").await;
+        let told = [&snapshot, &snapshot["end"], whole, &session];
+        for told in told.into_iter().filter(|told| !told.is_null()) {
+            assert_eq!(told["approvals"][0]["name"], "pay", "{told}");
+            assert_eq!(told["approvals"][0]["path"], around("clerk"), "{told}");
+            assert_eq!(told["deferred"][0]["name"], "year", "{told}");
+            assert_eq!(told["deferred"][0]["path"], around("archivist"), "{told}");
+        }
+        let open = node.got("/v1/approvals").await;
+        assert_eq!(open["approvals"][0]["approval"]["path"], around("clerk"), "{open}");
+    }
+}
+
+// A run whose process died, and that nobody takes over: its clients are told so, and can go on with it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_nobody_goes_on_with_is_told_to_be_so_and_can_be_resumed() {
+    let stage = Stage::new([Turn::text("Berlin.")]).held();
+    let began = tokio::time::Instant::now();
+    let agent = Agent::builder(stage.clone()).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()))
+        .with_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 30) + began.elapsed());
+    // Nothing polls what a dead process has begun.
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let mut dead = session.run(RunInput::from("What is the capital?").with_run_id("s.dead"));
+    tokio::select! {
+        () = async { while dead.next().await.is_some() {} } => panic!("it ended"),
+        () = stage.asked() => {}
+    }
+    let client = Client::new(trusting(Server::new("papers", sessions)));
+    let path = "/v1/runs/s.dead/events";
+    let mut looking = client.get(path).await.into_body();
+    let first = data(&until(&mut looking, "snapshot").await).swap_remove(0);
+    assert_eq!((&first["state"], &first["end"]), (&json!("running"), &Value::Null), "its lease holds");
+    let told = data(&until(&mut looking, "interrupted").await).pop().unwrap();
+    assert_eq!(told, json!({"type": "interrupted", "reason": "abandoned"}));
+    // The lease lasts for 30 s, and other processes have some more.
+    let after = began.elapsed().as_secs();
+    assert!((40..60).contains(&after), "{after} s");
+    assert!(looking.frame().await.is_none(), "nothing comes behind it");
+    // Whoever comes later is told at once; so is whoever comes back behind the last event.
+    let later = data(&until(&mut client.get(path).await.into_body(), "snapshot").await).swap_remove(0);
+    assert_eq!((&later["state"], &later["end"]["reason"]), (&json!("interrupted"), &json!("abandoned")));
+    let again = Request::builder().uri(path).header("last-event-id", "s.dead.log.1");
+    let again = text(client.send(again, Body::empty()).await).await;
+    assert_eq!(data(&again).last().unwrap()["reason"], "abandoned", "{again}");
+    let resumed = client.post("/v1/runs/s.dead/resume", json!({})).await;
+    assert_eq!(resumed.status(), StatusCode::ACCEPTED);
+    stage.let_out(10);
+    assert_eq!(client.ended("s.dead").await["snapshot"]["end"]["text"], "Berlin.");
+    drop(dead);
 }
 
 // The report of each step is there after the run, at any node, and says what those who looked on were told.

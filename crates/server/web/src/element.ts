@@ -102,7 +102,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   /** Says something in the name of the user, with files. */
   async send(text: string, files: Iterable<File> = []): Promise<void> {
     const { chat } = this;
-    chat.uploads.add(files, chat.config.uploadBytes);
+    chat.uploads.add(files, chat.config);
     while (chat.uploads.isBusy) {
       await new Promise((next) => setTimeout(next, 50));
     }

@@ -5,10 +5,14 @@ import './parts/dialogs.ts';
 import './parts/pane.ts';
 import './parts/sessions.ts';
 import './parts/thumb.ts';
-import later from './styles/later.css';
+import sheetOfLater from './styles/later.css';
+import { en } from './words/en.ts';
+import { later as words } from './words/later.ts';
+
+Object.assign(en, words);
 
 const sheet = new CSSStyleSheet();
-sheet.replaceSync(later);
+sheet.replaceSync(sheetOfLater);
 
 /** The styles of all that. */
 export { sheet as later };

@@ -9,9 +9,11 @@ import * as call from './parts/call.ts';
 import * as title from './parts/title.ts';
 import * as branches from './state/branches.ts';
 import * as repeat from 'lit/directives/repeat.js';
+import * as en from './words/en.ts';
 import * as words from './words/words.ts';
 
 (globalThis as unknown as Record<symbol, unknown>)[Symbol.for('attache.shared')] = {
   lit: { LitElement, html, nothing, svg }, 'api/read.ts': read, 'parts/documents.ts': documents, 'parts/icons.ts': icons,
-  'parts/part.ts': part, 'parts/call.ts': call, 'parts/title.ts': title, 'state/branches.ts': branches, 'lit/directives/repeat.js': repeat, 'words/words.ts': words,
+  'parts/part.ts': part, 'parts/call.ts': call, 'parts/title.ts': title, 'state/branches.ts': branches, 'lit/directives/repeat.js': repeat, 'words/en.ts': en,
+  'words/words.ts': words,
 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { current, root, versions, without } from '../src/state/branches.ts';
+import { current, root, versions } from '../src/state/branches.ts';
+import { chatWith } from './browser.ts';
 
 // The second message was written anew twice, once in the first version and once in the second; there the third too.
 const origins = { b: { session: 'a', at: 1 }, c: { session: 'b', at: 1 }, d: { session: 'c', at: 2 } };
@@ -24,8 +25,20 @@ test('all versions are one conversation', () => {
   assert.deepEqual(['a', 'b', 'c', 'd', 'x'].map((session) => root(origins, session)), ['a', 'a', 'a', 'a', 'x']);
 });
 
-test('a version whose origin is gone comes from where that came from', () => {
-  assert.deepEqual(without(origins, 'b'), { c: { session: 'a', at: 1 }, d: { session: 'c', at: 2 } });
+test('versions are those that the server tells, whichever browser made them', async () => {
+  const told = (id: string, created: number, from?: { session: string; questions: number }) => ({ id, title: id, created, accessed: 9 - created, runs: 1, openRun: null, forkedFrom: from });
+  let sessions: object[] = [told('c', 3, { session: 'a', questions: 1 }), told('a', 1), told('b', 2, { session: 'a', questions: 1 }), told('d', 4)];
+  const messages = ['one', 'two'].map((id) => ({ role: 'user', id, parts: [{ type: 'text', text: id }] }));
+  const { chat } = chatWith((_method, path) => (path.startsWith('/v1/sessions?') ? { sessions } : { messages, runs: [] }), async function* () {});
+  await chat.sessions.load();
+  await chat.open('c');
+  assert.deepEqual(chat.questions.map((question) => chat.versionsOf(question)), [{ all: ['a'], at: 0 }, { all: ['a', 'b', 'c'], at: 2 }]);
+  // All versions are one row of the list.
+  assert.deepEqual(chat.sessions.shown.map(({ id }) => id), ['c', 'd']);
+  // One that was deleted elsewhere is a version no more.
+  sessions = sessions.filter((each) => (each as { id: string }).id !== 'b');
+  await chat.sessions.load();
+  assert.deepEqual(chat.versionsOf(chat.questions[1]!).all, ['a', 'c']);
 });
 
 test('origins in a circle end', () => {

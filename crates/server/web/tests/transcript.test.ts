@@ -168,7 +168,7 @@ test('a call of an agent inside that was approved comes to its own end', () => {
 
 test('a page that comes later finds the call of an agent inside that waits, and its end', () => {
   const clerk = (state: string, more = {}) => ({ type: 'call', step: 2, callId: 'outer', name: 'clerk', state, arguments: {}, ...more });
-  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
+  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 }, path }];
   const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [clerk('running')], approvals }]);
   assert.deepEqual(states(waits), ['2 outer running', '2 inner approval']);
   // The run pauses meanwhile, and the call around goes on with it.
@@ -177,15 +177,19 @@ test('a page that comes later finds the call of an agent inside that waits, and 
   assert.deepEqual(states(after), ['2 outer done', '2 inner done']);
 });
 
-test('a call of an agent inside does not end with a call that may not be around it', () => {
-  const block = (callId: string, name: string) => ({ type: 'call', step: 2, callId, name, state: 'running', arguments: {} });
-  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
-  const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), block('slow', 'archive')], approvals }]);
-  assert.deepEqual(states(fold([ended('slow')], waits)), ['2 outer running', '2 slow done', '2 inner approval']);
-  // One that somebody must decide about is no agent.
-  const sibling = { ...block('sibling', 'pay'), state: 'waiting_for_approval' };
-  const beside = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), sibling], approvals }]);
-  assert.deepEqual(states(fold([ended('outer')], beside)), ['2 outer done', '2 sibling approval', '2 inner done']);
+test('a call of an agent inside ends with the call around it, whatever else is under way', () => {
+  const block = (callId: string, name: string, more = {}) => ({ type: 'call', step: 2, callId, name, state: 'running', arguments: {}, ...more });
+  const blocks = [block('outer', 'clerk'), block('slow', 'archive'), block('page', 'title', { state: 'frontend', path })];
+  const approvals = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 }, path }];
+  const deferred = [{ callId: 'asked', name: 'year', arguments: {}, prompt: 'Which year?', path: [...path, { name: 'helper', callId: 'further' }] }];
+  const waits = fold([{ type: 'snapshot', state: 'running', step: 2, blocks, approvals, deferred }]);
+  assert.deepEqual(states(fold([ended('slow')], waits)), ['2 outer running', '2 slow done', '2 page frontend', '2 inner approval', '2 asked question']);
+  assert.deepEqual(states(fold([ended('outer')], waits)), ['2 outer done', '2 slow running', '2 page done', '2 inner done', '2 asked done']);
+  // One of the agent itself, about which somebody must decide, ends by itself.
+  const sibling = { ...block('inner', 'pay'), state: 'waiting_for_approval' };
+  const own = [{ approvalId: 'p', callId: 'inner', name: 'pay', arguments: { amount: 1 } }];
+  const beside = fold([{ type: 'snapshot', state: 'running', step: 2, blocks: [block('outer', 'clerk'), sibling], approvals: own }]);
+  assert.deepEqual(states(fold([ended('outer')], beside)), ['2 outer done', '2 inner approval']);
 });
 
 test('a snapshot keeps the calls of agents inside that it does not tell', () => {

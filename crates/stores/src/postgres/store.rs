@@ -24,6 +24,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("words", include_str!("migrations/0002_words.sql")),
     ("characters", include_str!("migrations/0003_characters.sql")),
     ("nodes", include_str!("migrations/0004_nodes.sql")),
+    ("forks", include_str!("migrations/0005_forks.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);

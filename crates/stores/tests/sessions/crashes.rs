@@ -22,7 +22,9 @@ pub(crate) async fn a_crashed_run_goes_on_elsewhere_once_its_lease_is_over(place
     let there = timed(&place, gate.agent(), &clock).await.get("ann", "s").await.unwrap();
     let busy = there.resume().outcome().await.unwrap_err();
     assert!(matches!(busy.session_error(), Some(SessionError::Busy { .. })));
+    assert_eq!(there.undriven_for().await.unwrap(), None);
     clock.advance(Duration::from_secs(31));
+    assert_eq!(there.undriven_for().await.unwrap(), Some(Duration::from_secs(1)));
     gate.open.notify_one();
     let outcome = there.resume().outcome().await.unwrap();
     assert_eq!((outcome.reason, outcome.text.as_str()), (EndReason::Answer, "done"));

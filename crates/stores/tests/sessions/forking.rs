@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::SessionError;
+use attache_agent::{ForkedFrom, SessionError};
 
 use crate::kit::{Clock, Gate, agent, questions, sessions, timed, until_called};
 use crate::place::Place;
@@ -43,6 +43,26 @@ pub(crate) async fn a_fork_goes_on_from_its_run_and_leaves_the_session_alone(pla
     let fork = session.fork(&runs[1].id).await.unwrap();
     assert_ne!(fork.id(), session.id());
     assert_eq!(fork.history().await.unwrap(), whole[..4], "up to the end of the second run");
+    let empty = session.fork_empty().await.unwrap();
+    assert!(empty.history().await.unwrap().is_empty() && empty.info().await.unwrap().title.is_empty());
+    for (forked, questions) in [(&fork, 2), (&empty, 0)] {
+        let from = ForkedFrom { session: session.id().clone(), questions };
+        assert_eq!(
+            there.list("ann").await.unwrap().iter().find(|info| info.id == *forked.id()).unwrap().forked_from,
+            Some(from)
+        );
+    }
+    assert_eq!(session.info().await.unwrap().forked_from, None);
+    // A fork of one that is deleted comes from where that came.
+    let between = session.fork(&runs[0].id).await.unwrap();
+    between.run("another two").outcome().await.unwrap();
+    let own = between.runs().await.unwrap().pop().unwrap();
+    let further = between.fork(&own.id).await.unwrap();
+    assert_eq!(further.info().await.unwrap().forked_from.map(|from| from.questions), Some(2));
+    here.clear("ann", between.id().as_str()).await.unwrap();
+    let from = ForkedFrom { session: session.id().clone(), questions: 1 };
+    assert_eq!(further.info().await.unwrap().forked_from, Some(from));
+    here.clear("ann", further.id().as_str()).await.unwrap();
     let outcome = fork.run("another three").outcome().await.unwrap();
     assert_eq!(questions(&outcome.messages), ["one", "two", "another three"]);
     assert_eq!(session.history().await.unwrap(), whole);
@@ -52,6 +72,7 @@ pub(crate) async fn a_fork_goes_on_from_its_run_and_leaves_the_session_alone(pla
     assert_eq!(there.search("ann", "another", 5).await.unwrap().len(), 1);
     assert_eq!(there.search("ann", "two", 5).await.unwrap().len(), 2);
     here.clear("ann", "s").await.unwrap();
+    assert_eq!(again.info().await.unwrap().forked_from, None, "it is gone");
     assert_eq!(questions(&again.run("four").outcome().await.unwrap().messages).len(), 4);
     assert!(matches!(again.fork("no such run").await, Err(SessionError::NotFound)));
     assert!(matches!(again.fork("a\0").await, Err(SessionError::Nul { .. })));

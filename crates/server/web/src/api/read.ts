@@ -151,6 +151,9 @@ export function progress(value: unknown): Call['progress'] {
   return { share: all > 0 ? Math.min(Math.max((number(done) ?? 0) / all, 0), 1) : undefined, text: text(message) };
 }
 
+/** The call of the agent itself around something that an agent inside does. */
+export const outer = (value: unknown): string | undefined => some(object(list(object(value).path)[0]).callId);
+
 /** A call as a message, an event or a snapshot tells it. */
 export function call(value: unknown, step: number): Call {
   const from = object(value);
@@ -164,6 +167,7 @@ export function call(value: unknown, step: number): Call {
     arguments: typeof from.arguments === 'string' ? undefined : from.arguments,
     documents: [],
     progress: from.progress === undefined ? undefined : progress(from.progress),
+    outer: outer(from),
     inside: [],
   };
   return from.result === undefined ? made : withResult(made, from.result);
@@ -206,6 +210,8 @@ export function block(value: unknown): Part | undefined {
 
 export function sessionInfo(value: unknown): SessionInfo {
   const from = object(value);
+  const { session: other, questions } = object(from.forkedFrom);
+  const session = text(other);
   return {
     id: text(from.id),
     title: text(from.title),
@@ -213,6 +219,7 @@ export function sessionInfo(value: unknown): SessionInfo {
     accessed: number(from.accessed) ?? 0,
     runs: number(from.runs) ?? 0,
     isOpen: typeof from.openRun === 'string',
+    origin: session ? { session, at: number(questions) ?? 0 } : undefined,
   };
 }
 

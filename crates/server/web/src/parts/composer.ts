@@ -71,7 +71,7 @@ export class Composer extends Part {
           ? html`<button type="button" class="icon-button" aria-label=${this.say('attach')}
                 title="${this.say('attach')} · ${this.say('limits', { size: chat.speech.size(chat.config.uploadBytes) })}"
                 @click=${() => this.querySelector<HTMLInputElement>('input[type=file]')?.click()}>${icon('attach')}</button>
-              <input type="file" multiple hidden @change=${this.picked}>`
+              <input type="file" multiple hidden accept=${chat.config.uploadTypes.join()} @change=${this.picked}>`
           : nothing}
         <span class="spread"></span>
         ${this.isRunning && this.isEmpty
@@ -83,12 +83,7 @@ export class Composer extends Part {
 
   private chip(upload: Upload): TemplateResult {
     const { speech, config } = this.chat;
-    const problem =
-      upload.problem === 'tooLarge'
-        ? this.say('tooLarge', { name: upload.name, size: speech.size(config.uploadBytes) })
-        : upload.problem
-          ? this.say('uploadFailed', { name: upload.name })
-          : undefined;
+    const problem = upload.problem && this.say(upload.problem, { name: upload.name, size: speech.size(config.uploadBytes) });
     const share = Math.round(upload.progress * 100);
     return html`<li class="chip ${problem ? 'bad' : ''}" part="attachment">
       ${upload.preview ? html`<img src=${upload.preview} alt="">` : icon(problem ? 'fail' : fileIcon(upload.mediaType))}
@@ -160,7 +155,7 @@ export class Composer extends Part {
 
   add(files: Iterable<File>): void {
     if (this.chat.config.features.uploads !== false) {
-      this.chat.uploads.add(files, this.chat.config.uploadBytes);
+      this.chat.uploads.add(files, this.chat.config);
       this.focus();
     }
   }

@@ -6,7 +6,7 @@ import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
-import { type Page, type Standing, beginning, findPassage, rows, standing } from './passage.ts';
+import { type Page, type Standing, beginning, findPassage, heading, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -193,7 +193,7 @@ class Pane extends Part {
         const told = object(await this.chat.client.ask('GET', `${this.path}/text`, undefined, signal));
         const pages = list(told.pages).map((value) => {
           const from = object(value);
-          return { number: number(from.number) ?? 1, text: text(from.text).slice(0, MOST_TEXT) };
+          return { number: number(from.number) ?? 1, name: text(from.name), isHidden: from.hidden === true, text: text(from.text).slice(0, MOST_TEXT) };
         });
         const notes = list(told.notes).map(text);
         const isWhole = told.truncated !== true && pages.every((page) => page.text.length < MOST_TEXT);
@@ -387,12 +387,13 @@ class Pane extends Part {
     const [first, last] = citation?.pages ?? [];
     return pages.map((page) => {
       const isCited = first === undefined || (page.number >= first && page.number <= (last ?? first));
-      const place = isCited && citation?.quote ? findPassage(page.text, citation.quote) : undefined;
+      const text = worded(page.text, unit, this.chat.speech);
+      const place = isCited && citation?.quote ? findPassage(text, citation.quote) : undefined;
       return html`<section class="text-page" data-page=${page.number}>
-        ${pages.length > 1 ? html`<h3 class="muted small">${unit === 'page' ? this.say('page', { n: page.number }) : `${unit} ${page.number}`}</h3>` : nothing}
+        ${pages.length > 1 || page.name ? html`<h3 class="muted small">${heading(page, unit, this.chat.speech)}</h3>` : nothing}
         <div class="plain" dir="auto">${place
-          ? html`${page.text.slice(0, place.start)}<mark>${page.text.slice(place.start, place.end)}</mark>${page.text.slice(place.end)}`
-          : page.text}</div>
+          ? html`${text.slice(0, place.start)}<mark>${text.slice(place.start, place.end)}</mark>${text.slice(place.end)}`
+          : text}</div>
       </section>`;
     });
   }

@@ -1,11 +1,31 @@
-// The place of a quote in the text of a document.
+// The pages of the text of a document, and the place of a quote in it.
 import type { Citation } from '../state/model.ts';
+import type { Word } from '../words/en.ts';
+import type { Speech } from '../words/words.ts';
 
 /** A page of a text, or a part that is none. */
 export interface Page {
   number: number;
+  /** The name that the document gives it. */
+  name?: string;
+  /** True if the document does not show it. */
+  isHidden?: boolean;
   text: string;
 }
+
+/** The units of documents with a word of their own; others have their number. */
+const UNITS: Record<string, Word> = { page: 'page', sheet: 'sheet', slide: 'slide', chapter: 'chapter' };
+
+/** The heading of a page. A name is in the language of its document, and may run the other way. */
+export function heading({ number: n, name, isHidden }: Page, unit: string, speech: Pick<Speech, 'say' | 'number'>): string {
+  const word = UNITS[unit];
+  const counted = word ? speech.say(word, { n }) : speech.number(n);
+  return `${counted}${name ? `: \u2068${name}\u2069` : ''}${isHidden ? ` · ${speech.say('notVisible')}` : ''}`;
+}
+
+/** The text of a page: the line before the notes of a slide is the reader's own, too. */
+export const worded = (text: string, unit: string, speech: Pick<Speech, 'say'>): string =>
+  unit === 'slide' ? text.replace(/^\[speaker notes\]$/m, () => `[${speech.say('speakerNotes')}]`) : text;
 
 /** The place of a quote, held against the pages on which a citation says that it stands. */
 export type Standing =

@@ -56,8 +56,20 @@ class Sessions extends Part {
           ([word, sessions]) => html`<h3 class="muted small">${this.say(word)}</h3>
             <ul>${repeat(sessions, (session) => session.id, (session) => this.row(session))}</ul>`,
         )}
+        ${chat.sessions.next ? html`<button type="button" class="quiet small more" @click=${this.more}>${this.say('showMore')}</button>` : nothing}
       </div>`;
   }
+
+  /** Loads further ones, and goes to the first of them. */
+  private more = async (): Promise<void> => {
+    const { sessions } = this.chat;
+    const known = new Set(this.querySelectorAll('.session'));
+    await sessions.load(sessions.next).catch(() => undefined);
+    // They are told with the next picture.
+    await new Promise(requestAnimationFrame);
+    await this.updateComplete;
+    [...this.querySelectorAll('.session')].find((row) => !known.has(row))?.querySelector<HTMLElement>('button')?.focus();
+  };
 
   /** The first versions of the conversations that stand above the others, in this browser. */
   private get pins(): string[] {

@@ -51,20 +51,3 @@ export function current(origins: Origins, session: string, at: number, all: read
 export function root(origins: Origins, session: string): string {
   return owner(origins, session, -1);
 }
-
-/** The origins without those of a session that is gone: its versions come from where it came. */
-export function without(origins: Origins, gone: string): Origins {
-  const made: Origins = {};
-  for (const [session, origin] of Object.entries(origins)) {
-    if (session === gone) {
-      continue;
-    }
-    const parent = origins[gone];
-    if (origin.session !== gone) {
-      made[session] = origin;
-    } else if (parent) {
-      made[session] = { session: parent.session, at: Math.min(parent.at, origin.at) };
-    }
-  }
-  return made;
-}

@@ -309,7 +309,7 @@ export class Chat extends Conversation {
         await this.stopQuietly();
         const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
         const id = text(forked.id);
-        this.kept.set('branches', { ...this.origins, [id]: { session: this.session, at } });
+        this.sessions.origins = { ...this.origins, [id]: { session: this.session, at } };
         this.session = id;
       }
       this.messages = before;

@@ -10,11 +10,13 @@ export interface Config {
   currency: string;
   /** The most bytes of a file. */
   uploadBytes: number;
+  /** The files to attach, as `accept` of HTML names them; all if there are none. */
+  uploadTypes: string[];
   features: Record<string, boolean>;
 }
 
 /** A server that says nothing has what all have. */
-export const UNKNOWN: Config = { title: '', greeting: '', examples: [], models: [], currency: '', uploadBytes: 64 << 20, features: {} };
+export const UNKNOWN: Config = { title: '', greeting: '', examples: [], models: [], currency: '', uploadBytes: 64 << 20, uploadTypes: [], features: {} };
 
 export function readConfig(value: unknown): Config {
   const from = object(value);
@@ -27,6 +29,7 @@ export function readConfig(value: unknown): Config {
     currency: text(from.currency),
     models: list(from.models).map(text).filter(Boolean),
     uploadBytes: number(limits.uploadBytes) ?? UNKNOWN.uploadBytes,
+    uploadTypes: list(limits.uploadTypes).map(text),
     features: Object.fromEntries(features),
   };
 }

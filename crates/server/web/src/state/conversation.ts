@@ -2,7 +2,7 @@
 import { type Client, Failure } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { type Json, list, object, text } from '../api/read.ts';
-import { type Origins, current, versions, without } from './branches.ts';
+import { type Origins, current, versions } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
 import { type Answer, type AnswerState, type Call, type Message, type Question, isEnd } from './model.ts';
@@ -14,6 +14,9 @@ import { apply } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
+/** The answers that are seen first where a conversation is opened, and the longest that it waits for their ends. */
+const SEEN = 3;
+const PATIENCE = 1000;
 
 let count = 0;
 
@@ -47,10 +50,8 @@ export abstract class Conversation extends Connection {
     super(client);
     this.sessions = new SessionList(
       client,
-      () => this.origins,
       () => this.changed(),
       (id) => {
-        this.kept.set('branches', without(this.origins, id));
         if (id === this.session) {
           void this.open('');
         }
@@ -96,7 +97,7 @@ export abstract class Conversation extends Connection {
   // Sessions
 
   get origins(): Origins {
-    return this.kept.get<Origins>('branches') ?? {};
+    return this.sessions.origins;
   }
 
   /** Shows a session; an empty id is a new one. */
@@ -128,8 +129,16 @@ export abstract class Conversation extends Connection {
     if (id !== this.session || look !== this.look) {
       return;
     }
-    this.leave();
     const { messages, runs, open, tail } = reopened(told, fresh());
+    if (this.isLoading) {
+      // Lines about the answers that are seen first come with them: later ones would move what is read.
+      const ended = runs.slice(-SEEN).filter((run) => run !== open && !this.ends.has(run));
+      await Promise.race([Promise.all(ended.map((run) => this.end(run).catch(() => undefined))), new Promise((end) => setTimeout(end, PATIENCE))]);
+      if (id !== this.session || look !== this.look) {
+        return;
+      }
+    }
+    this.leave();
     this.messages = this.withEnds(messages, runs, open);
     this.changed();
     if (open) {
@@ -159,13 +168,19 @@ export abstract class Conversation extends Connection {
     });
   }
 
+  /** Asks for the end of a run. */
+  private async end(run: string): Promise<Json> {
+    const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+    this.ends.set(run, end);
+    return end;
+  }
+
   /** Asks for figures, tokens and cost of an answer, unless they are known. */
   async complete(id: string): Promise<void> {
     const run = this.untold.get(id);
     if (run && this.untold.delete(id)) {
       try {
-        const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
-        this.ends.set(run, end);
+        const end = await this.end(run);
         this.change(id, (answer) => withEnd(answer, end));
       } catch {
         this.untold.set(id, run);

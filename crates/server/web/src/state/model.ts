@@ -1,4 +1,5 @@
 // The conversation as the chat shows it.
+import type { Origin } from './branches.ts';
 
 export interface Doc {
   id: string;
@@ -201,6 +202,8 @@ export interface SessionInfo {
   accessed: number;
   runs: number;
   isOpen: boolean;
+  /** The place at which it left another one. */
+  origin?: Origin;
 }
 
 export const isEnd = (state: CallState): boolean =>

@@ -1,30 +1,37 @@
 // The list of conversations.
 import type { Client } from '../api/client.ts';
-import { list, object, sessionInfo } from '../api/read.ts';
+import { list, object, sessionInfo, text } from '../api/read.ts';
 import { type Origins, root } from './branches.ts';
 import type { SessionInfo } from './model.ts';
 
 /** The time in which a deletion can be taken back. */
 const UNDO = 6000;
+/** The sessions that are asked for at a time. */
+const PAGE = 200;
 
 export class SessionList {
   all: readonly SessionInfo[] = [];
+  /** The sessions that are versions of other ones. */
+  origins: Origins = {};
   query = '';
+  /** The place from which the list goes on; empty if all of it is there. */
+  next = '';
   /** The one that is about to be deleted. */
   leaving: SessionInfo | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private asking = 0;
+  /** The length of the list that is asked for. */
+  private size = PAGE;
 
   constructor(
     private readonly client: Client,
-    private readonly origins: () => Origins,
     private readonly changed: () => void,
     private readonly gone: (id: string) => void,
   ) {}
 
   /** The sessions to show: of several versions of a conversation the one that was used last. */
   get shown(): SessionInfo[] {
-    const origins = this.origins();
+    const { origins } = this;
     const seen = new Set<string>();
     return this.all.filter((session) => {
       const first = root(origins, session.id);
@@ -34,18 +41,28 @@ export class SessionList {
     });
   }
 
-  async load(): Promise<void> {
+  /** Asks for the list anew, as long as it is; or for those behind it. */
+  async load(after = ''): Promise<void> {
     const asked = (this.asking += 1);
-    const query = this.query.trim();
-    const told = await this.client.ask('GET', `/v1/sessions?limit=200${query ? `&q=${encodeURIComponent(query)}` : ''}`);
+    const known = after ? this.all : [];
+    const facts = Object.entries({ q: this.query.trim(), after }).filter(([, fact]) => fact);
+    const path = facts.reduce((path, [name, fact]) => `${path}&${name}=${encodeURIComponent(fact)}`, `/v1/sessions?limit=${after ? PAGE : this.size}`);
+    const told = object(await this.client.ask('GET', path));
     if (asked === this.asking) {
-      this.all = list(object(told).sessions).map(sessionInfo);
+      this.size += after ? PAGE : 0;
+      this.all = [...known, ...list(told.sessions).map(sessionInfo)];
+      this.next = text(told.next);
+      // A list of some tells nothing of the others.
+      const before = this.query || this.next ? this.origins : {};
+      const made = [...this.all].sort((one, other) => one.created - other.created);
+      this.origins = { ...before, ...Object.fromEntries(made.flatMap(({ id, origin }) => (origin ? [[id, origin]] : []))) };
       this.changed();
     }
   }
 
   search(query: string): void {
     this.query = query;
+    this.size = PAGE;
     this.changed();
     clearTimeout(this.searching);
     this.searching = setTimeout(() => void this.load().catch(() => undefined), 200);
@@ -79,11 +96,17 @@ export class SessionList {
     if (!session) {
       return;
     }
+    const again = () => void this.load().catch(() => undefined);
     this.leaving = undefined;
     this.all = this.all.filter((each) => each.id !== session.id);
     this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(session.id)}`).then(
-      () => this.gone(session.id),
-      () => void this.load().catch(() => undefined),
+      () => {
+        const { [session.id]: _, ...origins } = this.origins;
+        this.origins = origins;
+        this.gone(session.id);
+        again();
+      },
+      again,
     );
     this.changed();
   }

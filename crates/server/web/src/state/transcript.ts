@@ -184,7 +184,7 @@ function nested(answer: Answer, value: unknown, step: number, now: number): Answ
   const event = object(value);
   const first = object(list(event.path)[0]);
   const inner = object(event.event);
-  const [id, outer] = [text(inner.callId), text(first.callId)];
+  const [id, outer] = [text(inner.callId), read.outer(event) ?? ''];
   let next = answer;
   // A call inside that somebody was asked about is shown from then on.
   if (ASKING.has(text(inner.type)) || answer.parts.some((part) => part.kind === 'call' && part.id === id)) {
@@ -199,7 +199,6 @@ function nested(answer: Answer, value: unknown, step: number, now: number): Answ
 }
 
 /** The events of an agent inside that ask somebody, or say who has decided. */
-const WAITING = new Set(['approval', 'question', 'deferred', 'frontend']);
 const ASKING = new Set(['approval_requested', 'approval_decided', 'call_deferred', 'frontend_call']);
 
 /** A call inside whose end nobody has told has ended with the call around it. */
@@ -216,7 +215,7 @@ function settled(answer: Answer, now: number): Answer {
 function again(call: Call, old: Call): Call {
   const isBare = Object.keys(object(call.arguments)).length === 0;
   const { began, ended, decided, inside, outer } = old;
-  return withVerdict({ ...call, began, ended, decided, inside, outer, arguments: isBare ? (old.arguments ?? call.arguments) : call.arguments });
+  return withVerdict({ ...call, began, ended, decided, inside, outer: call.outer ?? outer, arguments: isBare ? (old.arguments ?? call.arguments) : call.arguments });
 }
 
 /** A call that has failed because somebody denied it was denied. */
@@ -255,15 +254,10 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     reason: undefined,
     began: answer.began ?? now,
   };
-  // One that waits itself is not the agent, and of several calls nobody knows which one it is.
-  const underWay = fresh.filter((part): part is Call => part.kind === 'call' && !isEnd(part.state) && !WAITING.has(part.state));
-  const around = underWay.length === 1 ? underWay[0]?.id : undefined;
   for (const [type, asked] of [['approval_requested', from.approvals], ['call_deferred', from.deferred]] as const) {
     for (const each of list(asked).map(object)) {
-      const id = text(each.callId);
       next = apply(next, { ...each, type, step: next.step }, now);
-      // A call that no block tells is that of an agent inside the one that is under way.
-      next = later.has(id) ? next : change(next, id, next.step, (call) => ({ ...call, outer: call.outer ?? around }));
+      next = change(next, text(each.callId), next.step, (call) => ({ ...call, outer: read.outer(each) ?? call.outer }));
     }
   }
   next = settled(seen(next, next.step, from.routing), now);

@@ -1,6 +1,7 @@
 // Files on their way to the server.
 import type { Client } from '../api/client.ts';
 import { document as readDocument } from '../api/read.ts';
+import type { Config } from './config.ts';
 import type { Doc } from './model.ts';
 
 export interface Upload {
@@ -12,10 +13,18 @@ export interface Upload {
   progress: number;
   document?: Doc;
   /** A word for what is wrong. */
-  problem?: 'tooLarge' | 'uploadFailed';
+  problem?: 'tooLarge' | 'wrongType' | 'uploadFailed';
   /** An address of the image in this page. */
   preview?: string;
   stop: () => void;
+}
+
+/** True if a file is among those to attach. The server judges of one that tells neither its type nor an ending. */
+export function mayAttach({ name, type }: Pick<File, 'name' | 'type'>, types: readonly string[]): boolean {
+  const kind = type.split(';', 1)[0] ?? '';
+  const ending = /\.\w+$/.exec(name.toLowerCase())?.[0] ?? '';
+  const isMeant = (each: string) => each === kind || each === ending || each === '*/*' || (each.endsWith('/*') && kind.startsWith(each.slice(0, -1)));
+  return types.length === 0 || (!kind && !ending) || types.some(isMeant);
 }
 
 let count = 0;
@@ -36,7 +45,7 @@ export class Uploads {
     return this.all.flatMap((upload) => upload.document ?? []);
   }
 
-  add(files: Iterable<File>, most: number): void {
+  add(files: Iterable<File>, { uploadBytes, uploadTypes }: Pick<Config, 'uploadBytes' | 'uploadTypes'>): void {
     for (const file of files) {
       const stopping = new AbortController();
       const upload: Upload = {
@@ -45,7 +54,7 @@ export class Uploads {
         size: file.size,
         mediaType: file.type,
         progress: 0,
-        problem: file.size > most ? 'tooLarge' : undefined,
+        problem: file.size > uploadBytes ? 'tooLarge' : mayAttach(file, uploadTypes) ? undefined : 'wrongType',
         preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined,
         stop: () => stopping.abort(),
       };

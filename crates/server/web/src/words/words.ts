@@ -15,7 +15,7 @@ export const LANGUAGES: Record<string, string> = {
 };
 
 export class Speech {
-  private words: Words = en;
+  private words = en as Words;
   private plural = new Intl.PluralRules('en');
   language = 'en';
   /** The language as it is written where the reader is: for figures and times. */
@@ -36,13 +36,13 @@ export class Speech {
       return;
     }
     if (tag === 'en') {
-      this.words = en;
+      this.words = en as Words;
     } else {
       const response = await fetch(`${base}/words/${tag}.json`);
       if (!response.ok) {
         return;
       }
-      this.words = { ...en, ...((await response.json()) as Partial<Words>) };
+      this.words = { ...(en as Words), ...((await response.json()) as Partial<Words>) };
     }
     [this.language, this.locale] = [tag, locale];
     this.plural = new Intl.PluralRules(tag);
@@ -50,7 +50,7 @@ export class Speech {
 
   /** A word or sentence, with what stands in it. */
   say(word: Word, facts: Record<string, string | number> = {}): string {
-    const found = this.words[word];
+    const found: string | { other: string } = this.words[word];
     const count = typeof facts.n === 'number' ? facts.n : 0;
     const text =
       typeof found === 'string'

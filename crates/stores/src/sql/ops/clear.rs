@@ -45,6 +45,15 @@ pub(super) async fn delete(connection: &mut Connection, ids: &[&str]) -> Result<
         for document in documents {
             cleared.documents.extend(DocumentId::parse(document.try_get::<&str, _>(0)?));
         }
+        // The sessions that were made of it come from where it came.
+        query(
+            "UPDATE attache_session SET forked_from = (SELECT p.forked_from FROM attache_session p WHERE p.id = $1), \
+             forked_at = (SELECT CASE WHEN p.forked_at < attache_session.forked_at THEN p.forked_at \
+             ELSE attache_session.forked_at END FROM attache_session p WHERE p.id = $1) WHERE forked_from = $1",
+        )
+        .bind(id)
+        .execute(&mut *connection)
+        .await?;
         query("DELETE FROM attache_session WHERE id = $1").bind(id).execute(&mut *connection).await?;
         cleared.sessions.push(SessionId::parse(id)?);
     }

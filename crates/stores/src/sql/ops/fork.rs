@@ -34,27 +34,37 @@ pub(super) async fn rename(
     Ok(true)
 }
 
-/// Makes a session with the messages that a run began with, and its log.
+/// Makes a session with the messages that a run began with, and its log; or an empty one.
 pub(super) async fn fork(connection: &mut Connection, fork: Fork<'_>) -> Result<(), SqlError> {
     let (from, to) = (fork.session.as_str(), fork.id.as_str());
     let held = query(HOLD_SESSION).bind(from).bind(fork.principal).fetch_optional(&mut *connection);
     held.await?.ok_or(SessionError::NotFound)?;
-    let found = query("SELECT run, ended, ranges FROM attache_run WHERE session = $1 AND id = $2")
-        .bind(from)
-        .bind(fork.run)
-        .fetch_optional(&mut *connection);
-    let found = found.await?.ok_or(SessionError::NotFound)?;
-    if found.try_get::<Option<i64>, _>(1)?.is_none() {
-        return Err(SessionError::Busy { run: fork.run.to_owned() }.into());
-    }
-    let messages = ranges(found.try_get(2)?)?.iter().map(|range| range.end).max().unwrap_or_default();
     query(
-        "INSERT INTO attache_session (id, principal, title, created, accessed, messages) \
-         SELECT $2, principal, title, $3, $3, $4 FROM attache_session WHERE id = $1",
+        "INSERT INTO attache_session (id, principal, created, accessed, forked_from, forked_at) \
+         SELECT $2, principal, $3, $3, $1, $4 FROM attache_session WHERE id = $1",
     )
     .bind(from)
     .bind(to)
     .bind(int(fork.now))
+    .bind(int(fork.questions))
+    .execute(&mut *connection)
+    .await?;
+    let Some(id) = fork.run else { return Ok(()) };
+    let found = query("SELECT run, ended, ranges FROM attache_run WHERE session = $1 AND id = $2")
+        .bind(from)
+        .bind(id)
+        .fetch_optional(&mut *connection);
+    let found = found.await?.ok_or(SessionError::NotFound)?;
+    if found.try_get::<Option<i64>, _>(1)?.is_none() {
+        return Err(SessionError::Busy { run: id.to_owned() }.into());
+    }
+    let messages = ranges(found.try_get(2)?)?.iter().map(|range| range.end).max().unwrap_or_default();
+    query(
+        "UPDATE attache_session SET messages = $3, \
+         title = (SELECT title FROM attache_session WHERE id = $1) WHERE id = $2",
+    )
+    .bind(from)
+    .bind(to)
     .bind(int(messages))
     .execute(&mut *connection)
     .await?;

@@ -1,6 +1,6 @@
 //! Reads sessions.
 
-use attache_agent::{RunInfo, SessionId, SessionInfo, StoredRun};
+use attache_agent::{ForkedFrom, RunInfo, SessionId, SessionInfo, StoredRun};
 use sqlx::{Row as _, query};
 
 use super::dialect::{Connection, Row};
@@ -13,7 +13,8 @@ macro_rules! infos {
         "SELECT s.id, s.title, s.created, s.accessed, \
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
-          ORDER BY r.run DESC LIMIT 1), s.kept_until FROM attache_session s "
+          ORDER BY r.run DESC LIMIT 1), s.kept_until, s.leased_until, s.forked_from, \
+         s.forked_at FROM attache_session s "
     };
 }
 pub(super) use infos;
@@ -41,6 +42,12 @@ pub(super) async fn one(
 
 /// A session in a list.
 pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
+    let forked_from = match row.try_get::<Option<&str>, _>(8)? {
+        Some(session) => {
+            Some(ForkedFrom { session: SessionId::parse(session)?, questions: number(row.try_get(9)?) })
+        }
+        None => None,
+    };
     Ok(SessionInfo {
         id: SessionId::parse(row.try_get::<&str, _>(0)?)?,
         title: row.try_get(1)?,
@@ -49,6 +56,8 @@ pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
         runs: number(row.try_get(4)?),
         open_run: row.try_get(5)?,
         kept_until: number(row.try_get(6)?),
+        leased_until: number(row.try_get(7)?),
+        forked_from,
     })
 }
 

@@ -109,12 +109,13 @@ impl SessionStore for Store {
     }
 
     fn fork<'a>(&'a self, fork: Fork<'a>) -> BoxFuture<'a, Result<Cleared, SessionError>> {
-        let Fork { principal, session, run, id, now } = fork;
+        let Fork { principal, session, run, questions, id, now } = fork;
         let (store, session, id) = (self.clone(), session.clone(), id.clone());
-        let (principal, run) = (principal.to_owned(), run.to_owned());
+        let (principal, run) = (principal.to_owned(), run.map(str::to_owned));
         Box::pin(async move {
             let forked = written(async move {
-                let fork = Fork { principal: &principal, session: &session, run: &run, id: &id, now };
+                let (principal, session, run, id) = (&*principal, &session, run.as_deref(), &id);
+                let fork = Fork { principal, session, run, questions, id, now };
                 let mut writing = store.writing().await?;
                 fork::fork(&mut writing, fork).await?;
                 writing.commit().await?;

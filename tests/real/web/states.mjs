@@ -1,0 +1,249 @@
+// Scenarios of states that people see seldom: answers that nobody works on, long lists, files that are not taken.
+import assert from 'node:assert/strict';
+import { answers, api, ask, box, faults, open, picture, session, settled } from './page.mjs';
+
+export const states = {};
+const scenarios = states;
+
+/** Pictures of a page as it is, in both themes and both widths. */
+async function pictures(page, name) {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      await picture(page, `${name}-${colorScheme}-${width}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
+scenarios.an_answer_that_nobody_goes_on_with_is_continued = async (context) => {
+  const page = await open(context);
+  while ((await api('/v1/sessions')).sessions.length === 0) {
+    await page.waitForTimeout(20);
+  }
+  await page.evaluate(() => (location.hash = '#/s/left'));
+  const answer = answers(page);
+  await answer.getByText('The server stopped before the answer was done.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0);
+  assert.equal(await page.getByText(/Reconnecting/).count(), 0);
+  assert.equal(await answer.getAttribute('aria-busy'), 'false');
+  assert.deepEqual(await faults(page), []);
+  await pictures(page, 'abandoned');
+  const button = answer.getByRole('button', { name: 'Continue', exact: true });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await answer.getByText('Ask again if you want the clause itself.').waitFor();
+  assert.equal(await answers(page).count(), 1);
+  assert.equal(await answer.getByText('The server stopped').count(), 0);
+};
+
+scenarios.headings_in_documents_are_in_the_language_of_the_reader = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'call office {}');
+  const headings = page.locator('.pane .text-page h3');
+  /** The headings of a document as they are seen: marks of direction are not. */
+  const told = async (name) => {
+    await answer.locator('.file').getByText(name).click();
+    await page.locator('.pane').getByRole('heading', { name }).waitFor();
+    await headings.first().waitFor();
+    return (await headings.allInnerTexts()).map((text) => text.replace(/[\u2068\u2069]/g, ''));
+  };
+  await answer.locator('details.call summary').click();
+  assert.deepEqual(await told('budget.xlsx'), ['Sheet 1: Budget', 'Sheet 2: Internal · hidden', 'Sheet 3: Empty']);
+  const slides = (await told('slides.pptx')).length;
+  assert.ok(slides > 1, `${slides} slides`);
+  const own = { de: ['Blatt', 'Folie'], fr: ['Feuille', 'Diapositive'], es: ['Hoja', 'Diapositiva'], it: ['Foglio', 'Diapositiva'], pt: ['Planilha', 'Slide'], ja: ['シート', 'スライド'], zh: ['工作表', '幻灯片'], ar: ['الورقة', 'الشريحة'] };
+  for (const [language, [sheet, slide]] of Object.entries(own)) {
+    await page.evaluate((language) => (document.querySelector('attache-chat').language = language), language);
+    await page.waitForFunction((language) => document.querySelector('attache-chat').shadowRoot.querySelector('.shell').lang === language, language);
+    const seen = [...(await told('budget.xlsx')), ...(await told('slides.pptx'))];
+    assert.equal(seen.length, 3 + slides);
+    // Names of sheets are the document's own.
+    assert.ok(seen[0].startsWith(sheet) && seen[0].endsWith(': Budget'), `${language}: ${seen}`);
+    assert.ok(seen.slice(0, 3).every((heading) => heading.includes(sheet)), `${language}: ${seen}`);
+    assert.ok(seen.slice(3).every((heading) => heading.includes(slide)), `${language}: ${seen}`);
+    assert.ok(!/hidden|[Ss]heet/.test(seen.join(' ')), `${language}: ${seen}`);
+    const words = (await page.locator('.pane .plain').allInnerTexts()).join(' ');
+    assert.ok(words.includes('Then go on.') && !words.includes('speaker notes'), `${language}: ${words}`);
+  }
+  await pictures(page, 'headings');
+};
+
+scenarios.chats_of_all_days_are_in_the_list = async (context) => {
+  while ((await api('/v1/sessions')).total < 209 || (await api('/v1/sessions?limit=209')).sessions.some((session) => session.openRun)) {
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  const page = await open(context);
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  const rows = list.locator('.session');
+  await rows.first().waitFor();
+  /** The groups of the list, with the number of chats in each. */
+  const groups = () => list.locator('h3').evaluateAll((all) => all.map((heading) => [heading.textContent, heading.nextElementSibling.children.length]));
+  assert.deepEqual(await groups(), [['Today', 1], ['Yesterday', 1], ['Last 7 days', 2], ['Earlier', 196]]);
+  const more = list.getByRole('button', { name: 'Show more', exact: true });
+  await more.scrollIntoViewIfNeeded();
+  assert.deepEqual(await faults(page), []);
+  await pictures(page, 'more-chats');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'Chats' }).click();
+  await more.scrollIntoViewIfNeeded();
+  await picture(page, 'more-chats-drawer');
+  await list.getByRole('button', { name: 'Close' }).click();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  // By the keyboard: whoever asked for more is at the first of them.
+  await more.focus();
+  await page.keyboard.press('Enter');
+  await more.waitFor({ state: 'detached' });
+  assert.deepEqual((await groups()).at(-1), ['Earlier', 205]);
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.activeElement?.textContent.trim() === 'Question 9 of 30 days ago');
+  // A new chat leaves what was loaded.
+  await ask(page, 'hello');
+  await list.getByText('hello').waitFor();
+  assert.deepEqual(await groups(), [['Today', 2], ['Yesterday', 1], ['Last 7 days', 2], ['Earlier', 205]]);
+  // Words are looked for in all of them, also in those that are not shown.
+  await page.reload();
+  await list.getByRole('searchbox').fill('harbour');
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
+  await rows.getByText('About the harbour').waitFor();
+  await list.getByRole('searchbox').fill('days');
+  await more.waitFor();
+  assert.equal(await rows.count(), 200);
+  await more.click();
+  await more.waitFor({ state: 'detached' });
+  assert.equal(await rows.count(), 208);
+};
+
+scenarios.files_of_other_types_are_not_sent = async (context) => {
+  const page = await open(context);
+  const sent = [];
+  page.on('request', (request) => /\/v1\/documents/.test(request.url()) && sent.push(request.url()));
+  const input = page.locator('input[type=file]');
+  const offered = async () => (await input.getAttribute('accept')).split(',');
+  while (!(await offered()).includes('text/*')) {
+    await page.waitForTimeout(20);
+  }
+  const types = await offered();
+  assert.ok(types.includes('image/png') && types.includes('.md') && !types.includes('.pdf'), String(types));
+  await input.setInputFiles({ name: 'lease.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') });
+  const chip = page.locator('.chip');
+  await chip.getByRole('alert').getByText('Files like lease.pdf are not taken here.').waitFor();
+  // Nothing is sent of it, and nothing goes along with the question.
+  assert.deepEqual(sent, []);
+  assert.deepEqual(await faults(page), []);
+  await pictures(page, 'wrong-type');
+  await input.setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('The deposit is 2,700.') });
+  await chip.getByText('21 bytes').waitFor();
+  await page.getByRole('button', { name: 'Remove lease.pdf' }).press('Enter');
+  await box(page).fill('have this');
+  await box(page).press('Enter');
+  await page.locator('.question .file', { hasText: 'note.txt' }).waitFor();
+  assert.equal(sent.filter((url) => url.includes('?name=')).length, 1);
+};
+
+/** The animations that take time and run at this moment. */
+const running = (page) => page.evaluate(() => [document, document.querySelector('attache-chat').shadowRoot]
+  .flatMap((root) => root.getAnimations())
+  .filter((each) => each.playState === 'running' && each.effect.getComputedTiming().activeDuration > 1)
+  .map((each) => each.animationName ?? each.transitionProperty));
+
+scenarios.who_wants_no_motion_sees_none = async (context) => {
+  for (const reducedMotion of ['no-preference', 'reduce']) {
+    const page = await open(context);
+    await page.emulateMedia({ reducedMotion });
+    const seen = new Set();
+    const look = async () => (await running(page)).forEach((name) => seen.add(name));
+    // Dots that wait, a call that runs, a list that opens, buttons below the pointer, reasoning that comes.
+    const call = await ask(page, 'the archive', { ends: false });
+    for (const act of [
+      () => call.getByText('page 3 of 12').waitFor(),
+      () => page.getByRole('button', { name: 'Stop' }).hover(),
+      () => page.keyboard.press('Escape'),
+      () => settled(page),
+      () => ask(page, 'ponder, slowly', { ends: false }),
+      () => answers(page).last().getByText('Thinking…').waitFor(),
+      () => page.getByRole('button', { name: 'Settings' }).click(),
+      () => page.keyboard.press('Escape'),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await act();
+      await look();
+    }
+    if (reducedMotion === 'reduce') {
+      assert.deepEqual([...seen], []);
+    } else {
+      // There is something to leave out.
+      assert.ok(['turn', 'shimmer'].every((name) => seen.has(name)), String([...seen]));
+    }
+    await page.close();
+  }
+};
+
+scenarios.nothing_lies_below_the_edges_of_a_telephone = async (context) => {
+  const page = await open(context);
+  const devtools = await context.newCDPSession(page);
+  /** The buttons, boxes and words that lie where the telephone keeps something, such as its clock. */
+  const hidden = (insets) => page.evaluate(({ top, left, right, bottom }) => {
+    const { shadowRoot } = document.querySelector('attache-chat');
+    const all = [...shadowRoot.querySelectorAll('button, textarea, input:not([type=file]), h1, h2, .bubble, .markdown p, .leaf')];
+    return all.flatMap((each) => {
+      const box = each.getBoundingClientRect();
+      const log = each.closest('.log, .sessions-list, .pane-body')?.getBoundingClientRect();
+      const isSeen = each.checkVisibility() && box.width > 0 && (!log || (box.bottom > log.top && box.top < log.bottom));
+      const isOut = box.left < left || box.right > innerWidth - right || (!log && (box.top < top || box.bottom > innerHeight - bottom));
+      return isSeen && isOut ? [`${each.localName}.${each.className} ${each.getAttribute('aria-label') ?? each.textContent.trim().slice(0, 20)}: ${[box.left, box.top, box.right, box.bottom].map(Math.round)}`] : [];
+    });
+  }, insets);
+  await ask(page, 'the agreement');
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  for (const [width, height, insets] of [[390, 844, { top: 47, left: 0, right: 0, bottom: 34 }], [844, 390, { top: 0, left: 47, right: 47, bottom: 21 }]]) {
+    await page.setViewportSize({ width, height });
+    await devtools.send('Emulation.setSafeAreaInsetsOverride', { insets });
+    assert.deepEqual(await hidden(insets), [], `the conversation at ${width}`);
+    await page.getByRole('button', { name: 'Chats' }).click();
+    await list.getByRole('button', { name: 'Close' }).waitFor();
+    assert.deepEqual(await hidden(insets), [], `the list at ${width}`);
+    // What scrolls can be scrolled above the edge.
+    const room = (name) => page.locator(name).evaluate((list) => Number.parseFloat(getComputedStyle(list).paddingBottom));
+    assert.ok((await room('.sessions-list')) >= insets.bottom);
+    await picture(page, `edges-list-${width}`);
+    await list.getByRole('button', { name: 'Close' }).click();
+    await page.locator('.citation, sup button').first().click();
+    await page.locator('.pane-head').waitFor();
+    assert.deepEqual(await hidden(insets), [], `a document at ${width}`);
+    assert.ok((await room('.pane-body')) >= insets.bottom);
+    await picture(page, `edges-pane-${width}`);
+    await page.locator('.close-pane').click();
+  }
+};
+
+scenarios.versions_are_known_in_another_browser = async (context) => {
+  const page = await open(context);
+  const anew = async (at, text) => {
+    await page.locator('.question').nth(at).hover();
+    await page.locator('.question').nth(at).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit the message' }).fill(text);
+    await page.keyboard.press('Enter');
+    await page.locator('.bubble').getByText(text, { exact: true }).waitFor();
+    await settled(page);
+  };
+  await ask(page, 'first');
+  await ask(page, 'second');
+  await anew(1, 'a second one');
+  await anew(0, 'a first one');
+  const route = `/#/s/${await session(page)}`;
+  const elsewhere = await context.browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' });
+  const other = await open(elsewhere, route);
+  // The first question stands in two versions, and so does the second one in the first of them.
+  await other.locator('.versions').getByText('2 of 2').waitFor();
+  assert.equal(await other.locator('.session').count(), 1);
+  await pictures(other, 'versions-elsewhere');
+  await other.getByRole('button', { name: 'Earlier version' }).click();
+  await other.locator('.bubble').getByText('second', { exact: true }).waitFor();
+  assert.deepEqual(await other.locator('.versions').allInnerTexts(), ['1 of 2', '1 of 2']);
+  await other.getByRole('button', { name: 'Later version' }).last().click();
+  await other.locator('.bubble').getByText('a second one').waitFor();
+  assert.deepEqual(await other.locator('.bubble').allInnerTexts(), ['first', 'a second one']);
+  await elsewhere.close();
+};
