@@ -80,6 +80,7 @@ mod text;
 /// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::converter::ConvertedText;
+pub use estimate::estimated_tokens;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::gather::gather;
