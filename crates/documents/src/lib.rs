@@ -84,6 +84,7 @@ pub use estimate::estimated_tokens;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::gather::gather;
+pub use materials::material::Material;
 pub use materials::plan::{Plan, plan};
 pub use materials::{Materials, PageRequest};
 pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};

@@ -2,7 +2,9 @@
 
 use attache_core::capability::Place;
 use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, UserMessage, UserPart};
-use attache_documents::{ConvertedText, LabelProfile, Materials, Outcome, ReasonKind, RouteOptions, explain};
+use attache_documents::{
+    ConvertedText, LabelProfile, Material, Materials, Outcome, ReasonKind, RouteOptions, explain,
+};
 use serde_json::json;
 
 use crate::builder::{Chat, csv, doc, media, model, only, outcomes, pdf, png, shown, tree, zip};
@@ -78,10 +80,8 @@ fn the_report_of_a_failure_can_be_had() {
 fn conversion_of_an_authors_document_is_an_option() {
     let document = pdf("a.pdf");
     let mut materials = Materials::new();
-    materials.insert_converted(
-        &document,
-        ConvertedText::new("[page 1]\nTotal 12").with_note("only 1 of 2 pages is shown"),
-    );
+    materials
+        .insert(&document, ConvertedText::new("[page 1]\nTotal 12").with_note("only 1 of 2 pages is shown"));
     let chat = Chat::new().author("Total?", &[document]);
     let routed = |options| chat.routed(&model("offline"), &materials, &options);
     assert!(routed(RouteOptions::new()).is_err());
@@ -116,7 +116,7 @@ fn a_lost_document_fails_only_the_message_that_brings_it() {
     let lost =
         Document::stored(crate::builder::id("lost-1"), "main", "application/pdf").with_file_name("l.pdf");
     let mut materials = Materials::new();
-    materials.insert_missing(&lost, "it has expired");
+    materials.insert(&lost, Material::Missing("it has expired".into()));
     let chat = Chat::new().author("Read.", &[lost]);
     let routed = |chat: &Chat| chat.routed(&model("anthropic"), &materials, &RouteOptions::new());
     let error = routed(&chat).unwrap_err();

@@ -110,7 +110,7 @@ fn images_inside_documents_count_too() {
     let mail = doc("m.eml", b"Subject: photos", "message/rfc822");
     let mut have = Materials::new();
     let attached = (0..21).map(screenshot);
-    have.insert_converted(&mail, attached.fold(ConvertedText::new("photos"), ConvertedText::with_attachment));
+    have.insert(&mail, attached.fold(ConvertedText::new("photos"), ConvertedText::with_attachment));
     let chat = Chat::new().user("?").tool(&[mail]);
     let routing = chat.routed(&claude(), &have, &RouteOptions::new()).unwrap();
     assert_eq!((routing.report.count(Outcome::Native), routing.report.count(Outcome::Note)), (16, 5));

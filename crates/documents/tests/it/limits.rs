@@ -87,7 +87,7 @@ fn a_document_that_was_left_out_can_be_asked_for_again() {
 fn what_stood_at_a_content_that_is_left_out_shows_it() {
     let a = || pdf("a.pdf");
     let mut materials = Materials::new();
-    materials.insert_converted(&a(), attache_documents::ConvertedText::new("text of a"));
+    materials.insert(&a(), attache_documents::ConvertedText::new("text of a"));
     // Failed results take text alone; the later one would read the PDF itself.
     let chat = Chat::new()
         .user("?")
@@ -167,7 +167,7 @@ fn documents_that_are_not_loaded_have_their_size_too() {
     assert_eq!(kinds, [ReasonKind::RequestFull, ReasonKind::Missing]);
     let mut materials = Materials::new();
     for name in ["a", "b"] {
-        materials.insert_converted(&stored(name), attache_documents::ConvertedText::new("short"));
+        materials.insert(&stored(name), attache_documents::ConvertedText::new("short"));
     }
     let routing = chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["converted", "converted"]);

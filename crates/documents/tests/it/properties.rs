@@ -9,8 +9,8 @@ use attache_core::{
     Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, ToolSet, UserPart,
 };
 use attache_documents::{
-    DocumentBudget, ExternalDocuments, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions,
-    Routing, explain, plan, route, unfence,
+    DocumentBudget, ExternalDocuments, Material, Materials, Outcome, ReadLabel, ReasonKind, Repeats,
+    RouteOptions, Routing, explain, plan, route, unfence,
 };
 use proptest::prelude::*;
 
@@ -430,23 +430,23 @@ proptest! {
             }
             for document in next.load {
                 prop_assert!(document.bytes().is_none());
-                materials.insert_bytes(&document, &b"%PDF-1.7 fetched"[..]);
+                materials.insert(&document, Material::Bytes(b"%PDF-1.7 fetched".as_slice().into()));
             }
             let mut asked = Vec::new();
             for (document, form) in next.transcode {
                 prop_assert!(document.bytes().is_some());
                 let known = (document.id().clone(), document.hash(), form.clone());
                 prop_assert!(!asked.contains(&known));
-                materials.insert_untranscodable(&document, &form, "no");
+                materials.insert(&document, Material::Untranscodable(form.clone(), "no".into()));
                 asked.push(known);
             }
             for document in next.convert {
                 prop_assert!(document.bytes().is_some());
-                materials.insert_unconvertible(&document, "no converter");
+                materials.insert(&document, Material::Unconvertible("no converter".into()));
             }
             for (document, request) in next.render {
                 prop_assert!(document.bytes().is_some());
-                materials.insert_unrenderable(&document, &request, "no renderer");
+                materials.insert(&document, Material::Unrenderable(request.clone(), "no renderer".into()));
             }
         }
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);

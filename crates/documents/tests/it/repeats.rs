@@ -89,7 +89,7 @@ fn only_an_equal_or_better_form_is_referred_to() {
     let routed = |materials| chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routed(Materials::new())), ["note", "native", "note"]);
     let mut materials = Materials::new();
-    materials.insert_converted(&pdf("a.pdf"), attache_documents::ConvertedText::new("text"));
+    materials.insert(&pdf("a.pdf"), attache_documents::ConvertedText::new("text"));
     let routing = routed(materials);
     assert_eq!(outcomes(&routing), ["converted", "native", "note"]);
     assert_eq!(routing.report.decisions[2].outcome, Outcome::Note);
