@@ -135,7 +135,7 @@ async fn transcode(document: &Document, form: &MediaLimits, converters: &[Arc<dy
     };
     match converter.transcode(document, bytes, form).await {
         Ok(fitted) => Material::Transcoded(form.clone(), fitted),
-        Err(reason) => Material::Untranscodable(form.clone(), reason),
+        Err(error) => Material::Untranscodable(form.clone(), error.to_string()),
     }
 }
 
@@ -147,7 +147,7 @@ async fn convert(document: &Document, converters: &[Arc<dyn Converter>]) -> Mate
     };
     match converter.convert(document, bytes).await {
         Ok(text) => Material::Converted(text),
-        Err(reason) => Material::Unconvertible(reason),
+        Err(error) => Material::Unconvertible(error.to_string()),
     }
 }
 
@@ -159,6 +159,6 @@ async fn render(document: &Document, request: &PageRequest, converters: &[Arc<dy
     };
     match converter.render(document, bytes, &request.pages, &request.form).await {
         Ok(pages) => Material::Rendered(request.clone(), pages),
-        Err(reason) => Material::Unrenderable(request.clone(), reason),
+        Err(error) => Material::Unrenderable(request.clone(), error.to_string()),
     }
 }
