@@ -11,7 +11,7 @@ use attache_core::{
     BoxFuture, Converter, Document, DocumentId, MediaType, Message, ModelHandle, ModelSettings, ToolError,
     UserMessage, UserPart,
 };
-use attache_documents::{Outcome, RoutingReport};
+use attache_documents::{DocumentOutcome, RoutingReport};
 use attache_tests::Party;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -172,11 +172,11 @@ fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestC
             seen.iter().any(|seen| seen.sha256.as_deref() == Some(hash.as_str()))
         };
         let fine = match decision.outcome {
-            Outcome::Native | Outcome::Synthetic => there(&document(number).bytes().unwrap()),
-            Outcome::Reencoded => there(PNG),
-            Outcome::Text => said.contains(&format!("number,{number}\n")),
-            Outcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
-            Outcome::Note => {
+            DocumentOutcome::Native | DocumentOutcome::Synthetic => there(&document(number).bytes().unwrap()),
+            DocumentOutcome::Reencoded => there(PNG),
+            DocumentOutcome::Text => said.contains(&format!("number,{number}\n")),
+            DocumentOutcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
+            DocumentOutcome::Note => {
                 said.contains(decision.document_id.short()) && said.contains("Content not shown here: ")
             }
             _ => true,

@@ -1,7 +1,7 @@
 //! Documents inside documents: the attachments of an e-mail.
 
 use attache_core::{Document, DocumentId};
-use attache_documents::{ConvertedText, Material, Materials, Outcome, RouteOptions, plan};
+use attache_documents::{ConvertedText, DocumentOutcome, Material, Materials, RouteOptions, plan};
 
 use crate::builder::{Chat, csv, doc, model, outcomes, pdf, shown, zip};
 
@@ -88,6 +88,6 @@ fn depth_and_number_have_an_end_that_is_told() {
         holder = mail("inner.eml").with_id(holder.id().inside(1));
     }
     let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
-    assert_eq!(routing.report.count(Outcome::Converted), 5);
+    assert_eq!(routing.report.count(DocumentOutcome::Converted), 5);
     assert!(shown(&routing.messages[2]).last().unwrap().ends_with("1 more documents in it are not shown."));
 }

@@ -239,7 +239,8 @@ fn the_model_sees_an_address_by_policy_alone() {
             let given = (&mut Materials::new(), &Shelf::default(), None);
             let routing = routed(&tools_only, &capabilities, &options, given);
             no_secret(&routing);
-            let at_an_address = |d: &attache_documents::Decision| d.reason.as_str().ends_with("not fetched");
+            let at_an_address =
+                |d: &attache_documents::DocumentDecision| d.reason.as_str().ends_with("not fetched");
             assert!(routing.report.decisions.iter().all(at_an_address), "{:?}", routing.report);
         }
     }

@@ -4,7 +4,7 @@ use attache_core::capability::Place;
 use attache_core::converter::{MediaLimits, Transcoded, Units};
 use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities};
 use attache_documents::{
-    ConvertedText, Material, Materials, Outcome, Plan, ReasonKind, RouteOptions, Routing, plan,
+    ConvertedText, DocumentOutcome, Material, Materials, Plan, ReasonKind, RouteOptions, Routing, plan,
 };
 
 use crate::builder::{Chat, PDF, PNG, doc, model, only, outcomes, pdf, png, shown};
@@ -62,7 +62,7 @@ fn an_image_of_another_type_is_reencoded() {
         assert!(planned(&chat, &capabilities, &have).is_empty());
         let routing = routed(&chat, &capabilities, &have);
         let decision = only(&routing);
-        assert_eq!((decision.outcome, decision.place), (Outcome::Reencoded, Some(place)));
+        assert_eq!((decision.outcome, decision.place), (DocumentOutcome::Reencoded, Some(place)));
         assert_eq!((decision.reason.kind(), decision.bytes), (ReasonKind::Transcoded, PNG.len() as u64));
         assert_eq!(decision.reason.as_str(), "shown in another form: re-encoded from image/bmp");
         let content = shown(&routing.messages[at]);
@@ -98,7 +98,7 @@ fn an_image_that_is_too_large_is_scaled_or_a_note() {
     have.insert(&photo, Material::Untranscodable(form, "it is damaged".into()));
     let failed = routed(&chat, &capabilities, &have);
     let reason = &only(&failed).reason;
-    assert_eq!((only(&failed).outcome, reason.kind()), (Outcome::Note, ReasonKind::Unfit));
+    assert_eq!((only(&failed).outcome, reason.kind()), (DocumentOutcome::Note, ReasonKind::Unfit));
     assert!(reason.as_str().contains("it is damaged"), "{reason}");
 }
 
@@ -142,7 +142,7 @@ fn a_pdf_with_too_many_pages_is_cut_and_its_other_pages_are_text() {
     assert_eq!(content[1], "(application/pdf long.pdf)");
     assert!(content[2].contains("[page 3]\nthree") && !content[2].contains("[page 2]"), "{content:?}");
     let decision = only(&routing);
-    assert_eq!(decision.outcome, Outcome::Reencoded);
+    assert_eq!(decision.outcome, DocumentOutcome::Reencoded);
     assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 3, the others as text");
     assert!(decision.tokens > 2 * 2_000, "two pages and a text: {}", decision.tokens);
     // Where no text can be had, the label says what is missing.

@@ -9,7 +9,8 @@ use attache_core::{
     ToolResult, UserPart,
 };
 use attache_documents::{
-    ConvertedText, Material, Materials, Outcome, ReasonKind, Repeats, RouteOptions, Routing, gather, plan,
+    ConvertedText, DocumentOutcome, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,
+    plan,
 };
 use bytes::Bytes;
 
@@ -96,7 +97,7 @@ fn texts_and_forms_belong_to_a_version() {
     let mut texts = claude;
     texts.tool_result.media.retain(|media| media == "text");
     let report = chat.routed(&texts, &have, &options).unwrap().report;
-    assert_eq!(report.count(Outcome::Synthetic), 2, "{report:?}");
+    assert_eq!(report.count(DocumentOutcome::Synthetic), 2, "{report:?}");
 }
 
 // A handle without bytes stands for what the store holds.

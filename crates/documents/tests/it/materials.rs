@@ -2,7 +2,9 @@
 
 use attache_core::capability::Place;
 use attache_core::{Document, ModelCapabilities};
-use attache_documents::{ConvertedText, Material, Materials, Outcome, Plan, ReasonKind, RouteOptions, plan};
+use attache_documents::{
+    ConvertedText, DocumentOutcome, Material, Materials, Plan, ReasonKind, RouteOptions, plan,
+};
 
 use crate::builder::{Chat, PDF, PNG, csv, id, model, only, outcomes, pdf, png, shown, tree, zip};
 
@@ -85,7 +87,7 @@ fn what_no_place_takes_is_converted() {
     assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::MadeText);
     assert_eq!(
         routed(&chat, "anthropic", &have).report.decisions[0].outcome,
-        Outcome::Native,
+        DocumentOutcome::Native,
         "native is better"
     );
 }
@@ -106,7 +108,7 @@ fn a_plan_comes_to_an_end() {
     assert!(planned(&chat, &offline, &have).is_empty());
     let routing = routed(&chat, "offline", &have);
     assert!(only(&routing).reason.as_str().ends_with("could not be converted to text: it holds no text"));
-    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, Outcome::Native);
+    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, DocumentOutcome::Native);
 }
 
 // D22: a wrong or missing type is found out from the bytes
@@ -129,10 +131,10 @@ fn converted_text_needs_no_bytes() {
     let mut have = Materials::new();
     have.insert(&gone, ConvertedText::new("text"));
     assert!(planned(&chat, &model("offline"), &have).is_empty());
-    assert_eq!(only(&routed(&chat, "offline", &have)).outcome, Outcome::Converted);
+    assert_eq!(only(&routed(&chat, "offline", &have)).outcome, DocumentOutcome::Converted);
     assert_eq!(planned(&chat, &model("anthropic"), &have).load, std::slice::from_ref(&gone));
     have.insert(&gone, Material::Missing("it was deleted".into()));
-    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, Outcome::Converted);
+    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, DocumentOutcome::Converted);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use attache_core::capability::{Place, PlaceCapabilities};
 use attache_core::converter::{ConvertedText, PageImage, RenderedPages, Units};
 use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities, UserMessage};
-use attache_documents::{Material, Materials, Outcome, PageRequest, Plan, ReasonKind, RouteOptions, plan};
+use attache_documents::{
+    DocumentOutcome, Material, Materials, PageRequest, Plan, ReasonKind, RouteOptions, plan,
+};
 
 use crate::builder::{Chat, PNG, model, only, outcomes, pdf, shown};
 
@@ -66,7 +68,10 @@ fn a_scan_is_shown_as_images_of_its_pages() {
     assert!(planned(&chat, &capabilities, &have).is_empty());
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Rendered, Some(Place::AfterToolResults)));
+    assert_eq!(
+        (decision.outcome, decision.place),
+        (DocumentOutcome::Rendered, Some(Place::AfterToolResults))
+    );
     assert_eq!(decision.reason.kind(), ReasonKind::Rendered);
     assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 2 as images");
     assert!(decision.bytes > 0 && decision.tokens > 0 && decision.document_id == *scan.id());
@@ -94,7 +99,7 @@ fn of_a_mixed_document_only_pages_without_text_are_images() {
     assert_eq!(request.pages, [2..=2]);
     have.insert(&lease, Material::Rendered(request, images(&[2], 3)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     let content = shown(&routing.messages[3]);
     assert!(
         content[1].contains("page 2 of 3 as images, those with text as text; no text is on page 2"),
@@ -125,7 +130,7 @@ fn pages_that_images_cover_are_shown_as_both() {
     assert_eq!(request.pages, [1..=2]);
     have.insert(&scan, Material::Rendered(request, images(&[1, 2], 3)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     let content = shown(&routing.messages[3]).join("\n");
     for said in ["B-000017", "B-000018", "The rent is 940.", "[page 1 of 3]", "[page 2 of 3]"] {
         assert_eq!(content.matches(said).count(), 1, "{said}: {content}");
@@ -140,7 +145,7 @@ fn pages_that_images_cover_are_shown_as_both() {
     let request = self::request(&planned(&chat, &capabilities, &have));
     have.insert(&scan, Material::Rendered(request, images(&[1], 1)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn pages_that_cannot_be_rendered_leave_a_note_with_both_reasons() {
     let request = request(&planned(&chat, &capabilities, &have));
     let reason = |have: &Materials| {
         let routing = chat.routed(&capabilities, have, &RouteOptions::new()).unwrap();
-        assert_eq!(only(&routing).outcome, Outcome::Note);
+        assert_eq!(only(&routing).outcome, DocumentOutcome::Note);
         only(&routing).reason.as_str().to_owned()
     };
     let alone = "this model does not take application/pdf in tool results or after them, and it could not be \
@@ -223,7 +228,7 @@ fn an_authors_scan_is_rendered_whole_or_not_at_all() {
     assert!(error.message().contains("only 2 of its 3 pages can be"), "{error}");
     have.insert(&scan, Material::Rendered(request, images(&[1, 2], 2)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     // In the next turn it stands there as it did.
     let later = Chat::of(chat.messages.clone()).reply("I see").user("And?");
     let next = later.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
