@@ -14,6 +14,9 @@ const MODEL: &str = "crates/providers/cohere";
 /// Files of the example that are about the example.
 const LEFT_OUT: [&str; 2] = ["tests/guide.rs", "tests/recordings.rs"];
 
+/// The table of models, which says when somebody last looked at the vendor's page.
+const TABLE: &str = "src/capabilities.toml";
+
 const LIB: &str = include_str!("scaffold/lib.rs.txt");
 const RECORDINGS: &str = include_str!("scaffold/recordings.rs.txt");
 const RECORDING: &str = include_str!("scaffold/hello.json");
@@ -92,7 +95,8 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     }
     report(&format!(
         "{} files under crates/providers/{plain}, a member of the workspace and of the rules of the house.\n\
-         It compiles, and speaks the API of the example until you write yours: cargo test -p attache-{plain}\n\n\
+         It compiles, and speaks the API of the example until you write yours. Its tests pass once the table of models\n\
+         says when you looked at the vendor's page (`checked`): cargo test -p attache-{plain}\n\n\
          What to change, in the order of docs/guide/your-own-provider.md:\n\
          \x20 src/codec.rs          base URL, variables of the key, the path of the endpoint\n\
          \x20 src/capabilities.toml which models there are and what they take; its test in src/capabilities.rs\n\
@@ -121,7 +125,11 @@ pub(crate) fn try_out() -> Result<(), Failure> {
     let name = Name::parse("trial-run")?;
     let folder = target().join("scaffold");
     let _ = fs::remove_dir_all(&folder);
-    write(&folder.join("crates/providers").join(&name.plain), &name)?;
+    let made = folder.join("crates/providers").join(&name.plain);
+    write(&made, &name)?;
+    // As its author would: its tests refuse a table that nobody has held against its source.
+    let table = fs::read_to_string(made.join(TABLE)).map_err(|error| format!("{TABLE}: {error}"))?;
+    save(&made.join(TABLE), &dated(&table, "2026-01-01"))?;
     let read = |file: &str| fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"));
     save(&folder.join("Cargo.toml"), &workspace_of(&read("Cargo.toml")?, &name)?)?;
     save(&folder.join("Cargo.lock"), &read("Cargo.lock")?)?;
@@ -164,6 +172,7 @@ fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
         let text = match shown.as_str() {
             "src/lib.rs" => name.said(&lib(&text)?),
             "Cargo.toml" => name.said(&text.replace(", the worked example of the guide", "")),
+            TABLE => name.said(&dated(&text, "")),
             _ => name.said(&text),
         };
         save(&folder.join(&file), &text)?;
@@ -174,6 +183,14 @@ fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
         written.push(PathBuf::from(file));
     }
     Ok(written)
+}
+
+/// A table of models that was held against its source that day; of a new one nobody has done so.
+fn dated(table: &str, day: &str) -> String {
+    let line = |line: &str| {
+        if line.starts_with("checked = ") { format!("checked = \"{day}\"") } else { line.to_owned() }
+    };
+    table.lines().map(|given| line(given) + "\n").collect()
 }
 
 /// The head of a scaffold, with the modules of the example.
@@ -242,6 +259,8 @@ mod tests {
             let text = fs::read_to_string(folder.join(&file)).unwrap().to_lowercase();
             assert!(!text.contains("cohere"), "{}", file.display());
         }
+        let table = fs::read_to_string(folder.join(TABLE)).unwrap();
+        assert!(table.contains("\nchecked = \"\"\n"), "nobody has looked at the vendor's page");
         fs::remove_dir_all(folder).unwrap();
     }
 
