@@ -12,7 +12,7 @@ use crate::workspace::{self, Package};
 const MODEL: &str = "crates/providers/cohere";
 
 /// Files of the example that are about the example.
-const LEFT_OUT: [&str; 2] = ["tests/guide.rs", "tests/recordings.rs"];
+const LEFT_OUT: [&str; 2] = ["tests/it/guide.rs", "tests/it/recordings.rs"];
 
 /// The table of models, which says when somebody last looked at the vendor's page.
 const TABLE: &str = "src/capabilities.toml";
@@ -103,7 +103,7 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
          \x20 src/request/*.rs      messages and options as this API has them\n\
          \x20 src/stream.rs         its events; src/response.rs: finish reasons, usage\n\
          \x20 src/error.rs          what its statuses mean\n\
-         \x20 tests/fixtures        a recording of the real API (`Recorder` of attache-testkit) for tests/recordings.rs\n\
+         \x20 tests/fixtures        a recording of the real API (`Recorder` of attache-testkit) for tests/it/recordings.rs\n\
          \x20 docs/wire, docs/api   the facts about the API with their sources; `cargo xtask api --accept attache-{plain}`\n\
          \x20 crates/cli            `with_codec(\"{plain}\", \"{plain}\", {types}Codec::new)` in src/model.rs, a row in src/replay.rs",
         files.len(),
@@ -132,7 +132,9 @@ pub(crate) fn try_out() -> Result<(), Failure> {
     save(&made.join(TABLE), &dated(&table, "2026-01-01"))?;
     let read = |file: &str| fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"));
     save(&folder.join("Cargo.toml"), &workspace_of(&read("Cargo.toml")?, &name)?)?;
-    save(&folder.join("Cargo.lock"), &read("Cargo.lock")?)?;
+    for file in ["Cargo.lock", "clippy.toml"] {
+        save(&folder.join(file), &read(file)?)?;
+    }
     let manifest = folder.join("Cargo.toml").display().to_string();
     let built = target().display().to_string();
     let variables = [("INSTA_UPDATE".to_owned(), "no".to_owned())];
@@ -173,12 +175,19 @@ fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
             "src/lib.rs" => name.said(&lib(&text)?),
             "Cargo.toml" => name.said(&text.replace(", the worked example of the guide", "")),
             TABLE => name.said(&dated(&text, "")),
+            "tests/it/main.rs" => {
+                let text = text.replace(
+                    ", errors and recordings, and the page of the guide that shows its code",
+                    ", errors and recordings",
+                );
+                name.said(&text.replace("mod guide;\n", ""))
+            }
             _ => name.said(&text),
         };
         save(&folder.join(&file), &text)?;
         written.push(file);
     }
-    for (file, text) in [("tests/recordings.rs", RECORDINGS), ("tests/fixtures/hello.json", RECORDING)] {
+    for (file, text) in [("tests/it/recordings.rs", RECORDINGS), ("tests/fixtures/hello.json", RECORDING)] {
         save(&folder.join(file), &name.said(text))?;
         written.push(PathBuf::from(file));
     }
@@ -255,6 +264,7 @@ mod tests {
         };
         assert_eq!(sources(made.clone()), sources(files::below(&root().join(MODEL)).unwrap()));
         assert!(made.contains(&PathBuf::from("tests/fixtures/hello.json")));
+        assert!(!made.contains(&PathBuf::from("tests/it/guide.rs")), "the page shows the example alone");
         for file in made {
             let text = fs::read_to_string(folder.join(&file)).unwrap().to_lowercase();
             assert!(!text.contains("cohere"), "{}", file.display());
