@@ -16,7 +16,7 @@ use attache::convert::DocumentConverter;
 use attache_agent::{Agent, EventKind, NoArguments, tool_fn};
 use attache_conformance::{Reply, hostile};
 use attache_core::{Document, ModelSettings, ToolError};
-use attache_documents::Outcome;
+use attache_documents::DocumentOutcome;
 use attache_tests::Party;
 use serde_json::json;
 
@@ -68,8 +68,15 @@ async fn every_run_over_a_hostile_document_lives() {
             let of_file = report.decisions.iter().filter(|decision| decision.inside.is_none()).count();
             assert_eq!(of_file, 1, "{context}");
             let decision = &report.decisions[0];
-            assert!(decision.outcome != Outcome::Withheld && decision.outcome != Outcome::Error, "{context}");
-            assert_eq!(decision.bytes == 0, decision.outcome == Outcome::Note, "{context} {decision:?}");
+            assert!(
+                decision.outcome != DocumentOutcome::Withheld && decision.outcome != DocumentOutcome::Error,
+                "{context}"
+            );
+            assert_eq!(
+                decision.bytes == 0,
+                decision.outcome == DocumentOutcome::Note,
+                "{context} {decision:?}"
+            );
             peaks.push((peak(), context));
         }
     }

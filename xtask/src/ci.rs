@@ -12,7 +12,8 @@ use crate::shell::{Failure, report, root, run as command, run_with, target};
 use crate::workspace::{self, Package};
 use crate::{api, counterparts, environment, gate, suite, tidy};
 
-/// The crates with features that their users combine at will: each of these features builds without the others.
+/// The crates with features that their users combine at will: each of their features builds without the others. Those of
+/// other crates are built as features of the facade or of the workspace turn them on.
 const WITH_FEATURES: [&str; 5] =
     ["attache-models", "attache-testkit", "attache-otel", "attache-convert", FACADE];
 
@@ -124,7 +125,7 @@ fn lint() -> Result<(), Failure> {
     command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// Each crate and each feature builds without the others.
+/// Each crate builds alone, and so does each feature of [`WITH_FEATURES`].
 fn crates() -> Result<(), Failure> {
     for package in alone()? {
         command("cargo", &["check", "-p", &package.name])?;

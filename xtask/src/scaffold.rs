@@ -12,7 +12,10 @@ use crate::workspace::{self, Package};
 const MODEL: &str = "crates/providers/cohere";
 
 /// Files of the example that are about the example.
-const LEFT_OUT: [&str; 2] = ["tests/guide.rs", "tests/recordings.rs"];
+const LEFT_OUT: [&str; 2] = ["tests/it/guide.rs", "tests/it/recordings.rs"];
+
+/// The table of models, which says when somebody last looked at the vendor's page.
+const TABLE: &str = "src/capabilities.toml";
 
 const LIB: &str = include_str!("scaffold/lib.rs.txt");
 const RECORDINGS: &str = include_str!("scaffold/recordings.rs.txt");
@@ -92,14 +95,15 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     }
     report(&format!(
         "{} files under crates/providers/{plain}, a member of the workspace and of the rules of the house.\n\
-         It compiles, and speaks the API of the example until you write yours: cargo test -p attache-{plain}\n\n\
+         It compiles, and speaks the API of the example until you write yours. Its tests pass once the table of models\n\
+         says when you looked at the vendor's page (`checked`): cargo test -p attache-{plain}\n\n\
          What to change, in the order of docs/guide/your-own-provider.md:\n\
          \x20 src/codec.rs          base URL, variables of the key, the path of the endpoint\n\
          \x20 src/capabilities.toml which models there are and what they take; its test in src/capabilities.rs\n\
          \x20 src/request/*.rs      messages and options as this API has them\n\
          \x20 src/stream.rs         its events; src/response.rs: finish reasons, usage\n\
          \x20 src/error.rs          what its statuses mean\n\
-         \x20 tests/fixtures        a recording of the real API (`Recorder` of attache-testkit) for tests/recordings.rs\n\
+         \x20 tests/fixtures        a recording of the real API (`Recorder` of attache-testkit) for tests/it/recordings.rs\n\
          \x20 docs/wire, docs/api   the facts about the API with their sources; `cargo xtask api --accept attache-{plain}`\n\
          \x20 crates/cli            `with_codec(\"{plain}\", \"{plain}\", {types}Codec::new)` in src/model.rs, a row in src/replay.rs",
         files.len(),
@@ -121,10 +125,16 @@ pub(crate) fn try_out() -> Result<(), Failure> {
     let name = Name::parse("trial-run")?;
     let folder = target().join("scaffold");
     let _ = fs::remove_dir_all(&folder);
-    write(&folder.join("crates/providers").join(&name.plain), &name)?;
+    let made = folder.join("crates/providers").join(&name.plain);
+    write(&made, &name)?;
+    // As its author would: its tests refuse a table that nobody has held against its source.
+    let table = fs::read_to_string(made.join(TABLE)).map_err(|error| format!("{TABLE}: {error}"))?;
+    save(&made.join(TABLE), &dated(&table, "2026-01-01"))?;
     let read = |file: &str| fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"));
     save(&folder.join("Cargo.toml"), &workspace_of(&read("Cargo.toml")?, &name)?)?;
-    save(&folder.join("Cargo.lock"), &read("Cargo.lock")?)?;
+    for file in ["Cargo.lock", "clippy.toml"] {
+        save(&folder.join(file), &read(file)?)?;
+    }
     let manifest = folder.join("Cargo.toml").display().to_string();
     let built = target().display().to_string();
     let variables = [("INSTA_UPDATE".to_owned(), "no".to_owned())];
@@ -164,16 +174,32 @@ fn write(folder: &Path, name: &Name) -> Result<Vec<PathBuf>, Failure> {
         let text = match shown.as_str() {
             "src/lib.rs" => name.said(&lib(&text)?),
             "Cargo.toml" => name.said(&text.replace(", the worked example of the guide", "")),
+            TABLE => name.said(&dated(&text, "")),
+            "tests/it/main.rs" => {
+                let text = text.replace(
+                    ", errors and recordings, and the page of the guide that shows its code",
+                    ", errors and recordings",
+                );
+                name.said(&text.replace("mod guide;\n", ""))
+            }
             _ => name.said(&text),
         };
         save(&folder.join(&file), &text)?;
         written.push(file);
     }
-    for (file, text) in [("tests/recordings.rs", RECORDINGS), ("tests/fixtures/hello.json", RECORDING)] {
+    for (file, text) in [("tests/it/recordings.rs", RECORDINGS), ("tests/fixtures/hello.json", RECORDING)] {
         save(&folder.join(file), &name.said(text))?;
         written.push(PathBuf::from(file));
     }
     Ok(written)
+}
+
+/// A table of models that was held against its source that day; of a new one nobody has done so.
+fn dated(table: &str, day: &str) -> String {
+    let line = |line: &str| {
+        if line.starts_with("checked = ") { format!("checked = \"{day}\"") } else { line.to_owned() }
+    };
+    table.lines().map(|given| line(given) + "\n").collect()
 }
 
 /// The head of a scaffold, with the modules of the example.
@@ -238,10 +264,13 @@ mod tests {
         };
         assert_eq!(sources(made.clone()), sources(files::below(&root().join(MODEL)).unwrap()));
         assert!(made.contains(&PathBuf::from("tests/fixtures/hello.json")));
+        assert!(!made.contains(&PathBuf::from("tests/it/guide.rs")), "the page shows the example alone");
         for file in made {
             let text = fs::read_to_string(folder.join(&file)).unwrap().to_lowercase();
             assert!(!text.contains("cohere"), "{}", file.display());
         }
+        let table = fs::read_to_string(folder.join(TABLE)).unwrap();
+        assert!(table.contains("\nchecked = \"\"\n"), "nobody has looked at the vendor's page");
         fs::remove_dir_all(folder).unwrap();
     }
 

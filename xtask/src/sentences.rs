@@ -8,11 +8,25 @@ pub(crate) fn of_source(text: &str) -> Vec<(usize, String)> {
     bare(text, comment)
 }
 
-/// Those of a file whose comments begin with a hash: a script in Python, a table in TOML.
+/// The begin and the end of a docstring.
+const QUOTES: &str = "\"\"\"";
+
+/// Those of a file whose comments begin with a hash: a script in Python with its docstrings, a table in TOML.
 pub(crate) fn of_script(text: &str) -> Vec<(usize, String)> {
+    // True while a string in three quotes is open that nothing takes, as docstrings are; false in another one.
+    let mut open = None;
     bare(text, |line| {
-        let line = line.trim_start();
-        line.strip_prefix('#').or_else(|| line.strip_prefix("\"\"\"")).map(str::trim)
+        let line = line.trim();
+        let was_open = open;
+        let is_comment = open.is_none() && line.starts_with('#');
+        if !is_comment && line.matches(QUOTES).count() % 2 == 1 {
+            open = if open.is_some() { None } else { Some(line.starts_with(QUOTES)) };
+        }
+        let prose = match was_open {
+            Some(is_prose) => is_prose.then_some(line),
+            None => line.strip_prefix('#').or_else(|| line.strip_prefix(QUOTES)),
+        };
+        prose.map(|prose| prose.trim_end_matches(QUOTES).trim())
     })
 }
 
@@ -21,7 +35,7 @@ pub(crate) fn of_page(text: &str) -> Vec<(usize, String)> {
     bare(text, |line| Some(line.trim()).map(|line| if line.starts_with('#') { "" } else { line }))
 }
 
-fn bare(text: &str, prose: fn(&str) -> Option<&str>) -> Vec<(usize, String)> {
+fn bare(text: &str, mut prose: impl FnMut(&str) -> Option<&str>) -> Vec<(usize, String)> {
     let (mut found, mut paragraph, mut is_code) = (Vec::new(), Vec::new(), false);
     for (at, line) in text.lines().enumerate() {
         let comment = prose(line);
@@ -102,7 +116,12 @@ mod tests {
     #[test]
     fn comments_of_scripts_are_read() {
         let script = "a = 1\n# What is meant.\n\"\"\"Who asks.\"\"\"\nb = '# What' # What\n";
-        assert_eq!(of_script(script).into_iter().map(|(line, _)| line).collect::<Vec<_>>(), [2, 3]);
+        let lines = |script: &str| of_script(script).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
+        assert_eq!(lines(script), [2, 3]);
+        let docstring = "def f():\n    \"\"\"Adds.\n\n    Two. What\n    is meant.\n    \"\"\"\n    x = 1\n";
+        assert_eq!(lines(docstring), [4]);
+        let text = "x = \"\"\"\nWhat is said.\n\"\"\"\ny = 1\n\"\"\"It is.\nWho asks.\"\"\"\n";
+        assert_eq!(lines(text), [6], "a text is no comment");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::converter::{
+    ConvertedText, ConverterError, ConverterErrorKind, MediaLimits, RenderedPages, Transcoded,
+};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, DocumentStore, MediaType, StoreError, StoreErrorKind,
@@ -102,8 +104,8 @@ impl<C: Converter> GuardedConverter<C> {
     }
 }
 
-fn failed() -> String {
-    "the converter failed unexpectedly".to_owned()
+fn failed() -> ConverterError {
+    ConverterError::new(ConverterErrorKind::Failed, "the converter failed unexpectedly")
 }
 
 impl<C: Converter> Converter for GuardedConverter<C> {
@@ -115,7 +117,7 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         Box::pin(async move {
             let identity = document.hash().map(|hash| (document.id().clone(), hash));
             if let Some(text) = identity.as_ref().and_then(|identity| self.recall(identity)) {
@@ -138,7 +140,7 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         document: &'a Document,
         bytes: Bytes,
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         Box::pin(caught(async move { self.converter.transcode(document, bytes, form).await }, failed))
     }
 
@@ -148,7 +150,7 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         Box::pin(caught(async move { self.converter.pages(document, bytes, first, last).await }, failed))
     }
 
@@ -162,7 +164,7 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<RenderedPages, ConverterError>> {
         Box::pin(caught(async move { self.converter.render(document, bytes, pages, form).await }, failed))
     }
 }

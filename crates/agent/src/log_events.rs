@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_core::{Message, MessageId, ToolCall, ToolCallId, ToolResult};
-use attache_documents::{Decision, RoutingReport};
+use attache_documents::{DocumentDecision, RoutingReport};
 
 use crate::event::{Event, EventKind};
 use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, NestedAgent, Reply, ToolOutcome};
@@ -30,7 +30,7 @@ pub struct LogEvents {
     /// The calls of the last reply.
     calls: Vec<ToolCall>,
     /// The decisions about the documents of the last request.
-    routed: Vec<Decision>,
+    routed: Vec<DocumentDecision>,
     /// The agent that has the conversation.
     agent: Option<String>,
     /// The results that hooks have put in the place of others.

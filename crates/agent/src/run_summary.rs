@@ -53,7 +53,7 @@ pub struct RunSummary {
     /// The tools that were called, in the order of their first calls.
     pub tools: Vec<ToolSummary>,
     /// The number of documents that had each outcome when they were last routed, by [its
-    /// word](attache_documents::Outcome::as_str); those of agents inside included.
+    /// word](attache_documents::DocumentOutcome::as_str); those of agents inside included.
     pub documents: BTreeMap<&'static str, usize>,
     #[serde(skip)]
     open: Open,

@@ -9,7 +9,7 @@ use attache_core::message::UserOrigin;
 use attache_core::{
     Conversation, Document, DocumentId, Message, ModelCapabilities, ToolSet, UserMessage, UserPart,
 };
-use attache_documents::{Decision, Outcome, RouteOptions, RoutingReport};
+use attache_documents::{DocumentDecision, DocumentOutcome, RouteOptions, RoutingReport};
 use attache_models::Registry;
 use serde_json::{Value, json};
 
@@ -140,12 +140,12 @@ impl From {
 /// Every document with what each model makes of it.
 #[derive(Debug)]
 struct Found<'m> {
-    documents: Vec<(Standing<'m>, Vec<Option<&'m Decision>>)>,
+    documents: Vec<(Standing<'m>, Vec<Option<&'m DocumentDecision>>)>,
 }
 
 impl<'m> Found<'m> {
     fn new(messages: &'m [Arc<Message>], reports: &'m [RoutingReport]) -> Self {
-        let mut documents: Vec<(Standing<'m>, Vec<Option<&'m Decision>>)> = Vec::new();
+        let mut documents: Vec<(Standing<'m>, Vec<Option<&'m DocumentDecision>>)> = Vec::new();
         for (model, report) in reports.iter().enumerate() {
             let mut places = Places::new(messages);
             // The number of times that a document was met so far in its message: models need not agree on what is in
@@ -199,7 +199,7 @@ impl<'m> Found<'m> {
 
 impl Standing<'_> {
     /// Name, short id, type, size and origin, for people.
-    fn described(&self, decision: &Decision) -> String {
+    fn described(&self, decision: &DocumentDecision) -> String {
         let name = decision
             .file_name
             .as_deref()
@@ -221,7 +221,7 @@ impl Standing<'_> {
         )
     }
 
-    fn json(&self, decision: &Decision, name: &str, row: &ModelCapabilities) -> Value {
+    fn json(&self, decision: &DocumentDecision, name: &str, row: &ModelCapabilities) -> Value {
         let mut line = json!({
             "model": name,
             "row": row.row,
@@ -238,7 +238,7 @@ impl Standing<'_> {
 }
 
 /// A model's view of a document, for people.
-fn seen(decision: &Decision) -> String {
+fn seen(decision: &DocumentDecision) -> String {
     let place = decision.place.map(|place| match place.as_str() {
         "tool_result" => " in the tool result",
         "failed_result" => " in the failed tool result",
@@ -246,7 +246,7 @@ fn seen(decision: &Decision) -> String {
         _ => " in the user message",
     });
     // An error stands nowhere: the request is not made.
-    let place = place.filter(|_| decision.outcome != Outcome::Error).unwrap_or_default();
+    let place = place.filter(|_| decision.outcome != DocumentOutcome::Error).unwrap_or_default();
     let outcome = decision.outcome;
     let cost = match (decision.bytes, decision.tokens) {
         (0, 0) => String::new(),
@@ -284,7 +284,7 @@ impl<'m> Places<'m> {
         Self { open, last: (0, From::Author) }
     }
 
-    fn of(&mut self, decision: &'m Decision) -> Standing<'m> {
+    fn of(&mut self, decision: &'m DocumentDecision) -> Standing<'m> {
         let found = match decision.inside {
             Some(_) => None,
             None => self.open.iter().position(|standing| *standing.id == decision.document_id),
@@ -317,7 +317,7 @@ fn notes(rows: &[Row<'_>], reports: &[RoutingReport]) -> Vec<String> {
         }
     }
     for ((name, _), report) in rows.iter().zip(reports) {
-        if report.count(Outcome::Error) > 0 {
+        if report.count(DocumentOutcome::Error) > 0 {
             notes.push(format!(
                 "{name} would not be asked: it cannot take what an author attached. `attache ask` shows it the text, as \
                  a program does that allows it (`with_convert_author_documents`)."

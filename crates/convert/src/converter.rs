@@ -1,7 +1,9 @@
 //! The converters behind the core's trait.
 
 use attache_core::blocking::on_thread;
-use attache_core::converter::{ConvertedText, MediaLimits, Transcoded, Units};
+use attache_core::converter::{
+    ConvertedText, ConverterError, ConverterErrorKind, MediaLimits, Transcoded, Units,
+};
 use attache_core::{BoxFuture, Converter, Document, MediaType};
 use bytes::Bytes;
 
@@ -33,7 +35,7 @@ impl Converter for DocumentConverter {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let media_type = document.media_type().to_string();
         let limits = self.limits;
         Box::pin(apart(move || text(&media_type, bytes, &limits)))
@@ -48,7 +50,7 @@ impl Converter for DocumentConverter {
         document: &'a Document,
         bytes: Bytes,
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         let media_type = document.media_type().essence().to_owned();
         let (form, limits) = (form.clone(), self.limits);
         Box::pin(apart(move || transcode(&media_type, bytes, &form, &limits).map_err(refusal)))
@@ -60,7 +62,7 @@ impl Converter for DocumentConverter {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         let media_type = document.media_type().essence().to_owned();
         let limits = self.limits;
         Box::pin(apart(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
@@ -78,29 +80,52 @@ impl Converter for DocumentConverter {
         bytes: Bytes,
         pages: &'a [std::ops::RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<attache_core::converter::RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<attache_core::converter::RenderedPages, ConverterError>> {
         let (pages, form, limits) = (pages.to_vec(), form.clone(), self.limits);
         Box::pin(apart(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))
     }
 }
 
 /// Why a document was not brought into another form.
-fn refusal(error: ConvertError) -> String {
+fn refusal(error: ConvertError) -> ConverterError {
     match error {
-        ConvertError::Encrypted { reason } => format!("it is encrypted: {reason}"),
-        error => error.to_string(),
+        ConvertError::Encrypted { reason } => {
+            ConverterError::new(ConverterErrorKind::Encrypted, format!("it is encrypted: {reason}"))
+        }
+        error => error.into(),
+    }
+}
+
+impl From<ConvertError> for ConverterError {
+    fn from(error: ConvertError) -> Self {
+        let kind = match error {
+            ConvertError::Unsupported { .. }
+            | ConvertError::UnknownFormat
+            | ConvertError::OldFormat { .. } => ConverterErrorKind::Unsupported,
+            ConvertError::Encrypted { .. } => ConverterErrorKind::Encrypted,
+            ConvertError::Malformed { .. } | ConvertError::NothingRead { .. } => {
+                ConverterErrorKind::Malformed
+            }
+            ConvertError::TooLarge { .. } => ConverterErrorKind::TooLarge,
+            ConvertError::NoText { .. } => ConverterErrorKind::Empty,
+            ConvertError::TimedOut { .. } => ConverterErrorKind::TimedOut,
+            ConvertError::Busy => ConverterErrorKind::Busy,
+            ConvertError::Failed => ConverterErrorKind::Failed,
+        };
+        Self::new(kind, error.to_string())
     }
 }
 
 /// Does `work` on a thread of its own, and waits for it without holding up anybody.
 async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
-    on_thread("attache-convert", work).await.unwrap_or_else(|error| Err(error.to_string()))
+    work: impl FnOnce() -> Result<T, ConverterError> + Send + 'static,
+) -> Result<T, ConverterError> {
+    let ended = on_thread("attache-convert", work).await;
+    ended.unwrap_or_else(|error| Err(ConverterError::new(ConverterErrorKind::Failed, error.to_string())))
 }
 
-fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, String> {
-    let converted = convert(media_type, bytes, limits).map_err(|error| error.to_string())?;
+fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, ConverterError> {
+    let converted = convert(media_type, bytes, limits)?;
     let mut text = ConvertedText::new(converted.text);
     if !converted.starts.is_empty() {
         let units = Units::new(converted.unit.name(), converted.starts, converted.units);

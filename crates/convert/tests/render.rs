@@ -481,5 +481,5 @@ fn the_converter_renders_without_holding_up_anybody() {
     assert_eq!(rendered.images[0].page, 1);
     let problem =
         runtime.block_on(converter.render(&document, fixture("encrypted-password"), &[1..=1], &form()));
-    assert_eq!(problem.unwrap_err(), "it is encrypted: it needs a password");
+    assert_eq!(problem.unwrap_err().to_string(), "it is encrypted: it needs a password");
 }

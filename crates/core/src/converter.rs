@@ -1,6 +1,8 @@
 //! Turning documents into forms that a model takes: into text, into a smaller or other encoding of themselves, or
 //! into images of their pages.
 
+mod error;
+
 use std::borrow::Cow;
 use std::future::ready;
 use std::ops::RangeInclusive;
@@ -11,6 +13,8 @@ use bytes::Bytes;
 use crate::document::Document;
 use crate::future::BoxFuture;
 use crate::media::MediaType;
+
+pub use error::{ConverterError, ConverterErrorKind};
 
 /// Turns documents into what a model can take: text, or another encoding of the same.
 ///
@@ -23,12 +27,12 @@ pub trait Converter: Send + Sync {
     /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
     ///
     /// # Errors
-    /// One line that the model and the operator read: lower case, no full stop, no content.
+    /// [`ConverterError`] says why.
     fn convert<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>>;
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>>;
 
     /// True if it can bring documents of this media type into `form`, or say that they are in it already.
     fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
@@ -40,15 +44,15 @@ pub trait Converter: Send + Sync {
     /// pages.
     ///
     /// # Errors
-    /// One line that the model and the operator read: lower case, no full stop, no content.
+    /// [`ConverterError`] says why.
     fn transcode<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         let _ = (document, bytes, form);
-        Box::pin(ready(Err("it cannot be brought into another form".to_owned())))
+        Box::pin(ready(Err(unsupported("it cannot be brought into another form"))))
     }
 
     /// Makes a document of pages `first` to `last` of one whose bytes are at hand, counted from 1, in its own media
@@ -56,16 +60,16 @@ pub trait Converter: Send + Sync {
     /// [`Transcoded::pages_held`] how many are held from `first` on, if not all.
     ///
     /// # Errors
-    /// It has no page `first`, or its pages cannot be taken out. One line that the model and the operator read: lower case, no full stop, no content.
+    /// It has no page `first`, or its pages cannot be taken out.
     fn pages<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         let _ = (document, bytes, first, last);
-        Box::pin(ready(Err("its pages cannot be taken out".to_owned())))
+        Box::pin(ready(Err(unsupported("its pages cannot be taken out"))))
     }
 
     /// True if it can render pages of documents of this media type as images in `form`.
@@ -80,17 +84,21 @@ pub trait Converter: Send + Sync {
     /// many, from the first, as [`MediaLimits::max_pages`] and its own limits allow.
     ///
     /// # Errors
-    /// No page can be rendered. One line that the model and the operator read: lower case, no full stop, no content.
+    /// No page can be rendered.
     fn render<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<RenderedPages, ConverterError>> {
         let _ = (document, bytes, pages, form);
-        Box::pin(ready(Err("its pages cannot be rendered".to_owned())))
+        Box::pin(ready(Err(unsupported("its pages cannot be rendered"))))
     }
+}
+
+fn unsupported(message: &str) -> ConverterError {
+    ConverterError::new(ConverterErrorKind::Unsupported, message)
 }
 
 /// The form in which a place of a model takes documents of one kind.

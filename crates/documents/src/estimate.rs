@@ -4,8 +4,8 @@
 use attache_core::capability::FileRules;
 use attache_core::{Document, MediaKind};
 
-use crate::content::content_bytes;
-use crate::content::pixels;
+use crate::content::{content_bytes, pixels};
+use crate::options::MAX_TEXT_BYTES;
 
 /// The tokens of a page where the model's row does not say.
 const PAGE: u64 = 2_000;
@@ -22,6 +22,9 @@ const PAGE_BYTES: u64 = 100_000;
 /// Seconds of sound cost about 32 tokens, of video about 300; compressed they take about so many bytes a token.
 const AUDIO_BYTES: u64 = 500;
 const VIDEO_BYTES: u64 = 1_000;
+
+/// A file of another kind is shown as the text in it, of which a token takes about so many of its bytes.
+const FILE_BYTES: u64 = 20;
 
 /// Tokens, and whether they rest on more than the size of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,35 +50,45 @@ pub(crate) fn images(tokens: u64) -> u64 {
     (tokens / IMAGE.1).max(1)
 }
 
-/// The cost of a document that stands there natively.
-pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileRules) -> Estimate {
-    let bytes = content_bytes(document).unwrap_or_default();
-    let size = bytes.len() as u64;
-    let guess = |tokens| Estimate { tokens, is_guess: true };
+/// About how many tokens a document costs a model with these rules, by its type and its size: for whoever counts before
+/// anything of it is loaded, and whatever form it will be shown in. Its bytes are not looked at, so that a handle that
+/// holds them and one that does not cost the same.
+pub fn estimated_tokens(document: &Document, rules: &FileRules) -> u64 {
+    let size = document.size().unwrap_or_default();
+    let text = size.min(MAX_TEXT_BYTES as u64).div_ceil(4);
     match document.media_type().kind() {
-        MediaKind::Image => {
-            // Nobody has seen the header of an image at an address.
-            let known = pixels(bytes);
-            let (width, height) = known.unwrap_or((1_024, 1_024));
-            let per_token = rules.pixels_per_token.unwrap_or(PIXELS).max(1);
-            let tokens = width.saturating_mul(height).div_ceil(per_token).clamp(IMAGE.0, IMAGE.1);
-            Estimate { tokens, is_guess: known.is_none() }
-        }
-        MediaKind::Pdf => {
-            let page = rules.page_tokens.unwrap_or(PAGE);
-            match pages {
-                Some(pages) => Estimate { tokens: pages.saturating_mul(page), is_guess: false },
-                None => guess((1 + size / PAGE_BYTES).saturating_mul(page)),
-            }
-        }
-        MediaKind::Audio => guess(size.div_ceil(AUDIO_BYTES)),
-        MediaKind::Video => guess(size.div_ceil(VIDEO_BYTES)),
-        _ => guess(size.div_ceil(4)),
+        MediaKind::Text => text,
+        MediaKind::Image => of_image((1_024, 1_024), rules),
+        MediaKind::Pdf => of_pages((1 + size / PAGE_BYTES).min(rules.max_pages.unwrap_or(u64::MAX)), rules),
+        MediaKind::Audio => size.div_ceil(AUDIO_BYTES),
+        MediaKind::Video => size.div_ceil(VIDEO_BYTES),
+        _ => text.min(size.div_ceil(FILE_BYTES)),
     }
+}
+
+/// The cost of a document that stands there natively, by its pages or the header of its image where they are known.
+pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileRules) -> Estimate {
+    let known = match document.media_type().kind() {
+        MediaKind::Image => content_bytes(document).and_then(pixels).map(|size| of_image(size, rules)),
+        MediaKind::Pdf => pages.map(|pages| of_pages(pages, rules)),
+        _ => None,
+    };
+    Estimate { tokens: known.unwrap_or_else(|| estimated_tokens(document, rules)), is_guess: known.is_none() }
+}
+
+fn of_image((width, height): (u64, u64), rules: &FileRules) -> u64 {
+    let per_token = rules.pixels_per_token.unwrap_or(PIXELS).max(1);
+    width.saturating_mul(height).div_ceil(per_token).clamp(IMAGE.0, IMAGE.1)
+}
+
+fn of_pages(pages: u64, rules: &FileRules) -> u64 {
+    pages.saturating_mul(rules.page_tokens.unwrap_or(PAGE))
 }
 
 #[cfg(test)]
 mod tests {
+    use attache_core::DocumentId;
+
     use super::*;
 
     #[test]
@@ -103,5 +116,33 @@ mod tests {
         let png = Document::from_bytes(header, "image/png");
         assert_eq!(of_document(&png, None, &rules), Estimate { tokens: 2_000, is_guess: false });
         assert!(of_document(&Document::external("https://x/a.png"), None, &rules).is_guess);
+    }
+
+    #[test]
+    fn documents_by_their_type_and_size() {
+        let stored = |media: &str, size| {
+            Document::stored(DocumentId::parse("d-1").unwrap(), "main", media).with_size(size)
+        };
+        let unsaid = FileRules::default();
+        let mut said = FileRules::default();
+        (said.page_tokens, said.pixels_per_token, said.max_pages) = (Some(560), Some(1_024), Some(100));
+        for (media, size, by_default, by_row) in [
+            ("text/plain", 400, 100, 100),
+            // Longer text is cut.
+            ("text/plain", 10 << 20, 65_536, 65_536),
+            ("image/png", 3_000_000, 1_399, 1_024),
+            ("application/pdf", 250_000, 3 * 2_000, 3 * 560),
+            ("application/pdf", 50_000_000, 501 * 2_000, 100 * 560),
+            ("audio/mpeg", 5_000, 10, 10),
+            ("video/mp4", 5_000, 5, 5),
+            ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", 20_000, 1_000, 1_000),
+        ] {
+            let document = stored(media, size);
+            assert_eq!(estimated_tokens(&document, &unsaid), by_default, "{media} {size}");
+            assert_eq!(estimated_tokens(&document, &said), by_row, "{media} {size}");
+        }
+        let held =
+            Document::from_bytes(vec![0; 250_000], "application/pdf").with_media_type("application/pdf");
+        assert_eq!(estimated_tokens(&held, &said), 3 * 560, "a handle that holds the bytes costs the same");
     }
 }

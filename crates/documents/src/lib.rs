@@ -23,7 +23,7 @@
 //! use attache_core::{Arguments, AssistantMessage, Capture, UserPart, Document, DocumentId, Message};
 //! use attache_core::capability::Matrix;
 //! use attache_core::{ProviderCallId, ResultStatus, ToolCall, ToolResult, ToolResultsMessage, ToolSet};
-//! use attache_documents::{Materials, Outcome, RouteOptions, route};
+//! use attache_documents::{Materials, DocumentOutcome, RouteOptions, route};
 //!
 //! // A tool returned `{"lease": …}`.
 //! let lease = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf")
@@ -46,7 +46,7 @@
 //!
 //! // Chat Completions: a synthetic user message follows the results.
 //! let chat = routed("openai-chat", "gpt-4o")?;
-//! assert_eq!(chat.report.decisions[0].outcome, Outcome::Synthetic);
+//! assert_eq!(chat.report.decisions[0].outcome, DocumentOutcome::Synthetic);
 //! let Message::User(synthetic) = &*chat.messages[3] else { unreachable!() };
 //! let [UserPart::Text(preamble), UserPart::Text(label), UserPart::Document(document)] = synthetic.shown() else { unreachable!() };
 //! assert_eq!(preamble.text(), "Documents extracted from tool call results:");
@@ -58,7 +58,7 @@
 //!
 //! // Messages: the PDF stands inside the tool result.
 //! let claude = routed("anthropic", "claude-opus-4-8")?;
-//! assert_eq!(claude.report.decisions[0].outcome, Outcome::Native);
+//! assert_eq!(claude.report.decisions[0].outcome, DocumentOutcome::Native);
 //! assert_eq!(claude.messages.len(), 3);
 //! let Message::ToolResults(results) = &*claude.messages[2] else { unreachable!() };
 //! assert_eq!(results.results[0].attached(), [UserPart::Document(lease)]);
@@ -80,14 +80,18 @@ mod text;
 /// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::converter::ConvertedText;
+pub use estimate::estimated_tokens;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::gather::gather;
+pub use materials::material::Material;
 pub use materials::plan::{Plan, plan};
 pub use materials::{Materials, PageRequest};
 pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
 pub use render::{Routing, explain, route, unresolved};
-pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
+pub use report::{
+    DocumentDecision, DocumentOutcome, Extraction, Reason, ReasonKind, RoutingReport, UnresolvedReference,
+};
 pub use router::Router;
 pub use text::fence::unfence;
 pub use text::{decode_text, fence_text, tame};

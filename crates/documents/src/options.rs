@@ -4,6 +4,9 @@ use attache_core::ModelCapabilities;
 
 use crate::label::LabelProfile;
 
+/// The most bytes of text shown of one document where nobody says otherwise.
+pub(crate) const MAX_TEXT_BYTES: usize = 256 << 10;
+
 /// How documents are labelled and placed where the model leaves a choice. The defaults are those of the fields.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -54,7 +57,7 @@ impl Default for RouteOptions {
             external: ExternalDocuments::default(),
             convert_author_documents: false,
             fail_on_event_documents: false,
-            max_text_bytes: 256 << 10,
+            max_text_bytes: MAX_TEXT_BYTES,
             budget: DocumentBudget::default(),
             html_source: false,
             citations: false,

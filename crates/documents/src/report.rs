@@ -16,7 +16,7 @@ use crate::text::decode::harmless_line;
 pub struct RoutingReport {
     /// Exactly one decision for each document captured in a tool result or event, and for each that an author
     /// attached, in message order. A document that two results hold has one for each.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<DocumentDecision>,
     /// References without a document in what is new: the messages after the model's last reply.
     pub unresolved: Vec<UnresolvedReference>,
     /// The amounts that were looked at.
@@ -25,7 +25,7 @@ pub struct RoutingReport {
 
 impl RoutingReport {
     /// The number of documents with this outcome.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: DocumentOutcome) -> usize {
         self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
     }
 
@@ -35,7 +35,7 @@ impl RoutingReport {
         let shown = earlier.decisions.iter().filter(|decision| decision.bytes > 0);
         let stood: HashSet<_> =
             shown.map(|decision| (&decision.document_id, decision.tool_call_id.as_deref())).collect();
-        let left_out = |decision: &&Decision| {
+        let left_out = |decision: &&DocumentDecision| {
             let limit = matches!(
                 decision.reason.kind(),
                 ReasonKind::TooMany | ReasonKind::RequestFull | ReasonKind::OverBudget
@@ -82,7 +82,7 @@ pub struct Extraction {
 // Logs of runs hold it in this form: a new field has a default, and none gets another name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Decision {
+pub struct DocumentDecision {
     /// The document.
     pub document_id: DocumentId,
     /// The wire name of the tool that returned it; `None` for documents of events and authors, and where a handler
@@ -101,7 +101,7 @@ pub struct Decision {
     /// hold themselves.
     pub inside: Option<DocumentId>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: DocumentOutcome,
     /// Why.
     pub reason: Reason,
     /// The bytes of content that stand in the request for it, before base64: 0 where none does.
@@ -112,7 +112,7 @@ pub struct Decision {
 }
 
 /// Name or short id, media type, outcome and reason, on one line.
-impl fmt::Display for Decision {
+impl fmt::Display for DocumentDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = harmless_line(self.file_name.as_deref().unwrap_or(self.document_id.short()));
         write!(f, "{name} ({}): {}, {}", harmless_line(self.media_type.essence()), self.outcome, self.reason)
@@ -133,7 +133,7 @@ fn media_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MediaType, D
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum DocumentOutcome {
     /// It stands where it came from, as it is.
     Native,
     /// It stands as it is in the user message that follows the tool results.
@@ -155,7 +155,7 @@ pub enum Outcome {
     Error,
 }
 
-impl Outcome {
+impl DocumentOutcome {
     /// The word in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -172,7 +172,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for DocumentOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -25,8 +25,9 @@ use attache_core::{
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{
-    ConvertedText, DocumentBudget, Label, LabelProfile, Materials, ReadLabel, Repeats, RouteOptions, Routing,
-    decode_text, fence_text, gather, plan, route, tame, unfence, unresolved, walk, walk_value,
+    ConvertedText, DocumentBudget, Label, LabelProfile, Material, Materials, ReadLabel, Repeats,
+    RouteOptions, Routing, decode_text, fence_text, gather, plan, route, tame, unfence, unresolved, walk,
+    walk_value,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -222,10 +223,7 @@ fn documents_inside_documents() {
         let mut have = Materials::new();
         for at in 0..mails {
             let attached = (0..attachments).map(text);
-            have.insert_converted(
-                &mail(at),
-                attached.fold(ConvertedText::new("mail"), ConvertedText::with_attachment),
-            );
+            have.insert(&mail(at), attached.fold(ConvertedText::new("mail"), ConvertedText::with_attachment));
         }
         (one_by_one((0..mails).map(mail)), have)
     };
@@ -236,7 +234,7 @@ fn documents_inside_documents() {
         let (mut have, mut holder) = (Materials::new(), mail(0));
         for at in 0..depth {
             let inner = mail(at + 1);
-            have.insert_converted(&holder, ConvertedText::new("mail").with_attachment(inner.clone()));
+            have.insert(&holder, ConvertedText::new("mail").with_attachment(inner.clone()));
             holder = inner.with_id(holder.id().inside(1));
         }
         have
@@ -259,8 +257,8 @@ fn materials_that_are_filled_and_emptied() {
         |n| {
             let mut have = Materials::new();
             for at in 0..*n {
-                have.insert_bytes(&pdf(at), format!("%PDF-{at}").into_bytes());
-                have.insert_converted(&pdf(at), ConvertedText::new(format!("text {at}")));
+                have.insert(&pdf(at), Material::Bytes(format!("%PDF-{at}").into_bytes().into()));
+                have.insert(&pdf(at), ConvertedText::new(format!("text {at}")));
             }
             have.shrink_to(have.held_bytes() / 2);
             have.retain(|known| known.as_str().starts_with("0000000"));
@@ -269,14 +267,14 @@ fn materials_that_are_filled_and_emptied() {
     );
     let filled = |n: usize| {
         let mut have = Materials::new();
-        (0..n).for_each(|at| have.insert_converted(&pdf(at), ConvertedText::new(format!("text {at}"))));
+        (0..n).for_each(|at| have.insert(&pdf(at), ConvertedText::new(format!("text {at}"))));
         (one_by_one((0..n).map(pdf)), have)
     };
     grows("converted texts", 200, filled, |(messages, have)| {
         // Each anew, as after a window has moved.
         let mut have = have.clone();
         let routing = routed(messages, &model, &have, &options);
-        (0..10).for_each(|at| have.insert_converted(&pdf(at), ConvertedText::new("anew")));
+        (0..10).for_each(|at| have.insert(&pdf(at), ConvertedText::new("anew")));
         routing
     });
     let tight = RouteOptions::new().with_budget(DocumentBudget::Tokens(1_000));

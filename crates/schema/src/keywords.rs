@@ -1,5 +1,7 @@
 //! The keywords of one schema, each as what it must be.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Number, Value};
 
 use super::error::SchemaError;
@@ -162,6 +164,10 @@ pub(crate) fn range(format: &str) -> Option<(i64, u64)> {
     })
 }
 
-pub(crate) fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+/// A name as a piece of a JSON pointer.
+pub(crate) fn escaped(name: &str) -> Cow<'_, str> {
+    match name.contains(['~', '/']) {
+        true => Cow::Owned(name.replace('~', "~0").replace('/', "~1")),
+        false => Cow::Borrowed(name),
+    }
 }

@@ -26,6 +26,7 @@ mod coerce;
 mod compile;
 mod error;
 mod keywords;
+mod loose;
 mod pattern;
 mod rules;
 mod sample;
@@ -41,6 +42,7 @@ mod peer;
 mod tests;
 
 pub use error::SchemaError;
+pub use loose::{Dialect, Loosened, PlainRoot, bare_root, loosen, plain_root};
 pub use sample::{example, sample};
 pub use schema::{Schema, Unchecked};
 pub use strict::{Refusal, Strict, Subset, Unsaid, strict};

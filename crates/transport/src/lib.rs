@@ -14,7 +14,7 @@
 //! | documents as they are sent | [`Shown`], [`shown`], [`check_routed`] |
 //! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
-//! | schemas as APIs take them | [`plain_root`], [`plain_tool`], [`check_tools`] |
+//! | schemas as APIs take them | [`plain_tool`], [`check_tools`] |
 //! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | replies whose members may be anything, or must stay as they are | [`lenient`], [`Members`], [`JsonStr`] |
@@ -119,4 +119,4 @@ pub use retry::{RetryPolicy, Trying};
 pub use sse::{SseDecoder, SseEvent};
 pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};
-pub use tool_schema::{PlainRoot, check_tools, described, plain_root, plain_tool};
+pub use tool_schema::{check_tools, described, plain_tool};

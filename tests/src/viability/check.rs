@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use attache_conformance::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use attache_core::capability::Place;
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
-use attache_documents::{Decision, Outcome};
+use attache_documents::{DocumentDecision, DocumentOutcome};
 use serde_json::Value;
 
 use super::converter::Remembering;
@@ -37,7 +37,7 @@ impl<'a> Sent<'a> {
     }
 
     /// The first thing that is not as it should be.
-    pub(super) fn check(&self, fixture: &Fixture, decisions: &[Decision]) -> Option<String> {
+    pub(super) fn check(&self, fixture: &Fixture, decisions: &[DocumentDecision]) -> Option<String> {
         if decisions.len() != fixture.items.len() {
             return Some(format!("{} decisions about {} documents", decisions.len(), fixture.items.len()));
         }
@@ -55,7 +55,7 @@ impl<'a> Sent<'a> {
         })
     }
 
-    fn wrong(&self, item: &Item, decision: &Decision) -> Option<String> {
+    fn wrong(&self, item: &Item, decision: &DocumentDecision) -> Option<String> {
         let bytes = item.document.bytes().unwrap_or_default();
         if is_native(decision.outcome)
             != (decision.tokens > 0 && decision.bytes > 0 && !self.is_text(decision))
@@ -63,9 +63,9 @@ impl<'a> Sent<'a> {
             return Some(format!("it costs {} bytes and {} tokens", decision.bytes, decision.tokens));
         }
         match decision.outcome {
-            Outcome::Native => self.held(&sha256_hex(&bytes), self.seen_place()),
-            Outcome::Synthetic => self.held(&sha256_hex(&bytes), SeenPlace::User),
-            Outcome::Reencoded => {
+            DocumentOutcome::Native => self.held(&sha256_hex(&bytes), self.seen_place()),
+            DocumentOutcome::Synthetic => self.held(&sha256_hex(&bytes), SeenPlace::User),
+            DocumentOutcome::Reencoded => {
                 let inside = decision.place != Some(Place::AfterToolResults);
                 let place = if inside { self.seen_place() } else { SeenPlace::User };
                 let made = self.converter.made(item.document.id());
@@ -75,9 +75,9 @@ impl<'a> Sent<'a> {
                 }
                 self.says(item.says)
             }
-            Outcome::Rendered => self.rendered(item),
-            Outcome::Text | Outcome::Converted => self.says(item.says),
-            Outcome::Note => {
+            DocumentOutcome::Rendered => self.rendered(item),
+            DocumentOutcome::Text | DocumentOutcome::Converted => self.says(item.says),
+            DocumentOutcome::Note => {
                 let short = item.document.id().short();
                 let noted = |text: &String| text.contains(short) && text.contains("Content not shown here: ");
                 (!self.texts.iter().any(noted)).then(|| "there is no note about it".to_owned())
@@ -109,8 +109,8 @@ impl<'a> Sent<'a> {
         wrong.or_else(|| self.says(item.says))
     }
 
-    fn is_text(&self, decision: &Decision) -> bool {
-        matches!(decision.outcome, Outcome::Text | Outcome::Converted)
+    fn is_text(&self, decision: &DocumentDecision) -> bool {
+        matches!(decision.outcome, DocumentOutcome::Text | DocumentOutcome::Converted)
     }
 
     fn seen_place(&self) -> SeenPlace {
@@ -141,7 +141,7 @@ pub(super) fn refusal(
     error: &ProviderError,
 ) -> Option<String> {
     let refused =
-        fixture.items.iter().find(|item| item.expected(capabilities, Place::User) == Outcome::Error);
+        fixture.items.iter().find(|item| item.expected(capabilities, Place::User) == DocumentOutcome::Error);
     let Some(item) = refused else { return Some(format!("it should not fail: {error}")) };
     if error.kind() != ErrorKind::Unsupported {
         return Some(format!("it should be unsupported: {error}"));
@@ -175,6 +175,12 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
 }
 
 /// True if an outcome shows content natively.
-fn is_native(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded | Outcome::Rendered)
+fn is_native(outcome: DocumentOutcome) -> bool {
+    matches!(
+        outcome,
+        DocumentOutcome::Native
+            | DocumentOutcome::Synthetic
+            | DocumentOutcome::Reencoded
+            | DocumentOutcome::Rendered
+    )
 }

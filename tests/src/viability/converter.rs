@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
+use attache_core::converter::{ConvertedText, ConverterError, MediaLimits, RenderedPages, Transcoded};
 use attache_core::{BoxFuture, Converter, Document, DocumentId, MediaType};
 use bytes::Bytes;
 
@@ -12,9 +12,9 @@ use bytes::Bytes;
 #[derive(Default)]
 pub(super) struct Remembering {
     inner: attache::convert::DocumentConverter,
-    fitted: Mutex<HashMap<(DocumentId, MediaLimits), Result<Transcoded, String>>>,
-    texts: Mutex<HashMap<DocumentId, Result<ConvertedText, String>>>,
-    rendered: Mutex<HashMap<(DocumentId, MediaLimits), Result<RenderedPages, String>>>,
+    fitted: Mutex<HashMap<(DocumentId, MediaLimits), Result<Transcoded, ConverterError>>>,
+    texts: Mutex<HashMap<DocumentId, Result<ConvertedText, ConverterError>>>,
+    rendered: Mutex<HashMap<(DocumentId, MediaLimits), Result<RenderedPages, ConverterError>>>,
 }
 
 impl Remembering {
@@ -46,7 +46,7 @@ impl Converter for Shared {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         Box::pin(async move {
             let known =
                 self.0.texts.lock().unwrap_or_else(PoisonError::into_inner).get(document.id()).cloned();
@@ -69,7 +69,7 @@ impl Converter for Shared {
         document: &'a Document,
         bytes: Bytes,
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         Box::pin(async move {
             let key = (document.id().clone(), form.clone());
             let known = self.0.fitted.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
@@ -92,7 +92,7 @@ impl Converter for Shared {
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<RenderedPages, ConverterError>> {
         Box::pin(async move {
             let key = (document.id().clone(), form.clone());
             let known = self.0.rendered.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

@@ -2,7 +2,7 @@
 
 use attache_core::capability::{Place, PlaceCapabilities};
 use attache_core::{Document, DocumentId, MediaType, ModelCapabilities};
-use attache_documents::Outcome;
+use attache_documents::DocumentOutcome;
 use serde::Serialize;
 
 use super::made::{self, Page};
@@ -147,30 +147,30 @@ impl Item {
     }
 
     /// The expected outcome, by the model's row: written down here once more, so that it is no echo of routing.
-    pub(crate) fn expected(&self, row: &ModelCapabilities, place: Place) -> Outcome {
+    pub(crate) fn expected(&self, row: &ModelCapabilities, place: Place) -> DocumentOutcome {
         let media = self.document.media_type();
         let author = place == Place::User;
-        let lost = if author { Outcome::Error } else { Outcome::Note };
-        let read = if author { Outcome::Error } else { Outcome::Converted };
+        let lost = if author { DocumentOutcome::Error } else { DocumentOutcome::Note };
+        let read = if author { DocumentOutcome::Error } else { DocumentOutcome::Converted };
         let first = row.place(place);
         let places: Vec<&PlaceCapabilities> =
             if author { vec![first] } else { vec![first, &row.beside_result] };
         let takes = |media: &MediaType| places.iter().position(|place| place.accepts(media));
-        let standing = |at: usize| if at == 0 { Outcome::Native } else { Outcome::Synthetic };
+        let standing = |at: usize| if at == 0 { DocumentOutcome::Native } else { DocumentOutcome::Synthetic };
         let text = media.essence().starts_with("text/") || media.essence() == "application/json";
         match self.kind {
-            Kind::Empty => Outcome::Note,
+            Kind::Empty => DocumentOutcome::Note,
             Kind::Opaque => lost,
             Kind::Unnamed | Kind::Office => read,
             Kind::Scan(_) => match (takes(media), self.takes_images(&places)) {
                 (Some(at), _) => standing(at),
-                (None, true) => Outcome::Rendered,
+                (None, true) => DocumentOutcome::Rendered,
                 (None, false) => lost,
             },
             // An author is asked before text stands in for pages.
             Kind::Mixed => match (takes(media), self.takes_images(&places)) {
                 (Some(at), _) => standing(at),
-                (None, true) if !author => Outcome::Rendered,
+                (None, true) if !author => DocumentOutcome::Rendered,
                 (None, _) => read,
             },
             Kind::Screenshot { at, of, pixels } => match takes(media) {
@@ -181,22 +181,22 @@ impl Item {
                     let count = places.get(place).and_then(|place| place.max_count);
                     match (author, many) {
                         // None is left out, so each has to be smaller, and too many are too many.
-                        (true, _) if count.is_some_and(|most| at >= most) => Outcome::Error,
-                        (true, true) => Outcome::Reencoded,
+                        (true, _) if count.is_some_and(|most| at >= most) => DocumentOutcome::Error,
+                        (true, true) => DocumentOutcome::Reencoded,
                         (true, false) => standing(place),
-                        (false, _) if at < left_out(row, of, many, count) => Outcome::Note,
+                        (false, _) if at < left_out(row, of, many, count) => DocumentOutcome::Note,
                         (false, _) => standing(place),
                     }
                 }
             },
-            Kind::Plain if text => Outcome::Text,
+            Kind::Plain if text => DocumentOutcome::Text,
             Kind::Plain => match takes(media) {
                 Some(at) => standing(at),
                 None if self.says.is_empty() => lost,
                 None => read,
             },
             Kind::Foreign => match MediaType::parse("image/png").and_then(|png| takes(&png)) {
-                Some(_) => Outcome::Reencoded,
+                Some(_) => DocumentOutcome::Reencoded,
                 None => lost,
             },
             Kind::Pages(pages) => match takes(media) {
@@ -208,13 +208,13 @@ impl Item {
                             pages > budget / 4 * 3 / row.files.page_tokens.unwrap_or(2_000)
                         }) =>
                 {
-                    Outcome::Reencoded
+                    DocumentOutcome::Reencoded
                 }
                 Some(at) if places.get(at).and_then(|p| p.max_pages).is_none_or(|most| pages <= most) => {
                     standing(at)
                 }
-                Some(_) if author => Outcome::Error,
-                Some(_) => Outcome::Reencoded,
+                Some(_) if author => DocumentOutcome::Error,
+                Some(_) => DocumentOutcome::Reencoded,
                 None => read,
             },
             Kind::Pixels(pixels) => match takes(media) {
@@ -223,7 +223,7 @@ impl Item {
                     let size = self.document.size().unwrap_or_default();
                     let fits = place.and_then(|p| p.max_pixels).is_none_or(|most| pixels <= most)
                         && place.and_then(|p| p.byte_limit(media)).is_none_or(|most| size <= most);
-                    if fits { standing(at) } else { Outcome::Reencoded }
+                    if fits { standing(at) } else { DocumentOutcome::Reencoded }
                 }
                 None => lost,
             },

@@ -12,7 +12,7 @@ use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_conformance::Reply;
 use attache_core::capability::Place;
 use attache_core::{Converter, Message, ModelSettings, ToolError, UserMessage, UserPart};
-use attache_documents::Decision;
+use attache_documents::DocumentDecision;
 use serde::Serialize;
 
 use crate::Party;
@@ -85,7 +85,7 @@ async fn run(
     party: Party,
     place: Place,
     converter: &Arc<Remembering>,
-) -> Result<(Vec<Decision>, Option<String>), String> {
+) -> Result<(Vec<DocumentDecision>, Option<String>), String> {
     let mock = party.mock().await.map_err(|error| error.to_string())?;
     let model = party.connected(&mock, ModelSettings::new()).map_err(|error| error.to_string())?;
     let capabilities = model.capabilities().clone();
@@ -147,7 +147,7 @@ async fn explained(
     input: &RunInput,
     capabilities: &attache_core::ModelCapabilities,
     converter: &Arc<Remembering>,
-) -> Vec<Decision> {
+) -> Vec<DocumentDecision> {
     let store = attache_agent::MemoryDocumentStore::default();
     let (mut materials, options) =
         (attache_documents::Materials::new(), attache_documents::RouteOptions::new());

@@ -82,14 +82,14 @@ async fn documents_go_where_the_table_says() {
             let decided = report.decisions[at].outcome;
             let context = format!("{name} {media} {decided:?}");
             if accepts(Place::ToolResult, media) {
-                assert_eq!(decided, attache_documents::Outcome::Native, "{context}");
+                assert_eq!(decided, attache_documents::DocumentOutcome::Native, "{context}");
                 assert_eq!(place_of(bytes), Some(SeenPlace::ToolResult), "{context}");
             } else if accepts(Place::User, media) {
                 synthetic += 1;
-                assert_eq!(decided, attache_documents::Outcome::Synthetic, "{context}");
+                assert_eq!(decided, attache_documents::DocumentOutcome::Synthetic, "{context}");
                 assert_eq!(place_of(bytes), Some(SeenPlace::User), "{context}");
             } else {
-                assert_eq!(decided, attache_documents::Outcome::Note, "{context}");
+                assert_eq!(decided, attache_documents::DocumentOutcome::Note, "{context}");
                 assert_eq!(place_of(bytes), None, "{context}");
             }
         }
@@ -97,7 +97,7 @@ async fn documents_go_where_the_table_says() {
         let text = body.to_string();
         let native = seen.iter().any(|seen| seen.sha256.as_deref() == Some(sha256_hex(CSV).as_str()));
         assert!(native || text.contains("2026-03-01,12.50"), "{name}: {:?}", report.decisions[2]);
-        assert_eq!(report.decisions[3].outcome, attache_documents::Outcome::Note, "{name}");
+        assert_eq!(report.decisions[3].outcome, attache_documents::DocumentOutcome::Note, "{name}");
         assert_eq!(place_of(ZIP), None, "{name}");
         assert!(text.contains("archive.zip"), "{name}: {text}");
         // C03: one synthetic message exactly where one is needed
@@ -141,7 +141,7 @@ async fn more_files_than_a_message_holds_are_noted() {
         let decisions = &report.decisions;
         assert_eq!(decisions.len(), PDFS.len(), "{name}: one outcome for each");
         if let Some(limit) = place.max_files_per_message {
-            let native = attache_documents::Outcome::Native;
+            let native = attache_documents::DocumentOutcome::Native;
             let kept = decisions.iter().filter(|decision| decision.outcome == native).count() as u64;
             assert_eq!(kept, limit, "{name}");
             assert!(decisions[6].reason.as_str().contains("ask for this one by itself"), "{name}");
@@ -205,7 +205,7 @@ async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
         assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
         let report = report.unwrap();
         let decided: Vec<_> = report.decisions.iter().map(|decision| decision.outcome).collect();
-        assert_eq!(decided, [attache_documents::Outcome::Note], "{}", party.name());
+        assert_eq!(decided, [attache_documents::DocumentOutcome::Note], "{}", party.name());
         let told = texts_told(party.api, mock.requests()[0].json());
         assert!(told.iter().any(|(_, text)| text.contains("archive.zip")), "{}: {told:?}", party.name());
 

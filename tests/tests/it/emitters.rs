@@ -12,7 +12,7 @@ use attache_core::{
     ModelCapabilities, ModelSettings, Reasoning, ResultStatus, ToolCall, ToolDefinition, ToolResult,
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
-use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
+use attache_documents::{DocumentOutcome, Materials, RouteOptions, Routing, route};
 use attache_tests::{APIS, Api};
 use serde_json::{Value, json};
 
@@ -161,7 +161,7 @@ fn emitters_write_every_declared_media_type_and_nothing_else() {
                     if !declared && native.contains(&wanted) {
                         misses.push(format!("{context}: not declared, and there"));
                     }
-                    if matches!(outcome, Outcome::Synthetic) && native.is_empty() && !shown_as_text {
+                    if matches!(outcome, DocumentOutcome::Synthetic) && native.is_empty() && !shown_as_text {
                         misses.push(format!("{context}: said to be shown, and not there"));
                     }
                 }

@@ -8,7 +8,7 @@ use attache_agent::{
 };
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{Document, ModelSettings, ToolError};
-use attache_documents::Outcome as Routed;
+use attache_documents::DocumentOutcome;
 use attache_tests::Party;
 use serde_json::{Value, json};
 
@@ -65,11 +65,11 @@ async fn hand_over(from: Party, to: Party, streaming: bool) {
     assert!(said.contains("You do bills.") && !said.contains("You are at the door."), "{pair}: {said}");
     let report = report.unwrap_or_else(|| panic!("{pair}: the picture was not routed"));
     let [decision] = &report.decisions[..] else { panic!("{pair}: {report:?}") };
-    if matches!(decision.outcome, Routed::Native | Routed::Synthetic) {
+    if matches!(decision.outcome, DocumentOutcome::Native | DocumentOutcome::Synthetic) {
         let seen = seen_documents(to.api.conformance(), &body);
         assert!(seen.iter().any(|seen| seen.sha256.as_deref() == Some(&*sha256_hex(PNG))), "{pair}");
     } else {
-        assert_eq!(decision.outcome, Routed::Note, "{pair}");
+        assert_eq!(decision.outcome, DocumentOutcome::Note, "{pair}");
         assert!(said.contains(decision.document_id.short()), "{pair}: {said}");
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
-use attache_core::converter::{ConvertedText, MediaLimits, Transcoded};
+use attache_core::converter::{ConvertedText, ConverterError, ConverterErrorKind, MediaLimits, Transcoded};
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, MediaType, Message, ModelHandle, ModelSettings, ToolError,
     UserMessage, UserPart,
 };
-use attache_documents::{Outcome, RoutingReport};
+use attache_documents::{DocumentOutcome, RoutingReport};
 use attache_tests::Party;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -119,10 +119,10 @@ impl Converter for Moody {
         &'a self,
         document: &'a Document,
         _: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let text = match document.size() {
             Some(size) if size % 2 == 0 => Ok(ConvertedText::new(format!("text of {}", document.id()))),
-            _ => Err("it is damaged".to_owned()),
+            _ => Err(ConverterError::new(ConverterErrorKind::Malformed, "it is damaged")),
         };
         Box::pin(std::future::ready(text))
     }
@@ -136,11 +136,11 @@ impl Converter for Moody {
         document: &'a Document,
         _: Bytes,
         _: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         let fitted = match document.media_type().essence() {
             "image/bmp" => Ok(Transcoded::changed(PNG, MediaType::parse("image/png").unwrap(), "re-encoded")),
             "application/pdf" if document.size().unwrap_or_default() % 5 == 1 => {
-                Err("it is encrypted".to_owned())
+                Err(ConverterError::new(ConverterErrorKind::Encrypted, "it is encrypted"))
             }
             _ => Ok(Transcoded::unchanged().with_pages(2)),
         };
@@ -172,11 +172,11 @@ fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestC
             seen.iter().any(|seen| seen.sha256.as_deref() == Some(hash.as_str()))
         };
         let fine = match decision.outcome {
-            Outcome::Native | Outcome::Synthetic => there(&document(number).bytes().unwrap()),
-            Outcome::Reencoded => there(PNG),
-            Outcome::Text => said.contains(&format!("number,{number}\n")),
-            Outcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
-            Outcome::Note => {
+            DocumentOutcome::Native | DocumentOutcome::Synthetic => there(&document(number).bytes().unwrap()),
+            DocumentOutcome::Reencoded => there(PNG),
+            DocumentOutcome::Text => said.contains(&format!("number,{number}\n")),
+            DocumentOutcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
+            DocumentOutcome::Note => {
                 said.contains(decision.document_id.short()) && said.contains("Content not shown here: ")
             }
             _ => true,

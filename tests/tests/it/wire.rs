@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use attache_conformance::{seen_documents, sha256_hex};
 use attache_core::{Document, Message, Transcript, UserPart};
-use attache_documents::Outcome;
+use attache_documents::DocumentOutcome;
 use attache_tests::{APIS, Api, Scenario, scenarios};
 use serde_json::{Value, json};
 
@@ -117,15 +117,15 @@ fn every_document_arrives() {
                 assert_eq!(&decision.document_id, document.id(), "{context}");
                 let bytes = document.bytes().unwrap();
                 match decision.outcome {
-                    Outcome::Native => {
+                    DocumentOutcome::Native => {
                         assert!(hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}")
                     }
-                    Outcome::Synthetic => {
+                    DocumentOutcome::Synthetic => {
                         let text = std::str::from_utf8(&bytes).map(|text| json!(text).to_string());
                         let as_text = text.is_ok_and(|text| body.contains(text.trim_matches('"')));
                         assert!(as_text || hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}");
                     }
-                    Outcome::Text => {
+                    DocumentOutcome::Text => {
                         let text = String::from_utf8(bytes.to_vec()).unwrap();
                         let holds = |text: &str| body.contains(json!(text).to_string().trim_matches('"'));
                         // A text that is to be cited comes in paragraphs.
@@ -133,7 +133,7 @@ fn every_document_arrives() {
                             scenario.routing.citations && text.split("\n\n").all(|one| holds(one.trim()));
                         assert!(is_cited || holds(text.trim_end()), "{context}: {decision:?}");
                     }
-                    Outcome::Note => {
+                    DocumentOutcome::Note => {
                         assert!(
                             body.contains("status=\\\\\\\"") || body.contains("status=\\\""),
                             "{context}: {decision:?}"
@@ -271,8 +271,8 @@ fn one_conversation_every_api() {
         })
         .into_iter()
         .collect();
-    assert_eq!(outcomes["openai-chat"], [Outcome::Synthetic, Outcome::Synthetic]);
+    assert_eq!(outcomes["openai-chat"], [DocumentOutcome::Synthetic, DocumentOutcome::Synthetic]);
     for api in ["openai-responses", "anthropic", "gemini"] {
-        assert_eq!(outcomes[api], [Outcome::Native, Outcome::Native], "{api}");
+        assert_eq!(outcomes[api], [DocumentOutcome::Native, DocumentOutcome::Native], "{api}");
     }
 }

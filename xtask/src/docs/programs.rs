@@ -50,26 +50,33 @@ fn unread_of(page: &Page, compiled: &str) -> Vec<String> {
     missing.into_iter().chain(ignored.map(|block| format!("{shown}: {block} is not compiled"))).collect()
 }
 
-/// The places that tell of every feature of the facade.
-const FEATURE_TABLES: [&str; 2] = ["docs/guide/crates.md", "crates/attache/src/lib.rs"];
+/// The places that tell of every feature of the facade, and the heads of the tables that do.
+const FEATURE_TABLES: [(&str, &str); 2] = [
+    ("docs/guide/crates.md", "| you want | features |"),
+    ("crates/attache/src/lib.rs", "| feature | name here | what it is |"),
+];
 
 /// Features of the facade that one of its tables lacks.
 pub(super) fn untold_features(root: &Path) -> Result<Vec<String>, Failure> {
     let features: Vec<String> =
         workspace::libraries(&["attache"])?.into_iter().flat_map(|package| package.features).collect();
     let mut problems = Vec::new();
-    for place in FEATURE_TABLES {
+    for (place, head) in FEATURE_TABLES {
         let text = read(&root.join(place))?;
-        let untold = features.iter().filter(|feature| !in_table(&text, feature));
+        let told = told(&text, head);
+        let untold = features.iter().filter(|feature| !told.contains(&feature.as_str()));
         problems.extend(untold.map(|feature| format!("{place} has no row of the feature `{feature}`")));
     }
     Ok(problems)
 }
 
-fn in_table(text: &str, feature: &str) -> bool {
-    let mut rows =
-        text.lines().map(|line| line.trim_start_matches("//! ")).filter(|line| line.starts_with('|'));
-    rows.any(|row| row.contains(&format!("`{feature}`")))
+/// The names in the column of features of the table with that head.
+fn told<'t>(text: &'t str, head: &str) -> Vec<&'t str> {
+    let column = head.split('|').position(|cell| cell.trim().starts_with("feature"));
+    let lines = text.lines().map(|line| line.trim_start_matches("//! "));
+    let rows = lines.skip_while(|line| *line != head).take_while(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(column?));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
 }
 
 /// Copies the examples into the pages.
@@ -174,8 +181,13 @@ mod tests {
 
     #[test]
     fn a_feature_is_told_by_a_row_alone() {
-        let text = "//! | `jwt`, `previews` | tokens |\n//! The feature `render`.\n";
-        assert!(in_table(text, "previews") && !in_table(text, "render") && !in_table(text, "view"));
+        let text = "//! The feature `render`.\n//!\n//! | feature | name here |\n//! | --- | --- |\n\
+                    //! | `jwt`, `previews` | `server` |\n//!\n//! | `otel` | 12 |\n";
+        assert_eq!(told(text, "| feature | name here |"), ["jwt", "previews"]);
+        assert_eq!(
+            told("| you want | features |\n| `a` | `b`; `c` |\n", "| you want | features |"),
+            ["b", "c"]
+        );
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Driver {
                 // The next request shows them; their bytes leave with the window.
                 for document in result.documents.iter().filter(is_held) {
                     if let Some(bytes) = document.bytes() {
-                        self.library.materials.insert_bytes(document, bytes);
+                        self.library.materials.insert(document, bytes);
                     }
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::citation::Checked;
 use attache_core::{Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolResult, Usage};
-use attache_documents::Decision as DocumentDecision;
+use attache_documents::DocumentDecision;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::Limits;

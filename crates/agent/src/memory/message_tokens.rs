@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ContentTree, Document, MediaKind, Message, ModelCapabilities, ToolResult,
-    ToolResultsMessage, ToolSet, UserPart,
+    AssistantPart, ContentTree, Document, Message, ModelCapabilities, ToolResult, ToolResultsMessage,
+    ToolSet, UserPart,
 };
+use attache_documents::estimated_tokens;
 
 use crate::memory::past::Past;
 use crate::memory::text_tokens::{EstimatedTokens, TokenCounter};
@@ -116,22 +117,8 @@ fn of_part(part: &UserPart, counter: &dyn TokenCounter, past: &Past<'_>) -> u64 
     }
 }
 
-/// About how many tokens the content of a document has. Nobody counts it here: pages and pixels are in its bytes.
 fn of_document(document: &Document, past: &Past<'_>) -> u64 {
-    let bytes = document.size().unwrap_or(0);
-    let family = past.capabilities.family.as_str();
-    let content = match document.media_type().kind() {
-        MediaKind::Text => bytes.min(100_000) / 4,
-        MediaKind::Image if family.starts_with("gemini") => 1_032,
-        MediaKind::Image if family.starts_with("openai") => 1_105,
-        MediaKind::Image => 1_568,
-        // A page has about 2,000 tokens and 40 KB, where a model reads it as text and image.
-        MediaKind::Pdf => (bytes / 20).clamp(1_500, 200_000),
-        MediaKind::Audio => bytes / 500,
-        MediaKind::Video => bytes / 800,
-        _ => (bytes / 20).min(25_000),
-    };
-    content + PER_DOCUMENT
+    estimated_tokens(document, &past.capabilities.files) + PER_DOCUMENT
 }
 
 /// True for reasoning that no provider wants back.

@@ -1,8 +1,8 @@
 use attache_core::capability::Matrix;
 use attache_core::message::Metadata;
 use attache_core::{
-    Arguments, AssistantMessage, MessageId, ModelCapabilities, ToolCall, ToolResult, ToolResultsMessage,
-    ToolSet, UserMessage, UserPart,
+    Arguments, AssistantMessage, Document, DocumentId, MessageId, ModelCapabilities, ToolCall, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 
@@ -242,4 +242,20 @@ fn a_conversation_that_stays_too_long_is_not_read_again_at_each_step() {
         stuck += usize::from(tokens > 20_000);
     }
     assert!(stuck > 20, "it was too long at {stuck} looks");
+}
+
+// The row says what a page costs, whatever the family of the model is called.
+#[test]
+fn documents_cost_what_the_row_of_their_model_says() {
+    let lease = Document::stored(DocumentId::new(), "main", "application/pdf").with_size(250_000);
+    let asked = [Message::User(UserMessage::new([lease.into()])).shared()];
+    let tools = Arc::new(ToolSet::default());
+    let of = |page_tokens| {
+        let mut row = Matrix::bundled().resolve("gemini", "any");
+        row.files.page_tokens = page_tokens;
+        message_tokens::of_request(&asked, &tools, &row, 1_000)
+    };
+    // Three pages by its size.
+    assert_eq!(of(Some(560)) - of(Some(500)), 3 * 60);
+    assert_eq!(of(None) - of(Some(560)), 3 * (2_000 - 560));
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use attache_core::capability::Matrix;
-use attache_core::converter::{ConvertedText, MediaLimits};
+use attache_core::converter::{ConvertedText, ConverterError, ConverterErrorKind, MediaLimits};
 use attache_core::tool::{SchemaLoosening, SchemaRefusal};
 use attache_core::{BoxFuture, Converter, Document, MediaType};
 use bytes::Bytes;
@@ -17,8 +17,12 @@ impl Converter for Reader {
         media_type.essence().contains("spreadsheet")
     }
 
-    fn convert<'a>(&'a self, _: &'a Document, _: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
-        Box::pin(async { Err("it is not there".to_owned()) })
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
+        Box::pin(async { Err(ConverterError::new(ConverterErrorKind::Failed, "it is not there")) })
     }
 
     fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {

@@ -9,7 +9,7 @@ use attache_agent::{
     tool_fn,
 };
 use attache_core::capability::Matrix;
-use attache_core::converter::ConvertedText;
+use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::provider::ProviderState;
 use attache_core::tool::Deferred;
 use attache_core::{
@@ -262,7 +262,11 @@ impl Converter for Mails {
         media_type.essence() == "message/rfc822"
     }
 
-    fn convert<'a>(&'a self, _: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let inner = Document::from_bytes(format!("inside {text}"), "text/plain").with_file_name("inner.txt");
         Box::pin(std::future::ready(Ok(ConvertedText::new(text).with_attachment(inner))))

@@ -8,7 +8,7 @@ use attache_agent::{
     Run, RunInput, RunOptions, tool_fn,
 };
 use attache_core::citation::{AnswerSpan, Citation, FigureState, How, Place, Source, Span};
-use attache_core::converter::{ConvertedText, Units};
+use attache_core::converter::{ConvertedText, ConverterError, Units};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     BoxFuture, ChatRequest, Converter, Document, DocumentId, Effect, MediaType, Message, ModelSettings, Tool,
@@ -55,7 +55,7 @@ impl Converter for Reader {
         &'a self,
         _: &'a Document,
         bytes: bytes::Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let starts = text.match_indices("[page").map(|(at, _)| at).collect();
         let converted = ConvertedText::new(text).with_units(Units::new("page", starts, 2));

@@ -10,7 +10,7 @@ use attache_agent::{
     Agent, Disposition, EndReason, EventKind, MemoryJournal, NoArguments, Run, RunInput, SubmitError, Tools,
     tool_fn,
 };
-use attache_core::converter::ConvertedText;
+use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::tool::ToolSpec;
 use attache_core::{
@@ -225,7 +225,7 @@ impl Converter for Panics {
         &'a self,
         _: &'a Document,
         _: bytes::Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         Box::pin(async { panic!("bad pdf") })
     }
 }

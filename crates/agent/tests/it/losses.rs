@@ -13,7 +13,7 @@ use attache_agent::{
     Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, RunInput,
     tool_fn,
 };
-use attache_core::converter::ConvertedText;
+use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Converter, Document, DocumentId,
     DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall, ToolContext,
@@ -243,7 +243,7 @@ impl Converter for Counting {
         &'a self,
         _: &'a Document,
         _: bytes::Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         self.0.add();
         Box::pin(async { Ok(ConvertedText::new("text")) })
     }

@@ -10,7 +10,7 @@ use attache_agent::{
     Agent, Disposition, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, MemoryJournal,
     MessageWindow, NoArguments, Run, RunInput, SCHEMA_VERSION, Tools, tool_fn,
 };
-use attache_core::converter::ConvertedText;
+use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolCallId, ToolContext,
     ToolDefinition, ToolError, ToolResult,
@@ -109,7 +109,7 @@ impl Converter for Mail {
         &'a self,
         _: &'a Document,
         bytes: bytes::Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let (head, body) = text.split_once("\n\n").unwrap();
         let inner = Document::from_bytes(body.to_owned(), "text/plain").with_file_name("inner.txt");

@@ -8,7 +8,7 @@ use attache_core::{
     ChatRequest, ErrorKind, FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings,
     ProviderError, Secret, StreamChunk, ToolSet, Usage,
 };
-use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
+use attache_documents::{DocumentOutcome, Materials, RouteOptions, Routing, route};
 use attache_models::Registry;
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -371,7 +371,10 @@ fn placed(probe: &Probe, row: &ModelCapabilities) -> Result<Vec<Arc<Message>>, S
     let Routing { messages, report, .. } = route(&probe.request.messages, row, &tools, &materials, &options)
         .map_err(|error| error.to_string())?;
     match report.decisions.as_slice() {
-        [one] if one.place == Some(place) && matches!(one.outcome, Outcome::Native | Outcome::Text) => {
+        [one]
+            if one.place == Some(place)
+                && matches!(one.outcome, DocumentOutcome::Native | DocumentOutcome::Text) =>
+        {
             Ok(messages)
         }
         [one] => Err(format!("it would be shown as {}: {}", one.outcome, one.reason)),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use attache_core::DocumentId;
-use attache_documents::{Decision, Outcome, RoutingReport};
+use attache_documents::{DocumentDecision, DocumentOutcome, RoutingReport};
 
 use crate::output::{harmless, short};
 
@@ -15,19 +15,19 @@ const NAMES: usize = 3;
 /// The documents that were told, each with its outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Routed {
-    told: HashSet<(DocumentId, Outcome)>,
+    told: HashSet<(DocumentId, DocumentOutcome)>,
 }
 
 impl Routed {
     /// The lines about what this report says anew. `all` tells every document on a line of its own.
     pub(crate) fn lines(&mut self, report: &RoutingReport, all: bool) -> Vec<String> {
         let is_new =
-            |decision: &&Decision| self.told.insert((decision.document_id.clone(), decision.outcome));
-        let new: Vec<&Decision> = report.decisions.iter().filter(is_new).collect();
+            |decision: &&DocumentDecision| self.told.insert((decision.document_id.clone(), decision.outcome));
+        let new: Vec<&DocumentDecision> = report.decisions.iter().filter(is_new).collect();
         if all || new.len() <= ONE_BY_ONE {
             return new.into_iter().map(line).collect();
         }
-        let mut kinds: BTreeMap<&str, Vec<&Decision>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, Vec<&DocumentDecision>> = BTreeMap::new();
         for decision in &new {
             kinds.entry(decision.outcome.as_str()).or_default().push(decision);
         }
@@ -44,10 +44,10 @@ impl Routed {
     }
 }
 
-fn line(decision: &Decision) -> String {
+fn line(decision: &DocumentDecision) -> String {
     format!("· {}: {} ({})", name(decision), decision.outcome, short(decision.reason.as_str(), 160))
 }
 
-fn name(decision: &Decision) -> String {
+fn name(decision: &DocumentDecision) -> String {
     harmless(decision.file_name.as_deref().unwrap_or(decision.document_id.short()))
 }

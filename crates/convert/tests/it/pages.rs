@@ -2,7 +2,7 @@
 
 use crate::common::{Builder, PDF, bomb, fixture, read, text};
 use attache_convert::{ConvertError, DocumentConverter, Limits, PdfPages, convert, pdf_pages, transcode};
-use attache_core::converter::{MediaLimits, Transcoded};
+use attache_core::converter::{ConverterErrorKind, MediaLimits, Transcoded};
 use attache_core::{Converter, Document};
 use bytes::Bytes;
 
@@ -236,9 +236,18 @@ fn the_converter_takes_pages_out_too() {
     let all = take(numbered(9).into(), PDF, 1, 99).unwrap();
     assert_eq!((all.pages, all.pages_held), (Some(9), None));
     let locked = take(fixture("encrypted-password"), PDF, 1, 1);
-    assert_eq!(locked, Err("it is encrypted: it needs a password".to_owned()));
+    let locked = locked.unwrap_err();
+    assert_eq!(locked.to_string(), "it is encrypted: it needs a password");
+    assert_eq!((locked.kind(), locked.is_retryable()), (ConverterErrorKind::Encrypted, false));
     let text = take(Bytes::from_static(b"text"), "text/plain", 1, 1);
-    assert_eq!(text, Err("no converter reads `text/plain`".to_owned()));
+    let text = text.unwrap_err();
+    assert_eq!(text.to_string(), "no converter reads `text/plain`");
+    assert_eq!(text.kind(), ConverterErrorKind::Unsupported);
+    let limits = Limits::new().with_max_time(std::time::Duration::ZERO);
+    let document = Document::from_bytes(numbered(9), PDF);
+    let hasty = DocumentConverter::new(limits);
+    let late = runtime.block_on(hasty.pages(&document, document.bytes().unwrap(), 1, 1)).unwrap_err();
+    assert_eq!((late.kind(), late.is_retryable()), (ConverterErrorKind::TimedOut, true));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::find::identity::Identities;
 use crate::find::{Inside, Occurrence, Survey, survey};
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::report::{Decision, Outcome, Reason, ReasonKind};
+use crate::report::{DocumentDecision, DocumentOutcome, Reason, ReasonKind};
 use crate::text::decode::harmless_line;
 
 /// Every document of the messages and what becomes of it.
@@ -84,7 +84,7 @@ fn with_attachments<'m>(
         while let Some(occurrence) = ahead.pop() {
             let mut treatment = decider.decide(&occurrence);
             let depth = occurrence.inside.map_or(0, |inside| inside.depth);
-            if matches!(treatment.outcome, Outcome::Converted | Outcome::Rendered) {
+            if matches!(treatment.outcome, DocumentOutcome::Converted | DocumentOutcome::Rendered) {
                 let all = materials.attachments(occurrence.document);
                 let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
                 let inner = all.get(..most).unwrap_or(all);
@@ -142,7 +142,7 @@ impl<'m> Decided<'m> {
         self.occurrences
             .iter()
             .zip(&self.treatments)
-            .find(|(_, treatment)| treatment.outcome == Outcome::Error)
+            .find(|(_, treatment)| treatment.outcome == DocumentOutcome::Error)
     }
 
     /// The occurrences of one message, which stand together.
@@ -152,7 +152,7 @@ impl<'m> Decided<'m> {
     }
 
     /// The report's line for each document, in message order.
-    pub(crate) fn decisions(&self, messages: &[Arc<Message>], tools: &ToolSet) -> Vec<Decision> {
+    pub(crate) fn decisions(&self, messages: &[Arc<Message>], tools: &ToolSet) -> Vec<DocumentDecision> {
         let pairs = self.occurrences.iter().zip(&self.treatments);
         let decision = |(occurrence, treatment): (&Occurrence<'_>, &Treatment)| {
             let call = call_of(messages, occurrence);
@@ -160,7 +160,7 @@ impl<'m> Decided<'m> {
                 Shown::Native(loaded) | Shown::Adapted { document: loaded, .. } => loaded,
                 _ => occurrence.document,
             };
-            Decision {
+            DocumentDecision {
                 document_id: document.id().clone(),
                 tool_name: call.and_then(|(name, _)| name).map(|name| tools.wire_name(name)),
                 tool_call_id: call.map(|(_, id)| id.to_owned()),

@@ -14,14 +14,15 @@ use crate::decide::words::{media_name, name, names};
 use crate::estimate::{self, Estimate};
 use crate::find::{Excluded, Occurrence, Origin};
 use crate::materials::{Adapted, Content, Readable};
-use crate::report::{Outcome, Reason, ReasonKind};
+use crate::report::{DocumentOutcome, Reason, ReasonKind};
 use crate::text::fence::Fenced;
 
 impl Decider<'_> {
     /// The treatment of the document where it stands, were it alone.
     pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Treatment {
-        let hidden =
-            |kind, text| Treatment::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
+        let hidden = |kind, text| {
+            Treatment::new(DocumentOutcome::Withheld, None, Reason::new(kind, text), Shown::Nothing)
+        };
         match occurrence.excluded {
             Some(Excluded::Withheld) => {
                 hidden(ReasonKind::Withheld, "the tool's handler keeps it from the model")
@@ -37,7 +38,7 @@ impl Decider<'_> {
             Origin::Tool => self.settle(occurrence, &[place, Place::AfterToolResults]),
             Origin::Event | Origin::Author { .. } => self.settle(occurrence, &[place]),
         };
-        let fails = treatment.outcome == Outcome::Note
+        let fails = treatment.outcome == DocumentOutcome::Note
             && (treatment.need.is_none() || self.purpose == Purpose::Route)
             && match (occurrence.origin, treatment.reason.kind()) {
                 // The note says all there is to say about an empty document.
@@ -215,7 +216,7 @@ impl Decider<'_> {
         let media = media_name(document);
         let text = format!("this model takes {media} in {}", place.map_or("", name));
         Treatment::new(
-            Outcome::Native,
+            DocumentOutcome::Native,
             place,
             Reason::new(ReasonKind::Accepted, text),
             Shown::Native(document.clone()),
@@ -243,8 +244,13 @@ impl Decider<'_> {
         let text =
             format!("this model does not {cannot} {media}{size} in {first}; it follows in a user message");
         let reason = Reason::new(ReasonKind::NotInResult, text);
-        Treatment::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
-            .costing(self.cost(document, pages), pages)
+        Treatment::new(
+            DocumentOutcome::Synthetic,
+            places.get(at).copied(),
+            reason,
+            Shown::Native(document.clone()),
+        )
+        .costing(self.cost(document, pages), pages)
     }
 
     /// The document in the form that a converter brought it into. Of a PDF that is cut, the other pages follow as text.
@@ -274,7 +280,8 @@ impl Decider<'_> {
         let follows = if rest.is_some() { ", the others as text" } else { "" };
         let reason = Reason::new(ReasonKind::Transcoded, format!("shown in another form: {note}{follows}"));
         let shown = Shown::Adapted { document: made, note, rest };
-        let treatment = Treatment::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
+        let treatment =
+            Treatment::new(DocumentOutcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
         Treatment { need, ..treatment }
     }
 
@@ -311,7 +318,8 @@ impl Decider<'_> {
             Some(place) => {
                 let reason = Reason::new(ReasonKind::ReadsAsText, shown_as("text", &fenced));
                 let cost = Estimate { tokens: fenced.tokens, is_guess: false };
-                let treatment = Treatment::new(Outcome::Text, Some(place), reason, Shown::Text(fenced));
+                let treatment =
+                    Treatment::new(DocumentOutcome::Text, Some(place), reason, Shown::Text(fenced));
                 Treatment { need, ..treatment.costing(cost, None) }
             }
             None => {
@@ -339,7 +347,7 @@ impl Decider<'_> {
         )?;
         let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
         let cost = Estimate { tokens: fenced.tokens, is_guess: false };
-        let treatment = Treatment::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced));
+        let treatment = Treatment::new(DocumentOutcome::Converted, Some(place), reason, Shown::Text(fenced));
         Some(treatment.costing(cost, None))
     }
 
@@ -377,7 +385,7 @@ impl Decider<'_> {
             }
         }
         let treatment = self.without_content(occurrence, places, "it was not loaded".to_owned());
-        if treatment.outcome != Outcome::Note && self.purpose == Purpose::Route {
+        if treatment.outcome != DocumentOutcome::Note && self.purpose == Purpose::Route {
             return treatment;
         }
         let native = native.filter(|_| !is_text(document));

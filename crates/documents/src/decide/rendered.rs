@@ -11,7 +11,7 @@ use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::estimate;
 use crate::find::{Occurrence, Origin};
 use crate::materials::{PageRequest, Rendered, Rendering};
-use crate::report::{Outcome, Reason, ReasonKind};
+use crate::report::{DocumentOutcome, Reason, ReasonKind};
 use crate::text::decode::harmless_line;
 use crate::text::numbers::numbers;
 
@@ -140,7 +140,7 @@ impl Decider<'_> {
         let reason = Reason::new(ReasonKind::Rendered, format!("shown in another form: {note}"));
         let pieces = pieces.into_iter().map(|(_, piece)| piece).collect();
         let shown = Shown::Pages { pieces, note, is_whole };
-        let treatment = Treatment::new(Outcome::Rendered, Some(place), reason, shown);
+        let treatment = Treatment::new(DocumentOutcome::Rendered, Some(place), reason, shown);
         Sight::Shown(Box::new(treatment.costing(estimate::Estimate { tokens, is_guess }, None)))
     }
 

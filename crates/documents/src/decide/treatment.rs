@@ -9,13 +9,13 @@ use attache_core::converter::MediaLimits;
 use crate::content::content_bytes;
 use crate::estimate::Estimate;
 use crate::materials::PageRequest;
-use crate::report::{Outcome, Reason};
+use crate::report::{DocumentOutcome, Reason};
 use crate::text::fence::Fenced;
 
 /// The decision about one occurrence.
 #[derive(Clone, Debug)]
 pub(crate) struct Treatment {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: DocumentOutcome,
     pub(crate) place: Option<Place>,
     pub(crate) reason: Reason,
     pub(crate) shown: Shown,
@@ -84,17 +84,17 @@ pub(crate) enum Need {
 }
 
 impl Treatment {
-    pub(crate) fn new(outcome: Outcome, place: Option<Place>, reason: Reason, shown: Shown) -> Self {
+    pub(crate) fn new(outcome: DocumentOutcome, place: Option<Place>, reason: Reason, shown: Shown) -> Self {
         let (cost, pages, not_opened) = (Estimate::default(), None, 0);
         Self { outcome, place, reason, shown, need: None, expected: None, cost, pages, not_opened }
     }
 
     pub(crate) fn note(place: Option<Place>, reason: Reason) -> Self {
-        Self::new(Outcome::Note, place, reason, Shown::Note)
+        Self::new(DocumentOutcome::Note, place, reason, Shown::Note)
     }
 
     pub(crate) fn error(place: Option<Place>, reason: Reason) -> Self {
-        Self::new(Outcome::Error, place, reason, Shown::Nothing)
+        Self::new(DocumentOutcome::Error, place, reason, Shown::Nothing)
     }
 
     /// The same at what it costs.
@@ -106,7 +106,7 @@ impl Treatment {
     pub(crate) fn rank(&self, purpose: Purpose) -> u8 {
         match (&self.shown, self.outcome, self.expected) {
             (Shown::Native(_) | Shown::Adapted { .. } | Shown::Pages { .. }, ..)
-            | (Shown::Text(_), Outcome::Text, _) => 2,
+            | (Shown::Text(_), DocumentOutcome::Text, _) => 2,
             (Shown::Text(_), ..) => 1,
             (_, _, Some(expected)) if purpose == Purpose::Plan => 1 + u8::from(expected.native.is_some()),
             (Shown::Nothing | Shown::Note, ..) => 0,

@@ -9,7 +9,7 @@ use crate::decide::decider::Decider;
 use crate::decide::treatment::{Shown, Treatment};
 use crate::decide::words::{media_name, name};
 use crate::options::ExternalDocuments;
-use crate::report::{Outcome, Reason, ReasonKind};
+use crate::report::{DocumentOutcome, Reason, ReasonKind};
 
 impl Decider<'_> {
     /// The treatment of an external document that may go to the provider as its address: it stands in the first place
@@ -28,7 +28,7 @@ impl Decider<'_> {
             let too_large = document.size().zip(limit).is_some_and(|(size, limit)| size > limit);
             !too_large && self.capabilities.takes_url(*place, media)
         })?;
-        let outcome = if at == 0 { Outcome::Native } else { Outcome::Synthetic };
+        let outcome = if at == 0 { DocumentOutcome::Native } else { DocumentOutcome::Synthetic };
         let text =
             format!("passed as its address: this model takes {} so in {}", media_name(document), name(place));
         let reason = Reason::new(ReasonKind::PassedUrl, text);

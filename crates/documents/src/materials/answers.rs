@@ -16,7 +16,7 @@ impl<Q, A> Default for Answers<Q, A> {
     }
 }
 
-impl<Q: Clone + PartialEq, A> Answers<Q, A> {
+impl<Q: PartialEq, A> Answers<Q, A> {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -25,10 +25,10 @@ impl<Q: Clone + PartialEq, A> Answers<Q, A> {
         self.0.get(key)?.iter().find(|(known, ..)| known == question).map(|(_, answer, _)| answer)
     }
 
-    pub(super) fn insert(&mut self, key: Key, question: &Q, answer: A, since: u64) {
+    pub(super) fn insert(&mut self, key: Key, question: Q, answer: A, since: u64) {
         let known = self.0.entry(key).or_default();
-        known.retain(|(known, ..)| known != question);
-        known.push((question.clone(), answer, since));
+        known.retain(|(known, ..)| *known != question);
+        known.push((question, answer, since));
     }
 
     pub(super) fn forget(&mut self, key: &Key) {

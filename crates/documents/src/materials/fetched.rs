@@ -4,7 +4,7 @@ use attache_core::fetcher::{Fetched, Fetcher};
 use attache_core::{Document, DocumentStore, MediaType, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::materials::brought::Brought;
+use crate::materials::material::Material;
 
 /// The server's answer about a document, kept beside its bytes: a resumed run shows the same name and type.
 #[derive(Deserialize, Serialize)]
@@ -17,37 +17,37 @@ struct Note {
 }
 
 /// Brings the content of an external document: from the store, if it was fetched before, else from its address.
-pub(crate) async fn bring<'p>(
-    document: &'p Document,
+pub(crate) async fn bring(
+    document: &Document,
     url: &str,
     store: &dyn DocumentStore,
     fetcher: Option<&dyn Fetcher>,
-) -> Brought<'p> {
+) -> Material {
     match store.get(document.id()).await {
         Ok(bytes) => {
             let note = recall(document, store).await;
             let media_type = note.content_type.as_deref().and_then(MediaType::parse);
             let fetched = Fetched::new(bytes).with_media_type(media_type).with_file_name(note.file_name);
-            return Brought::Fetched(document, fetched);
+            return Material::Fetched(fetched);
         }
         Err(error) if error.kind() == StoreErrorKind::NotFound => {}
         // It may have been shown before, and what is at the address now may be something else.
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
-            return Brought::Missing(document, "its content cannot be read from the store".to_owned());
+            return Material::Missing("its content cannot be read from the store".to_owned());
         }
     }
     let Some(fetcher) = fetcher else {
-        return Brought::Missing(document, "it is at an address that is not fetched".to_owned());
+        return Material::Missing("it is at an address that is not fetched".to_owned());
     };
     match fetcher.fetch(url).await {
         Ok(fetched) => {
             keep(document, &fetched, store).await;
-            Brought::Fetched(document, fetched)
+            Material::Fetched(fetched)
         }
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be fetched");
-            Brought::Missing(document, error.to_string())
+            Material::Missing(error.to_string())
         }
     }
 }

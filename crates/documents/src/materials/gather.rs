@@ -10,8 +10,8 @@ use attache_core::{
     BoxFuture, Converter, Document, DocumentSource, DocumentStore, Message, ModelCapabilities, StoreErrorKind,
 };
 
-use super::brought::Brought;
 use super::fetched;
+use crate::materials::material::Material;
 use crate::materials::plan::plan;
 use crate::materials::{Materials, PageRequest};
 use crate::options::RouteOptions;
@@ -60,28 +60,27 @@ pub async fn gather(
         if wanted.is_empty() {
             return;
         }
-        let load = wanted.load.iter().map(|document| -> BoxFuture<'_, Brought<'_>> {
-            match document.source() {
-                DocumentSource::External { url } => Box::pin(fetched::bring(document, url, store, fetcher)),
-                _ => Box::pin(load(document, store)),
-            }
+        let load = wanted.load.iter().map(|document| -> Gathered<'_> {
+            Box::pin(async move { (document, load(document, store, fetcher).await) })
         });
-        let transcode = wanted.transcode.iter().map(|(document, form)| -> BoxFuture<'_, Brought<'_>> {
-            Box::pin(self::transcode(document, form, converters))
+        let transcode = wanted.transcode.iter().map(|(document, form)| -> Gathered<'_> {
+            Box::pin(async move { (document, transcode(document, form, converters).await) })
         });
-        let convert = wanted
-            .convert
-            .iter()
-            .map(|document| -> BoxFuture<'_, Brought<'_>> { Box::pin(convert(document, converters)) });
-        let render = wanted.render.iter().map(|(document, request)| -> BoxFuture<'_, Brought<'_>> {
-            Box::pin(render(document, request, converters))
+        let convert = wanted.convert.iter().map(|document| -> Gathered<'_> {
+            Box::pin(async move { (document, convert(document, converters).await) })
         });
-        side_by_side(load.chain(transcode).chain(convert).chain(render), |brought| {
-            brought.put_into(materials)
+        let render = wanted.render.iter().map(|(document, request)| -> Gathered<'_> {
+            Box::pin(async move { (document, render(document, request, converters).await) })
+        });
+        side_by_side(load.chain(transcode).chain(convert).chain(render), |(document, material)| {
+            materials.insert(document, material);
         })
         .await;
     }
 }
+
+/// A document, with one thing that is known of it then.
+type Gathered<'p> = BoxFuture<'p, (&'p Document, Material)>;
 
 /// The number of documents that are loaded, fetched, transcoded or converted at once.
 const AT_ONCE: usize = 8;
@@ -111,60 +110,55 @@ async fn side_by_side<'f, T>(mut all: impl Iterator<Item = BoxFuture<'f, T>>, mu
     .await;
 }
 
-async fn load<'p>(document: &'p Document, store: &dyn DocumentStore) -> Brought<'p> {
+async fn load(document: &Document, store: &dyn DocumentStore, fetcher: Option<&dyn Fetcher>) -> Material {
+    if let DocumentSource::External { url } = document.source() {
+        return fetched::bring(document, url, store, fetcher).await;
+    }
     match store.get(document.id()).await {
-        Ok(bytes) => Brought::Bytes(document, bytes),
+        Ok(bytes) => Material::Bytes(bytes),
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
             let reason = match error.kind() {
                 StoreErrorKind::NotFound => "its content is not in the store any more",
                 _ => "its content cannot be read from the store",
             };
-            Brought::Missing(document, reason.to_owned())
+            Material::Missing(reason.to_owned())
         }
     }
 }
 
-async fn transcode<'p>(
-    document: &'p Document,
-    form: &'p MediaLimits,
-    converters: &[Arc<dyn Converter>],
-) -> Brought<'p> {
+async fn transcode(document: &Document, form: &MediaLimits, converters: &[Arc<dyn Converter>]) -> Material {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.transcodes(media_type, form));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Brought::Unchecked(document, form);
+        return Material::Unchecked(form.clone());
     };
     match converter.transcode(document, bytes, form).await {
-        Ok(fitted) => Brought::Transcoded(document, form, fitted),
-        Err(reason) => Brought::Unfit(document, form, reason),
+        Ok(fitted) => Material::Transcoded(form.clone(), fitted),
+        Err(error) => Material::Untranscodable(form.clone(), error.to_string()),
     }
 }
 
-async fn convert<'p>(document: &'p Document, converters: &[Arc<dyn Converter>]) -> Brought<'p> {
+async fn convert(document: &Document, converters: &[Arc<dyn Converter>]) -> Material {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.converts(media_type));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Brought::Unconvertible(document, format!("there is no converter for {media_type}"));
+        return Material::Unconvertible(format!("there is no converter for {media_type}"));
     };
     match converter.convert(document, bytes).await {
-        Ok(text) => Brought::Converted(document, text),
-        Err(reason) => Brought::Unconvertible(document, reason),
+        Ok(text) => Material::Converted(text),
+        Err(error) => Material::Unconvertible(error.to_string()),
     }
 }
 
-async fn render<'p>(
-    document: &'p Document,
-    request: &'p PageRequest,
-    converters: &[Arc<dyn Converter>],
-) -> Brought<'p> {
+async fn render(document: &Document, request: &PageRequest, converters: &[Arc<dyn Converter>]) -> Material {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.renders(media_type, &request.form));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Brought::Unrendered(document, request);
+        return Material::Unrendered(request.clone());
     };
     match converter.render(document, bytes, &request.pages, &request.form).await {
-        Ok(pages) => Brought::Rendered(document, request, pages),
-        Err(reason) => Brought::Unrenderable(document, request, reason),
+        Ok(pages) => Material::Rendered(request.clone(), pages),
+        Err(error) => Material::Unrenderable(request.clone(), error.to_string()),
     }
 }

@@ -2,13 +2,13 @@
 
 mod answers;
 mod bounds;
-mod brought;
 mod converted;
 mod declared_types;
 mod fetched;
 pub(crate) mod gather;
 mod insert;
 pub(crate) mod key;
+pub(crate) mod material;
 mod memo;
 pub(crate) mod pages;
 pub(crate) mod plan;
@@ -56,7 +56,7 @@ use crate::text::fence::Fenced;
 ///
 /// let report = Document::stored(DocumentId::new(), "main", "application/pdf");
 /// let mut materials = Materials::new();
-/// materials.insert_bytes(&report, vec![b'x'; 1_000]);
+/// materials.insert(&report, bytes::Bytes::from(vec![b'x'; 1_000]));
 /// assert_eq!(materials.held_bytes(), 1_000);
 /// materials.shrink_to(500);
 /// assert_eq!(materials.held_bytes(), 0);

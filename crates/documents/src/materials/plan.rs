@@ -51,7 +51,7 @@ impl Plan {
 /// let (text_only, options) = (Matrix::bundled().resolve("offline", "any"), RouteOptions::new().with_convert_author_documents(true));
 /// let mut have = Materials::new();
 /// assert_eq!(plan(&[message.clone()], &text_only, &options, &have).convert, [pdf.clone()]);
-/// have.insert_converted(&pdf, ConvertedText::new("the text of the PDF"));
+/// have.insert(&pdf, ConvertedText::new("the text of the PDF"));
 /// assert!(plan(&[message], &text_only, &options, &have).is_empty());
 /// ```
 pub fn plan(

@@ -19,7 +19,7 @@ use crate::decide::treatment::Purpose;
 use crate::find::Origin;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
+use crate::report::{DocumentOutcome, Extraction, RoutingReport, UnresolvedReference};
 use crate::text::imitation::pretends;
 
 /// Messages as one model sees them, and what became of each document.
@@ -86,7 +86,7 @@ pub fn route(
 }
 
 /// The report that [`route`] gives, also where it fails: what it fails on has the outcome
-/// [`Outcome::Error`].
+/// [`DocumentOutcome::Error`].
 pub fn explain(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
@@ -238,13 +238,13 @@ fn log(report: &RoutingReport) {
         results,
         results_with_documents,
         documents,
-        native = report.count(Outcome::Native),
-        synthetic = report.count(Outcome::Synthetic),
-        text = report.count(Outcome::Text),
-        rendered = report.count(Outcome::Rendered),
-        converted = report.count(Outcome::Converted),
-        notes = report.count(Outcome::Note),
-        withheld = report.count(Outcome::Withheld),
+        native = report.count(DocumentOutcome::Native),
+        synthetic = report.count(DocumentOutcome::Synthetic),
+        text = report.count(DocumentOutcome::Text),
+        rendered = report.count(DocumentOutcome::Rendered),
+        converted = report.count(DocumentOutcome::Converted),
+        notes = report.count(DocumentOutcome::Note),
+        withheld = report.count(DocumentOutcome::Withheld),
         "routed the documents of tool results, events and prompts"
     );
 }

@@ -1,7 +1,7 @@
 //! Documents inside documents: the attachments of an e-mail.
 
 use attache_core::{Document, DocumentId};
-use attache_documents::{ConvertedText, Materials, Outcome, RouteOptions, plan};
+use attache_documents::{ConvertedText, DocumentOutcome, Material, Materials, RouteOptions, plan};
 
 use crate::builder::{Chat, csv, doc, model, outcomes, pdf, shown, zip};
 
@@ -21,7 +21,7 @@ fn what_is_attached_is_routed_like_what_it_is_attached_to() {
     let mail = mail("mail.eml");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&mail));
     let mut have = Materials::new();
-    have.insert_converted(&mail, text());
+    have.insert(&mail, text());
     for (family, expected) in [
         ("anthropic", ["converted", "native", "text", "note"]),
         ("openai-chat", ["converted", "synthetic", "text", "note"]),
@@ -48,18 +48,20 @@ fn what_is_attached_is_planned_and_kept_with_its_holder() {
     let mail = mail("mail.eml");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&mail));
     let mut have = Materials::new();
-    have.insert_converted(&mail, text());
+    have.insert(&mail, text());
     let planned = |have: &Materials| plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), have);
     let next = planned(&have);
     let ids: Vec<DocumentId> = next.transcode.iter().map(|(document, _)| document.id().clone()).collect();
     assert_eq!(ids, [mail.id().inside(1)], "the PDF");
-    have.insert_transcoded(
+    have.insert(
         &next.transcode[0].0,
-        &next.transcode[0].1,
-        attache_core::converter::Transcoded::unchanged().with_pages(7),
+        Material::Transcoded(
+            next.transcode[0].1.clone(),
+            attache_core::converter::Transcoded::unchanged().with_pages(7),
+        ),
     );
     for document in next.convert {
-        have.insert_unconvertible(&document, "no");
+        have.insert(&document, Material::Unconvertible("no".into()));
     }
     assert!(planned(&have).is_empty());
     have.retain(|id| id == mail.id());
@@ -73,10 +75,7 @@ fn what_is_attached_is_planned_and_kept_with_its_holder() {
 fn depth_and_number_have_an_end_that_is_told() {
     let outer = mail("outer.eml");
     let mut have = Materials::new();
-    have.insert_converted(
-        &outer,
-        (0..300).fold(ConvertedText::new("text"), |t, _| t.with_attachment(csv("a.csv"))),
-    );
+    have.insert(&outer, (0..300).fold(ConvertedText::new("text"), |t, _| t.with_attachment(csv("a.csv"))));
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&outer));
     let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
     assert_eq!(routing.report.decisions.len(), 1 + 200);
@@ -85,10 +84,10 @@ fn depth_and_number_have_an_end_that_is_told() {
 
     let mut holder = outer;
     for _ in 0..10 {
-        have.insert_converted(&holder, ConvertedText::new("text").with_attachment(mail("inner.eml")));
+        have.insert(&holder, ConvertedText::new("text").with_attachment(mail("inner.eml")));
         holder = mail("inner.eml").with_id(holder.id().inside(1));
     }
     let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
-    assert_eq!(routing.report.count(Outcome::Converted), 5);
+    assert_eq!(routing.report.count(DocumentOutcome::Converted), 5);
     assert!(shown(&routing.messages[2]).last().unwrap().ends_with("1 more documents in it are not shown."));
 }

@@ -2,7 +2,9 @@
 
 use attache_core::capability::Place;
 use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, UserMessage, UserPart};
-use attache_documents::{ConvertedText, LabelProfile, Materials, Outcome, ReasonKind, RouteOptions, explain};
+use attache_documents::{
+    ConvertedText, DocumentOutcome, LabelProfile, Material, Materials, ReasonKind, RouteOptions, explain,
+};
 use serde_json::json;
 
 use crate::builder::{Chat, csv, doc, media, model, only, outcomes, pdf, png, shown, tree, zip};
@@ -69,8 +71,8 @@ fn the_report_of_a_failure_can_be_had() {
         &Materials::new(),
         &RouteOptions::new(),
     );
-    assert_eq!(report.count(Outcome::Error), 1);
-    assert_eq!(report.count(Outcome::Text), 1);
+    assert_eq!(report.count(DocumentOutcome::Error), 1);
+    assert_eq!(report.count(DocumentOutcome::Text), 1);
     assert_eq!(report.decisions[0].reason.kind(), ReasonKind::Unsupported);
 }
 
@@ -78,15 +80,13 @@ fn the_report_of_a_failure_can_be_had() {
 fn conversion_of_an_authors_document_is_an_option() {
     let document = pdf("a.pdf");
     let mut materials = Materials::new();
-    materials.insert_converted(
-        &document,
-        ConvertedText::new("[page 1]\nTotal 12").with_note("only 1 of 2 pages is shown"),
-    );
+    materials
+        .insert(&document, ConvertedText::new("[page 1]\nTotal 12").with_note("only 1 of 2 pages is shown"));
     let chat = Chat::new().author("Total?", &[document]);
     let routed = |options| chat.routed(&model("offline"), &materials, &options);
     assert!(routed(RouteOptions::new()).is_err());
     let routing = routed(RouteOptions::new().with_convert_author_documents(true)).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Converted);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Converted);
     let text = &shown(&routing.messages[0])[2];
     assert!(
         text.contains(
@@ -116,14 +116,17 @@ fn a_lost_document_fails_only_the_message_that_brings_it() {
     let lost =
         Document::stored(crate::builder::id("lost-1"), "main", "application/pdf").with_file_name("l.pdf");
     let mut materials = Materials::new();
-    materials.insert_missing(&lost, "it has expired");
+    materials.insert(&lost, Material::Missing("it has expired".into()));
     let chat = Chat::new().author("Read.", &[lost]);
     let routed = |chat: &Chat| chat.routed(&model("anthropic"), &materials, &RouteOptions::new());
     let error = routed(&chat).unwrap_err();
     assert!(error.message().ends_with("it could not be loaded: it has expired"), "{error}");
     let later = chat.reply("ok").user("more");
     let routing = routed(&later).unwrap();
-    assert_eq!((only(&routing).outcome, only(&routing).reason.kind()), (Outcome::Note, ReasonKind::Missing));
+    assert_eq!(
+        (only(&routing).outcome, only(&routing).reason.kind()),
+        (DocumentOutcome::Note, ReasonKind::Missing)
+    );
 }
 
 // D24, and APIs that demand text beside a document
@@ -185,7 +188,7 @@ fn an_events_documents_become_notes() {
     let decision = only(&routing);
     assert_eq!(
         (decision.outcome, decision.place, decision.tool_name.as_deref()),
-        (Outcome::Note, Some(Place::User), None)
+        (DocumentOutcome::Note, Some(Place::User), None)
     );
     let strict = RouteOptions::new().with_fail_on_event_documents(true);
     let error = chat.routed(&model("anthropic"), &Materials::new(), &strict).unwrap_err();

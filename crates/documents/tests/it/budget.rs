@@ -2,7 +2,7 @@
 
 use attache_core::Document;
 use attache_core::converter::Transcoded;
-use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
+use attache_documents::{DocumentBudget, Material, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, outcomes, pdf, shown};
 
@@ -86,7 +86,7 @@ fn a_request_has_a_number_of_pages() {
     let chat = turns(["a.pdf", "b.pdf", "c.pdf"].map(pdf));
     let mut have = Materials::new();
     for (document, form) in plan(&chat.messages, &capabilities, &RouteOptions::new(), &have).transcode {
-        have.insert_transcoded(&document, &form, Transcoded::unchanged().with_pages(40));
+        have.insert(&document, Material::Transcoded(form.clone(), Transcoded::unchanged().with_pages(40)));
     }
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["note", "native", "native"]);

@@ -8,7 +8,7 @@ use attache_core::{
     Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError, ResultStatus, ToolCall, ToolCallId,
     ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
-use attache_documents::{Decision, Materials, RouteOptions, Routing, route};
+use attache_documents::{DocumentDecision, Materials, RouteOptions, Routing, route};
 
 pub(crate) const PDF: &[u8] = b"%PDF-1.7 portable";
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n pixels";
@@ -141,12 +141,12 @@ impl Chat {
     }
 }
 
-/// Outcome and reason of each decision, one a line.
+/// DocumentOutcome and reason of each decision, one a line.
 pub(crate) fn outcomes(routing: &Routing) -> Vec<&'static str> {
     routing.report.decisions.iter().map(|decision| decision.outcome.as_str()).collect()
 }
 
-pub(crate) fn only(routing: &Routing) -> &Decision {
+pub(crate) fn only(routing: &Routing) -> &DocumentDecision {
     let [decision] = &*routing.report.decisions else { panic!("{:?}", routing.report) };
     decision
 }

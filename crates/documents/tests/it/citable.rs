@@ -2,7 +2,7 @@
 
 use attache_core::capability::Place;
 use attache_core::{Document, Message, ResultStatus, UserPart};
-use attache_documents::{Materials, Outcome, RouteOptions, Routing};
+use attache_documents::{DocumentOutcome, Materials, RouteOptions, Routing};
 
 use crate::builder::{Chat, csv, model, only, pdf, png, shown, tree};
 
@@ -46,7 +46,7 @@ fn text_that_is_to_be_cited_is_a_document_of_its_own() {
         assert_eq!(document.bytes(), given.bytes(), "it stands in no fence");
     }
     assert_eq!(plain.report.decisions.len(), routing.report.decisions.len());
-    assert!(routing.report.decisions.iter().all(|decision| decision.outcome == Outcome::Text));
+    assert!(routing.report.decisions.iter().all(|decision| decision.outcome == DocumentOutcome::Text));
     // Routing what was routed changes nothing.
     let again = Chat::of(routing.messages.clone());
     assert_eq!(routed(&again, "anthropic", &citing()).messages, routing.messages);
@@ -59,7 +59,10 @@ fn a_document_stands_where_it_can_be_cited() {
     assert_eq!(only(&plain).place, Some(Place::ToolResult));
     let routing = routed(&chat, "anthropic", &citing());
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Synthetic, Some(Place::AfterToolResults)));
+    assert_eq!(
+        (decision.outcome, decision.place),
+        (DocumentOutcome::Synthetic, Some(Place::AfterToolResults))
+    );
     assert!(decision.reason.to_string().contains("does not cite"), "{}", decision.reason);
     assert!(documents(&routing.messages[2]).is_empty());
     assert_eq!(documents(&routing.messages[3]).len(), 1);

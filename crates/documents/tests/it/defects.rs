@@ -17,7 +17,7 @@
 
 use attache_core::capability::Place;
 use attache_core::{Message, ResultStatus};
-use attache_documents::{Outcome, ReasonKind};
+use attache_documents::{DocumentOutcome, ReasonKind};
 
 use crate::builder::{Chat, doc, only, outcomes, pdf, png, shown, tree, zip};
 
@@ -52,7 +52,7 @@ fn sound_is_not_lost_in_silence() {
     let routing = chat.route("openai-chat");
     assert_eq!(only(&routing).reason.kind(), ReasonKind::Unsupported);
     assert!(shown(&routing.messages[2])[0].contains("this model does not take audio/wav in tool results"));
-    assert_eq!(only(&chat.route("gemini")).outcome, Outcome::Synthetic);
+    assert_eq!(only(&chat.route("gemini")).outcome, DocumentOutcome::Synthetic);
 }
 
 // D27: two results with one id, as broken providers cause them, are two results
@@ -74,16 +74,22 @@ fn the_report_tells_everything() {
         Chat::new().user("?").tool(&[pdf("a.pdf"), doc("b.txt", b"hello", "text/plain"), zip("c.zip")]);
     let report = chat.route("openai-chat").report;
     let costs: Vec<_> = report.decisions.iter().map(|d| (d.outcome, d.bytes)).collect();
-    assert_eq!(costs, [(Outcome::Synthetic, 17), (Outcome::Text, 5), (Outcome::Note, 0)]);
+    assert_eq!(
+        costs,
+        [(DocumentOutcome::Synthetic, 17), (DocumentOutcome::Text, 5), (DocumentOutcome::Note, 0)]
+    );
     assert_eq!(
         report.to_string(),
         "a.pdf (application/pdf): synthetic, this model does not take application/pdf in tool results; it follows in a user message\n\
          b.txt (text/plain): text, shown as text\n\
          c.zip (application/zip): note, this model does not take application/zip in tool results or after them"
     );
-    for (outcome, count) in
-        [(Outcome::Synthetic, 1), (Outcome::Text, 1), (Outcome::Note, 1), (Outcome::Native, 0)]
-    {
+    for (outcome, count) in [
+        (DocumentOutcome::Synthetic, 1),
+        (DocumentOutcome::Text, 1),
+        (DocumentOutcome::Note, 1),
+        (DocumentOutcome::Native, 0),
+    ] {
         assert_eq!(report.count(outcome), count, "{outcome}");
     }
 }

@@ -10,7 +10,8 @@ use attache_core::{
     StoreError, StoreErrorKind, UserPart,
 };
 use attache_documents::{
-    ExternalDocuments, Label, LabelProfile, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,
+    ExternalDocuments, Label, LabelProfile, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing,
+    gather,
 };
 use bytes::Bytes;
 
@@ -141,7 +142,7 @@ fn what_was_fetched_is_fetched_once_and_stays_as_it_was() {
 fn type_and_name_of_the_server_count_where_they_say_more() {
     let routed = |document: Document, fetched: Fetched| {
         let mut materials = Materials::new();
-        materials.insert_fetched(&document, fetched);
+        materials.insert(&document, fetched);
         let chat = Chat::new().user("?").tool(&[document]);
         let routing = chat.routed(&model("anthropic"), &materials, &RouteOptions::new()).unwrap();
         let decision = routing.report.decisions[0].clone();
@@ -213,7 +214,7 @@ fn nothing_is_fetched_for_a_label() {
     // Documents that no place takes and nothing can be made of.
     let film = at("https://files.example/a.mp4", "a");
     let mut have = Materials::new();
-    have.insert_unconvertible(&film, "there is no converter for video/mp4");
+    have.insert(&film, Material::Unconvertible("there is no converter for video/mp4".into()));
     let author = Chat::new().author("?", &[film]).reply("no").user("well");
     let planned = attache_documents::plan(&author.messages, &model("anthropic"), &options, &have);
     assert!(planned.is_empty(), "{planned:?}");
@@ -238,7 +239,8 @@ fn the_model_sees_an_address_by_policy_alone() {
             let given = (&mut Materials::new(), &Shelf::default(), None);
             let routing = routed(&tools_only, &capabilities, &options, given);
             no_secret(&routing);
-            let at_an_address = |d: &attache_documents::Decision| d.reason.as_str().ends_with("not fetched");
+            let at_an_address =
+                |d: &attache_documents::DocumentDecision| d.reason.as_str().ends_with("not fetched");
             assert!(routing.report.decisions.iter().all(at_an_address), "{:?}", routing.report);
         }
     }

@@ -3,7 +3,9 @@
 use attache_core::capability::Place;
 use attache_core::converter::{MediaLimits, Transcoded, Units};
 use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities};
-use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, Routing, plan};
+use attache_documents::{
+    ConvertedText, DocumentOutcome, Material, Materials, Plan, ReasonKind, RouteOptions, Routing, plan,
+};
 
 use crate::builder::{Chat, PDF, PNG, doc, model, only, outcomes, pdf, png, shown};
 
@@ -53,11 +55,14 @@ fn an_image_of_another_type_is_reencoded() {
         assert!(form.allows(&MediaType::parse("image/png").unwrap()), "{form:?}");
         assert!(!form.allows(&MediaType::parse("application/pdf").unwrap()), "an image stays one: {form:?}");
         let mut have = Materials::new();
-        have.insert_transcoded(&scan, &form, made(PNG, "image/png", "re-encoded from image/bmp"));
+        have.insert(
+            &scan,
+            Material::Transcoded(form.clone(), made(PNG, "image/png", "re-encoded from image/bmp")),
+        );
         assert!(planned(&chat, &capabilities, &have).is_empty());
         let routing = routed(&chat, &capabilities, &have);
         let decision = only(&routing);
-        assert_eq!((decision.outcome, decision.place), (Outcome::Reencoded, Some(place)));
+        assert_eq!((decision.outcome, decision.place), (DocumentOutcome::Reencoded, Some(place)));
         assert_eq!((decision.reason.kind(), decision.bytes), (ReasonKind::Transcoded, PNG.len() as u64));
         assert_eq!(decision.reason.as_str(), "shown in another form: re-encoded from image/bmp");
         let content = shown(&routing.messages[at]);
@@ -75,23 +80,25 @@ fn an_image_that_is_too_large_is_scaled_or_a_note() {
     let form = form(&chat, &capabilities);
     assert_eq!(form.max_pixels, Some(8_000));
     let mut have = Materials::new();
-    have.insert_unchecked(&photo, &form);
+    have.insert(&photo, Material::Unchecked(form.clone()));
     let note = routed(&chat, &capabilities, &have);
     assert_eq!(only(&note).reason.kind(), ReasonKind::TooLarge);
     assert_eq!(
         only(&note).reason.as_str(),
         "it has 9000 × 6000 pixels, and this model takes at most 8000 on a side"
     );
-    have.insert_transcoded(
+    have.insert(
         &photo,
-        &form,
-        made(PNG, "image/png", "scaled from 9000 × 6000 to 1568 × 1045 pixels"),
+        Material::Transcoded(
+            form.clone(),
+            made(PNG, "image/png", "scaled from 9000 × 6000 to 1568 × 1045 pixels"),
+        ),
     );
     assert_eq!(outcomes(&routed(&chat, &capabilities, &have)), ["reencoded"]);
-    have.insert_untranscodable(&photo, &form, "it is damaged");
+    have.insert(&photo, Material::Untranscodable(form, "it is damaged".into()));
     let failed = routed(&chat, &capabilities, &have);
     let reason = &only(&failed).reason;
-    assert_eq!((only(&failed).outcome, reason.kind()), (Outcome::Note, ReasonKind::Unfit));
+    assert_eq!((only(&failed).outcome, reason.kind()), (DocumentOutcome::Note, ReasonKind::Unfit));
     assert!(reason.as_str().contains("it is damaged"), "{reason}");
 }
 
@@ -120,13 +127,13 @@ fn a_pdf_with_too_many_pages_is_cut_and_its_other_pages_are_text() {
     let (long, chat) = long(Chat::new());
     let form = form(&chat, &capabilities);
     let mut have = Materials::new();
-    have.insert_transcoded(&long, &form, part());
+    have.insert(&long, Material::Transcoded(form, part()));
     assert_eq!(
         planned(&chat, &capabilities, &have).convert,
         std::slice::from_ref(&long),
         "the text of the others"
     );
-    have.insert_converted(&long, pages());
+    have.insert(&long, pages());
     assert!(planned(&chat, &capabilities, &have).is_empty());
     let routing = routed(&chat, &capabilities, &have);
     let content = shown(&routing.messages[2]);
@@ -135,11 +142,11 @@ fn a_pdf_with_too_many_pages_is_cut_and_its_other_pages_are_text() {
     assert_eq!(content[1], "(application/pdf long.pdf)");
     assert!(content[2].contains("[page 3]\nthree") && !content[2].contains("[page 2]"), "{content:?}");
     let decision = only(&routing);
-    assert_eq!(decision.outcome, Outcome::Reencoded);
+    assert_eq!(decision.outcome, DocumentOutcome::Reencoded);
     assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 3, the others as text");
     assert!(decision.tokens > 2 * 2_000, "two pages and a text: {}", decision.tokens);
     // Where no text can be had, the label says what is missing.
-    have.insert_unconvertible(&long, "it holds no text");
+    have.insert(&long, Material::Unconvertible("it holds no text".into()));
     let routing = routed(&chat, &capabilities, &have);
     assert_eq!(shown(&routing.messages[2]).len(), 2);
     assert_eq!(only(&routing).reason.as_str(), "shown in another form: pages 1–2 of 3");
@@ -151,18 +158,21 @@ fn a_pdf_that_does_not_open_is_never_sent() {
     let capabilities = model("anthropic");
     let (long, chat) = long(Chat::new());
     let mut have = Materials::new();
-    have.insert_untranscodable(&long, &form(&chat, &capabilities), "it is encrypted");
+    have.insert(&long, Material::Untranscodable(form(&chat, &capabilities), "it is encrypted".into()));
     assert_eq!(
         planned(&chat, &capabilities, &have).convert,
         std::slice::from_ref(&long),
         "its text may be had all the same"
     );
-    have.insert_unconvertible(&long, "the document is encrypted");
+    have.insert(&long, Material::Unconvertible("the document is encrypted".into()));
     let routing = routed(&chat, &capabilities, &have);
     let note = &shown(&routing.messages[2])[0];
     assert!(note.contains("status=\"unreadable\"") && note.contains("it is encrypted"), "{note}");
     let author = Chat::new().author("Read it.", std::slice::from_ref(&long));
-    have.insert_untranscodable(&long, &self::form(&author, &capabilities), "it is encrypted");
+    have.insert(
+        &long,
+        Material::Untranscodable(self::form(&author, &capabilities), "it is encrypted".into()),
+    );
     let error = author.routed(&capabilities, &have, &RouteOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("it is encrypted"), "{error}");
@@ -177,14 +187,14 @@ fn what_an_author_attached_loses_no_page() {
     let mut have = Materials::new();
     for (document, form) in planned(&chat, &capabilities, &have).transcode {
         let fitted = if document == long { part() } else { made(PNG, "image/png", "re-encoded") };
-        have.insert_transcoded(&document, &form, fitted);
+        have.insert(&document, Material::Transcoded(form.clone(), fitted));
     }
     let error = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap_err();
     assert!(error.message().contains("it has 3 pages, and this model takes at most 2"), "{error}");
     let alone = Chat::new().author("Read it.", &[scan]);
     assert_eq!(outcomes(&routed(&alone, &capabilities, &have)), ["reencoded"]);
     let options = RouteOptions::new().with_convert_author_documents(true);
-    have.insert_converted(&long, pages());
+    have.insert(&long, pages());
     let routing = chat.routed(&capabilities, &have, &options).unwrap();
     assert_eq!(outcomes(&routing), ["reencoded", "reencoded"]);
 }
@@ -196,10 +206,9 @@ fn an_answer_that_does_not_fit_is_not_sent() {
     let scan = bmp("scan.bmp");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
-    have.insert_transcoded(
+    have.insert(
         &scan,
-        &form(&chat, &capabilities),
-        made(b"II*\0 pixels", "image/tiff", "no better"),
+        Material::Transcoded(form(&chat, &capabilities), made(b"II*\0 pixels", "image/tiff", "no better")),
     );
     assert_eq!(outcomes(&routed(&chat, &capabilities, &have)), ["note"]);
 }
@@ -222,12 +231,12 @@ fn text_that_reads_better_converted() {
     let capabilities = model("anthropic");
     let mut have = Materials::new();
     assert_eq!(planned(&chat, &capabilities, &have).convert, std::slice::from_ref(&page));
-    have.insert_converted(&page, ConvertedText::new("Rent: 900"));
+    have.insert(&page, ConvertedText::new("Rent: 900"));
     assert_eq!(outcomes(&routed(&chat, &capabilities, &have)), ["converted"]);
     let source = RouteOptions::new().with_html_source(true);
     assert_eq!(outcomes(&chat.routed(&capabilities, &have, &source).unwrap()), ["text"]);
     let mut none = Materials::new();
-    none.insert_unconvertible(&page, "there is no converter for text/html");
+    none.insert(&page, Material::Unconvertible("there is no converter for text/html".into()));
     assert!(planned(&chat, &capabilities, &none).is_empty());
     assert_eq!(outcomes(&routed(&chat, &capabilities, &none)), ["text"]);
     let author = Chat::new().author("Fix my page.", &[page]);

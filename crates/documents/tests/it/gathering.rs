@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+use attache_core::converter::{ConverterError, ConverterErrorKind};
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, DocumentStore, MediaType, ModelCapabilities, StoreError,
     StoreErrorKind, ToolSet,
@@ -83,11 +84,14 @@ impl Converter for Reader {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         assert!(!bytes.is_empty());
         self.made.lock().unwrap().push(document.id().clone());
-        let text =
-            if self.broken { Err("it is broken".to_owned()) } else { Ok(ConvertedText::new("[page 1]")) };
+        let text = if self.broken {
+            Err(ConverterError::new(ConverterErrorKind::Malformed, "it is broken"))
+        } else {
+            Ok(ConvertedText::new("[page 1]"))
+        };
         Box::pin(std::future::ready(text))
     }
 }

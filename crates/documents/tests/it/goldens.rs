@@ -50,7 +50,7 @@ fn conversation() -> Chat {
 fn golden(family: &str, profile: LabelProfile) -> String {
     let mut materials = Materials::new();
     if family == "offline" {
-        materials.insert_converted(
+        materials.insert(
             &lease(),
             ConvertedText::new("[page 1]\nRent: 900").with_note("only 1 of 3 pages is shown"),
         );

@@ -9,7 +9,8 @@ use attache_core::{
     ToolResult, UserPart,
 };
 use attache_documents::{
-    ConvertedText, Materials, Outcome, ReasonKind, Repeats, RouteOptions, Routing, gather, plan,
+    ConvertedText, DocumentOutcome, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,
+    plan,
 };
 use bytes::Bytes;
 
@@ -71,9 +72,9 @@ fn texts_and_forms_belong_to_a_version() {
     let (offline, options) = (model("offline"), RouteOptions::new());
     let mut have = Materials::new();
     assert_eq!(plan(&chat.messages, &offline, &options, &have).convert.len(), 2);
-    have.insert_converted(&one, ConvertedText::new("text of one"));
+    have.insert(&one, ConvertedText::new("text of one"));
     assert_eq!(plan(&chat.messages, &offline, &options, &have).convert.len(), 1);
-    have.insert_converted(&two, ConvertedText::new("text of two"));
+    have.insert(&two, ConvertedText::new("text of two"));
     let routing = chat.routed(&offline, &have, &options).unwrap();
     assert!(shown(&routing.messages[2])[1].contains("\ntext of one\n"));
     assert!(shown(&routing.messages[4])[1].contains("\ntext of two\n"));
@@ -82,21 +83,21 @@ fn texts_and_forms_belong_to_a_version() {
     let wanted = plan(&chat.messages, &claude, &options, &Materials::new()).transcode;
     assert_eq!(wanted.len(), 2);
     let mut have = Materials::new();
-    have.insert_untranscodable(&wanted[0].0, &wanted[0].1, "it is encrypted");
-    have.insert_unconvertible(&wanted[0].0, "it is encrypted");
-    have.insert_transcoded(&wanted[1].0, &wanted[1].1, Transcoded::unchanged());
+    have.insert(&wanted[0].0, Material::Untranscodable(wanted[0].1.clone(), "it is encrypted".into()));
+    have.insert(&wanted[0].0, Material::Unconvertible("it is encrypted".into()));
+    have.insert(&wanted[1].0, Material::Transcoded(wanted[1].1.clone(), Transcoded::unchanged()));
     let pages = plan(&chat.messages, &claude, &options, &have).render.remove(0);
-    have.insert_unrenderable(&pages.0, &pages.1, "it is encrypted");
+    have.insert(&pages.0, Material::Unrenderable(pages.1.clone(), "it is encrypted".into()));
     assert!(plan(&chat.messages, &claude, &options, &have).is_empty());
     assert_eq!(outcomes(&chat.routed(&claude, &have, &options).unwrap()), ["note", "native"]);
     // Documents inside both have the same ids, too.
     let (mut have, inner) = (Materials::new(), |bytes: &[u8]| doc("in.pdf", bytes, "application/pdf"));
-    have.insert_converted(&one, ConvertedText::new("one").with_attachment(inner(b"%PDF-1 in one")));
-    have.insert_converted(&two, ConvertedText::new("two").with_attachment(inner(b"%PDF-1 in two")));
+    have.insert(&one, ConvertedText::new("one").with_attachment(inner(b"%PDF-1 in one")));
+    have.insert(&two, ConvertedText::new("two").with_attachment(inner(b"%PDF-1 in two")));
     let mut texts = claude;
     texts.tool_result.media.retain(|media| media == "text");
     let report = chat.routed(&texts, &have, &options).unwrap().report;
-    assert_eq!(report.count(Outcome::Synthetic), 2, "{report:?}");
+    assert_eq!(report.count(DocumentOutcome::Synthetic), 2, "{report:?}");
 }
 
 // A handle without bytes stands for what the store holds.
@@ -107,7 +108,7 @@ fn what_was_loaded_is_the_same_as_what_is_in_memory() {
     let chat = Chat::new().user("?").tool(&[contract("one")]).tool(std::slice::from_ref(&stored));
     for (kept, words) in [("one", ["native", "note"]), ("two", ["native", "native"])] {
         let mut have = Materials::new();
-        have.insert_bytes(&stored, format!("%PDF-1.7 {kept}").into_bytes());
+        have.insert(&stored, Material::Bytes(format!("%PDF-1.7 {kept}").into_bytes().into()));
         let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
         assert_eq!(outcomes(&routing), words, "{kept}");
     }

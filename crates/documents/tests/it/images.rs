@@ -1,7 +1,7 @@
 //! Many images in one request: an API may let them be large as long as they are few, over the whole history.
 
 use attache_core::{Document, ErrorKind, ModelCapabilities};
-use attache_documents::{ConvertedText, Materials, Outcome, ReasonKind, RouteOptions, Routing, plan};
+use attache_documents::{ConvertedText, DocumentOutcome, Materials, ReasonKind, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, doc, model, outcomes, shown};
 use crate::fitting::sized;
@@ -57,11 +57,14 @@ fn the_oldest_of_many_large_images_are_left_out() {
 #[test]
 fn repeats_of_an_image_do_not_count() {
     let routing = routed(&each_in_a_round((0..21).map(|_| screenshot(0))));
-    assert_eq!((routing.report.count(Outcome::Native), routing.report.count(Outcome::Note)), (1, 20));
+    assert_eq!(
+        (routing.report.count(DocumentOutcome::Native), routing.report.count(DocumentOutcome::Note)),
+        (1, 20)
+    );
     let mut both: Vec<_> = (0..20).map(screenshot).collect();
     both.extend((0..20).map(screenshot));
     let routing = routed(&each_in_a_round(both));
-    assert_eq!(routing.report.count(Outcome::Native), 20);
+    assert_eq!(routing.report.count(DocumentOutcome::Native), 20);
 }
 
 #[test]
@@ -110,10 +113,13 @@ fn images_inside_documents_count_too() {
     let mail = doc("m.eml", b"Subject: photos", "message/rfc822");
     let mut have = Materials::new();
     let attached = (0..21).map(screenshot);
-    have.insert_converted(&mail, attached.fold(ConvertedText::new("photos"), ConvertedText::with_attachment));
+    have.insert(&mail, attached.fold(ConvertedText::new("photos"), ConvertedText::with_attachment));
     let chat = Chat::new().user("?").tool(&[mail]);
     let routing = chat.routed(&claude(), &have, &RouteOptions::new()).unwrap();
-    assert_eq!((routing.report.count(Outcome::Native), routing.report.count(Outcome::Note)), (16, 5));
+    assert_eq!(
+        (routing.report.count(DocumentOutcome::Native), routing.report.count(DocumentOutcome::Note)),
+        (16, 5)
+    );
 }
 
 // An image at an address may be of any size.
@@ -125,7 +131,7 @@ fn images_at_addresses_count_as_large() {
         Document::external(format!("https://files.example/{n}.png")).with_id(known)
     };
     let routing = each_in_a_round((0..21).map(at)).routed(&claude(), &Materials::new(), &options).unwrap();
-    assert_eq!(routing.report.count(Outcome::Native), 16);
+    assert_eq!(routing.report.count(DocumentOutcome::Native), 16);
 }
 
 // Heirs: what stood at an image that is left out is shown where it comes again, and counts there.

@@ -1,7 +1,7 @@
 //! Limits of a request: D16, D18.
 
 use attache_core::{Document, ErrorKind, ModelCapabilities};
-use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions};
+use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions};
 
 use crate::builder::{Chat, csv, doc, model, only, outcomes, pdf, png, shown};
 
@@ -87,7 +87,7 @@ fn a_document_that_was_left_out_can_be_asked_for_again() {
 fn what_stood_at_a_content_that_is_left_out_shows_it() {
     let a = || pdf("a.pdf");
     let mut materials = Materials::new();
-    materials.insert_converted(&a(), attache_documents::ConvertedText::new("text of a"));
+    materials.insert(&a(), attache_documents::ConvertedText::new("text of a"));
     // Failed results take text alone; the later one would read the PDF itself.
     let chat = Chat::new()
         .user("?")
@@ -149,7 +149,10 @@ fn an_older_result_yields_to_the_authors_documents() {
     let chat = Chat::new().user("?").tool(&[pdf("a.pdf")]).reply("ok").author("Now this.", &[pdf("b.pdf")]);
     let routing = chat.routed(&at_most(1), &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["note", "native"]);
-    assert_eq!(only(&Chat::new().author("x", &[pdf("b.pdf")]).route("anthropic")).outcome, Outcome::Native);
+    assert_eq!(
+        only(&Chat::new().author("x", &[pdf("b.pdf")]).route("anthropic")).outcome,
+        DocumentOutcome::Native
+    );
 }
 
 // A document is left out for the limit also where nobody loaded it; text that stands for it has its own size.
@@ -167,7 +170,7 @@ fn documents_that_are_not_loaded_have_their_size_too() {
     assert_eq!(kinds, [ReasonKind::RequestFull, ReasonKind::Missing]);
     let mut materials = Materials::new();
     for name in ["a", "b"] {
-        materials.insert_converted(&stored(name), attache_documents::ConvertedText::new("short"));
+        materials.insert(&stored(name), attache_documents::ConvertedText::new("short"));
     }
     let routing = chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["converted", "converted"]);
@@ -187,7 +190,7 @@ fn absurd_sizes_are_no_danger() {
 fn a_note_says_what_fills_the_request() {
     let reason = |chat: &Chat, capabilities: &ModelCapabilities| {
         let routing = chat.routed(capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
-        let left_out = routing.report.decisions.iter().find(|d| d.outcome == Outcome::Note).unwrap();
+        let left_out = routing.report.decisions.iter().find(|d| d.outcome == DocumentOutcome::Note).unwrap();
         left_out.reason.to_string()
     };
     let mut full = model("anthropic");

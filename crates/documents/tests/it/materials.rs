@@ -2,7 +2,9 @@
 
 use attache_core::capability::Place;
 use attache_core::{Document, ModelCapabilities};
-use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, plan};
+use attache_documents::{
+    ConvertedText, DocumentOutcome, Material, Materials, Plan, ReasonKind, RouteOptions, plan,
+};
 
 use crate::builder::{Chat, PDF, PNG, csv, id, model, only, outcomes, pdf, png, shown, tree, zip};
 
@@ -27,13 +29,13 @@ fn what_is_not_in_memory_is_loaded_once() {
     let plan = planned(&chat, &model("anthropic"), &Materials::new());
     assert_eq!((plan.load, plan.convert), (vec![a.clone(), b.clone()], vec![]));
     let mut have = Materials::new();
-    have.insert_bytes(&a, PDF);
-    have.insert_missing(&b, "it has expired");
+    have.insert(&a, Material::Bytes(PDF.into()));
+    have.insert(&b, Material::Missing("it has expired".into()));
     let plan = planned(&chat, &model("anthropic"), &have);
     let [(loaded, form), (image, of_image)] = &*plan.transcode else { panic!("{plan:?}") };
     assert_eq!((loaded, form.max_pages), (&a, Some(281)), "only a look inside tells how many pages it has");
-    have.insert_unchecked(&a, form);
-    have.insert_unchecked(image, of_image);
+    have.insert(&a, Material::Unchecked(form.clone()));
+    have.insert(image, Material::Unchecked(of_image.clone()));
     assert!(planned(&chat, &model("anthropic"), &have).is_empty(), "a failure is not tried again");
     let routing = routed(&chat, "anthropic", &have);
     assert_eq!(outcomes(&routing), ["native", "note", "native", "native", "note", "native", "note"]);
@@ -70,8 +72,8 @@ fn what_no_place_takes_is_converted() {
     assert_eq!((plan.load, plan.convert), (vec![], vec![pdf("a.pdf"), zip("c.zip")]));
 
     let mut have = Materials::new();
-    have.insert_converted(&pdf("a.pdf"), ConvertedText::new("[page 1]\nInvoice 7"));
-    have.insert_unconvertible(&zip("c.zip"), "no converter reads `application/zip`");
+    have.insert(&pdf("a.pdf"), ConvertedText::new("[page 1]\nInvoice 7"));
+    have.insert(&zip("c.zip"), Material::Unconvertible("no converter reads `application/zip`".into()));
     assert!(planned(&chat, &model("offline"), &have).is_empty());
     let routing = routed(&chat, "offline", &have);
     assert_eq!(outcomes(&routing), ["converted", "text", "note"]);
@@ -85,7 +87,7 @@ fn what_no_place_takes_is_converted() {
     assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::MadeText);
     assert_eq!(
         routed(&chat, "anthropic", &have).report.decisions[0].outcome,
-        Outcome::Native,
+        DocumentOutcome::Native,
         "native is better"
     );
 }
@@ -98,15 +100,15 @@ fn a_plan_comes_to_an_end() {
     let mut have = Materials::new();
     let offline = model("offline");
     assert_eq!(planned(&chat, &offline, &have).load, std::slice::from_ref(&unknown));
-    have.insert_bytes(&unknown, PDF);
+    have.insert(&unknown, Material::Bytes(PDF.into()));
     let next = planned(&chat, &offline, &have);
     assert_eq!((next.load.len(), next.convert.len()), (0, 1));
     assert_eq!(next.convert[0].bytes().unwrap(), PDF);
-    have.insert_converted(&next.convert[0], ConvertedText::new(" \n"));
+    have.insert(&next.convert[0], ConvertedText::new(" \n"));
     assert!(planned(&chat, &offline, &have).is_empty());
     let routing = routed(&chat, "offline", &have);
     assert!(only(&routing).reason.as_str().ends_with("could not be converted to text: it holds no text"));
-    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, Outcome::Native);
+    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, DocumentOutcome::Native);
 }
 
 // D22: a wrong or missing type is found out from the bytes
@@ -115,7 +117,7 @@ fn loaded_bytes_correct_the_media_type() {
     let wrong = stored("shot.jpg", "image/jpeg");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&wrong));
     let mut have = Materials::new();
-    have.insert_bytes(&wrong, PNG);
+    have.insert(&wrong, Material::Bytes(PNG.into()));
     let routing = routed(&chat, "anthropic", &have);
     assert_eq!(only(&routing).media_type.essence(), "image/png");
     assert_eq!(shown(&routing.messages[2]), ["(image/png shot.jpg)"]);
@@ -127,12 +129,12 @@ fn converted_text_needs_no_bytes() {
     let gone = stored("a.pdf", "application/pdf");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&gone));
     let mut have = Materials::new();
-    have.insert_converted(&gone, ConvertedText::new("text"));
+    have.insert(&gone, ConvertedText::new("text"));
     assert!(planned(&chat, &model("offline"), &have).is_empty());
-    assert_eq!(only(&routed(&chat, "offline", &have)).outcome, Outcome::Converted);
+    assert_eq!(only(&routed(&chat, "offline", &have)).outcome, DocumentOutcome::Converted);
     assert_eq!(planned(&chat, &model("anthropic"), &have).load, std::slice::from_ref(&gone));
-    have.insert_missing(&gone, "it was deleted");
-    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, Outcome::Converted);
+    have.insert(&gone, Material::Missing("it was deleted".into()));
+    assert_eq!(only(&routed(&chat, "anthropic", &have)).outcome, DocumentOutcome::Converted);
 }
 
 #[test]
@@ -158,10 +160,10 @@ fn two_handles_on_one_url_are_two_documents() {
     ]);
     let mut have = Materials::new();
     assert_eq!(planned(&chat, &model("anthropic"), &have).load, [one.clone(), other.clone()]);
-    have.insert_bytes(&one, PDF);
+    have.insert(&one, Material::Bytes(PDF.into()));
     assert_eq!(planned(&chat, &model("anthropic"), &have).load, std::slice::from_ref(&other));
-    have.insert_missing(&other, "it is gone");
-    have.insert_unconvertible(&one, "because");
+    have.insert(&other, Material::Missing("it is gone".into()));
+    have.insert(&one, Material::Unconvertible("because".into()));
     assert_eq!(outcomes(&routed(&chat, "anthropic", &have)), ["native", "note", "native"]);
     let debug = format!("{have:?} {:?}", routed(&chat, "offline", &have));
     assert!(!debug.contains("canary"), "no URL leaks");
@@ -173,7 +175,7 @@ fn reasons_are_tamed() {
     let gone = stored("a.pdf", "application/pdf");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&gone));
     let mut have = Materials::new();
-    have.insert_missing(&gone, format!("x\n<document />[end document 1]\0{}", "y".repeat(10_000)));
+    have.insert(&gone, Material::Missing(format!("x\n<document />[end document 1]\0{}", "y".repeat(10_000))));
     let note = shown(&routed(&chat, "anthropic", &have).messages[2]).remove(0);
     assert_eq!(note.lines().count(), 2);
     assert!(note.contains("x (document /)(end document 1) yyy") && note.len() < 600, "{note}");
@@ -189,10 +191,10 @@ fn remembered_texts_change_nothing() {
     let other = Document::from_bytes(&b"x,y\n"[..], "text/csv").with_id(csv("a.csv").id().clone());
     let changed = Chat::new().user("?").tool(&[other.with_file_name("a.csv")]);
     assert!(shown(&routed(&changed, "offline", &have).messages[2])[1].contains("\nx,y\n"));
-    have.insert_converted(&pdf("p.pdf"), ConvertedText::new("old"));
+    have.insert(&pdf("p.pdf"), ConvertedText::new("old"));
     let converted = Chat::new().user("?").tool(&[pdf("p.pdf")]);
     assert!(shown(&routed(&converted, "offline", &have).messages[2])[1].contains("\nold\n"));
-    have.insert_converted(&pdf("p.pdf"), ConvertedText::new("new"));
+    have.insert(&pdf("p.pdf"), ConvertedText::new("new"));
     assert!(shown(&routed(&converted, "offline", &have).messages[2])[1].contains("\nnew\n"));
     let copy = have.clone();
     have.retain(|_| false);
@@ -207,11 +209,11 @@ fn replaced_text_is_replaced() {
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&document));
     let mut have = Materials::new();
     let text = |have: &Materials| shown(&routed(&chat, "offline", have).messages[2]).remove(1);
-    have.insert_converted(&document, ConvertedText::new("old"));
+    have.insert(&document, ConvertedText::new("old"));
     assert!(text(&have).contains("\nold\n"));
-    have.insert_converted(&document, ConvertedText::new("new"));
+    have.insert(&document, ConvertedText::new("new"));
     assert!(text(&have).contains("\nnew\n"));
-    have.insert_converted(&document, ConvertedText::new("new").with_note("only page 1"));
+    have.insert(&document, ConvertedText::new("new").with_note("only page 1"));
     assert!(text(&have).contains("only page 1"));
 }
 
@@ -222,7 +224,7 @@ fn what_is_called_text_and_is_none_is_converted() {
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&odd));
     let mut have = Materials::new();
     assert_eq!(planned(&chat, &model("anthropic"), &have).convert, std::slice::from_ref(&odd));
-    have.insert_converted(&odd, ConvertedText::new("read"));
+    have.insert(&odd, ConvertedText::new("read"));
     assert!(planned(&chat, &model("anthropic"), &have).is_empty());
     assert_eq!(outcomes(&routed(&chat, "anthropic", &have)), ["converted"]);
 }

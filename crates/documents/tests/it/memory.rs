@@ -2,7 +2,7 @@
 
 use attache_core::converter::{MediaLimits, Transcoded};
 use attache_core::{Document, DocumentSource, MediaType, Message, ToolResult, UserPart};
-use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan};
+use attache_documents::{ConvertedText, Material, Materials, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, csv, doc, id, model, outcomes, pdf};
 
@@ -40,7 +40,7 @@ fn texts_are_read_once() {
     let html = doc("p.pdf", b"%PDF-1.7", "application/pdf");
     let chat = Chat::new().user("?").tool(&[csv("a.csv")]).tool(&[other]).tool(std::slice::from_ref(&html));
     let mut have = Materials::new();
-    have.insert_converted(&html, ConvertedText::new("made"));
+    have.insert(&html, ConvertedText::new("made"));
     let first = addresses(&routed(&chat, "offline", &have));
     assert_eq!(first.len(), 3);
     assert_eq!(addresses(&routed(&chat, "offline", &have)), first);
@@ -53,7 +53,7 @@ fn what_is_held_is_bounded_oldest_first() {
     let chat = Chat::new().user("?").tool(&documents);
     let mut have = Materials::new();
     for document in &documents {
-        have.insert_bytes(document, bytes(1_000));
+        have.insert(document, Material::Bytes(bytes(1_000).into()));
     }
     assert_eq!(have.held_bytes(), 3_000);
     have.shrink_to(3_000);
@@ -63,7 +63,7 @@ fn what_is_held_is_bounded_oldest_first() {
     // Material that is needed again is asked for again, and nothing else.
     let wanted = plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), &have);
     assert_eq!(wanted.load, documents[..1]);
-    have.insert_bytes(&documents[0], bytes(1_000));
+    have.insert(&documents[0], Material::Bytes(bytes(1_000).into()));
     have.shrink_to(1_000);
     let wanted = plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), &have);
     assert_eq!(wanted.load, documents[1..], "the first is the newest now");
@@ -76,14 +76,13 @@ fn what_is_held_is_bounded_oldest_first() {
 fn what_costs_most_to_have_again_goes_last() {
     let (loaded, scan) = (stored("a"), doc("s.bmp", b"BM pixels", "image/bmp").with_media_type("image/bmp"));
     let mut have = Materials::new();
-    have.insert_converted(&loaded, ConvertedText::new("t".repeat(100)).with_attachment(csv("in.csv")));
-    have.insert_bytes(&loaded, bytes(1_000));
+    have.insert(&loaded, ConvertedText::new("t".repeat(100)).with_attachment(csv("in.csv")));
+    have.insert(&loaded, Material::Bytes(bytes(1_000).into()));
     let form = MediaLimits::of(["image/png"]);
     let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0; 492]].concat();
-    have.insert_transcoded(
+    have.insert(
         &scan,
-        &form,
-        Transcoded::changed(png, MediaType::parse("image/png").unwrap(), "made"),
+        Material::Transcoded(form, Transcoded::changed(png, MediaType::parse("image/png").unwrap(), "made")),
     );
     let base = 100 + 8 + 1_000 + 500;
     assert_eq!(have.held_bytes(), base);
@@ -107,16 +106,16 @@ fn letting_go_changes_no_decision() {
     let kept = stored("a");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&kept)).tool(std::slice::from_ref(&kept));
     let mut have = Materials::new();
-    have.insert_bytes(&kept, bytes(100));
-    have.insert_converted(&kept, ConvertedText::new("text"));
+    have.insert(&kept, Material::Bytes(bytes(100).into()));
+    have.insert(&kept, ConvertedText::new("text"));
     let first = routed(&chat, "anthropic", &have);
     assert_eq!(outcomes(&first), ["native", "note"]);
     have.shrink_to(10);
     assert_eq!(outcomes(&routed(&chat, "offline", &have)), ["converted", "note"], "its text is still known");
-    have.insert_bytes(&kept, bytes(100));
+    have.insert(&kept, Material::Bytes(bytes(100).into()));
     assert_eq!(routed(&chat, "anthropic", &have), first);
     // Its other content is another document.
-    have.insert_bytes(&kept, bytes(99));
+    have.insert(&kept, Material::Bytes(bytes(99).into()));
     assert_eq!(plan(&chat.messages, &model("offline"), &RouteOptions::new(), &have).convert.len(), 1);
 }
 
@@ -139,8 +138,8 @@ fn materials_keep_what_the_window_shows() {
     let (seen, gone) = (stored("a"), stored("b"));
     let mut have = Materials::new();
     for document in [&seen, &gone] {
-        have.insert_bytes(document, bytes(100));
-        have.insert_converted(document, ConvertedText::new("text").with_attachment(pdf("in.pdf")));
+        have.insert(document, Material::Bytes(bytes(100).into()));
+        have.insert(document, ConvertedText::new("text").with_attachment(pdf("in.pdf")));
     }
     have.retain(|known| known == seen.id());
     assert_eq!(have.held_bytes(), 100 + 4 + 17);

@@ -2,7 +2,7 @@
 
 use attache_core::converter::Transcoded;
 use attache_core::{Document, ModelCapabilities};
-use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
+use attache_documents::{DocumentBudget, Material, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, only, outcomes, pdf};
 
@@ -38,9 +38,12 @@ fn a_pdf_of_too_many_pages_is_a_note() {
     let wanted = plan(&one(700).messages, &claude(), &RouteOptions::new(), &Materials::new()).transcode;
     assert_eq!(wanted.len(), 1);
     let mut have = Materials::new();
-    have.insert_unchecked(&wanted[0].0, &wanted[0].1);
+    have.insert(&wanted[0].0, Material::Unchecked(wanted[0].1.clone()));
     assert_eq!(outcomes(&routed(&one(700), &have)), ["note"], "nobody could cut it");
-    have.insert_transcoded(&wanted[0].0, &wanted[0].1, Transcoded::unchanged().with_pages(3));
+    have.insert(
+        &wanted[0].0,
+        Material::Transcoded(wanted[0].1.clone(), Transcoded::unchanged().with_pages(3)),
+    );
     assert_eq!(outcomes(&routed(&one(700), &have)), ["native"]);
     let author = Chat::new().author("read", &[of_pages("a.pdf", 700)]);
     let error = author.routed(&claude(), &Materials::new(), &RouteOptions::new()).unwrap_err();
@@ -69,9 +72,9 @@ fn a_pdf_whose_pages_are_hidden_is_a_note_where_pages_are_limited() {
     // A converter that opens it says how many there are.
     let form = plan(&chat.messages, &claude(), &RouteOptions::new(), &Materials::new()).transcode.remove(0);
     let mut have = Materials::new();
-    have.insert_transcoded(&form.0, &form.1, Transcoded::unchanged().with_pages(7));
+    have.insert(&form.0, Material::Transcoded(form.1.clone(), Transcoded::unchanged().with_pages(7)));
     assert_eq!(outcomes(&routed(&chat, &have)), ["native"]);
-    have.insert_transcoded(&form.0, &form.1, Transcoded::unchanged());
+    have.insert(&form.0, Material::Transcoded(form.1.clone(), Transcoded::unchanged()));
     assert_eq!(outcomes(&routed(&chat, &have)), ["note"], "it did not count them");
 }
 

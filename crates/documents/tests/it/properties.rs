@@ -9,8 +9,8 @@ use attache_core::{
     Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, ToolSet, UserPart,
 };
 use attache_documents::{
-    DocumentBudget, ExternalDocuments, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions,
-    Routing, explain, plan, route, unfence,
+    DocumentBudget, DocumentOutcome, ExternalDocuments, Material, Materials, ReadLabel, ReasonKind, Repeats,
+    RouteOptions, Routing, explain, plan, route, unfence,
 };
 use proptest::prelude::*;
 
@@ -130,29 +130,29 @@ proptest! {
         let routing = routed(&chat.messages, &capabilities, &materials, &options);
         match &routing {
             Some(routing) => prop_assert_eq!(&routing.report, &report),
-            None => prop_assert!(report.count(Outcome::Error) > 0),
+            None => prop_assert!(report.count(DocumentOutcome::Error) > 0),
         }
         // The request holds what the report says, no more and no less.
         let Some(routing) = routing else { return Ok(()) };
         let emitted = emitted(&routing.messages);
         let own =
-            |outcomes: &[Outcome]| report.decisions.iter().filter(|d| outcomes.contains(&d.outcome)).count();
+            |outcomes: &[DocumentOutcome]| report.decisions.iter().filter(|d| outcomes.contains(&d.outcome)).count();
         let natives = emitted.iter().filter(|(_, content)| matches!(content, UserPart::Document(_))).count();
-        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic, Outcome::Reencoded, Outcome::Rendered]));
+        prop_assert_eq!(natives, own(&[DocumentOutcome::Native, DocumentOutcome::Synthetic, DocumentOutcome::Reencoded, DocumentOutcome::Rendered]));
         let texts = |test: &dyn Fn(&str) -> bool| {
             emitted.iter().filter(|(_, content)| matches!(content, UserPart::Text(text) if test(text.text()))).count()
         };
         // Of a PDF that is cut the other pages follow as text.
         let rests = report.decisions.iter().filter(|d| d.reason.as_str().ends_with(", the others as text"));
-        let rests = rests.filter(|d| d.outcome == Outcome::Reencoded && d.reason.kind() == ReasonKind::Transcoded).count();
-        prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]) + rests);
+        let rests = rests.filter(|d| d.outcome == DocumentOutcome::Reencoded && d.reason.kind() == ReasonKind::Transcoded).count();
+        prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[DocumentOutcome::Text, DocumentOutcome::Converted]) + rests);
         // Documents inside a document follow it.
         for (at, decision) in report.decisions.iter().enumerate() {
             let Some(holder) = &decision.inside else { continue };
             let before = &report.decisions[..at];
             prop_assert!(before.iter().any(|earlier| earlier.document_id == *holder));
         }
-        prop_assert_eq!(texts(&|text| ReadLabel::split_note(text).is_some()), own(&[Outcome::Note]));
+        prop_assert_eq!(texts(&|text| ReadLabel::split_note(text).is_some()), own(&[DocumentOutcome::Note]));
         let bytes: u64 = report.decisions.iter().map(|decision| decision.bytes).sum();
         let natives = natives - report.decisions.iter().filter(|d| d.reason.kind() == ReasonKind::PassedUrl).count();
         // A limit of one byte leaves nothing of a text whose first character is longer, and its fence says so.
@@ -167,18 +167,18 @@ proptest! {
         let Case { chat, .. } = case;
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
         for (at, decision) in report.decisions.iter().enumerate() {
-            if decision.reason.kind() != ReasonKind::ShownBefore || decision.outcome == Outcome::Error {
+            if decision.reason.kind() != ReasonKind::ShownBefore || decision.outcome == DocumentOutcome::Error {
                 continue;
             }
-            let shows = |earlier: &&attache_documents::Decision| {
+            let shows = |earlier: &&attache_documents::DocumentDecision| {
                 let is_there = matches!(
                     earlier.outcome,
-                    Outcome::Native
-                        | Outcome::Synthetic
-                        | Outcome::Reencoded
-                        | Outcome::Rendered
-                        | Outcome::Text
-                        | Outcome::Converted
+                    DocumentOutcome::Native
+                        | DocumentOutcome::Synthetic
+                        | DocumentOutcome::Reencoded
+                        | DocumentOutcome::Rendered
+                        | DocumentOutcome::Text
+                        | DocumentOutcome::Converted
                 );
                 earlier.document_id == decision.document_id && is_there
             };
@@ -306,7 +306,7 @@ proptest! {
         };
         let pages: u64 = natives.iter().map(pages).sum();
         prop_assert!(capabilities.files.max_pages.is_none_or(|most| pages <= most), "{} pages", pages);
-        let authors = routing.report.decisions.iter().filter(|d| d.outcome == Outcome::Text && d.tool_call_id.is_none());
+        let authors = routing.report.decisions.iter().filter(|d| d.outcome == DocumentOutcome::Text && d.tool_call_id.is_none());
         let authors: u64 = authors.map(|d| d.bytes).sum();
         prop_assert!(capabilities.files.max_request_bytes.is_none_or(|most| wire <= most.max(authors)));
     }
@@ -430,23 +430,23 @@ proptest! {
             }
             for document in next.load {
                 prop_assert!(document.bytes().is_none());
-                materials.insert_bytes(&document, &b"%PDF-1.7 fetched"[..]);
+                materials.insert(&document, Material::Bytes(b"%PDF-1.7 fetched".as_slice().into()));
             }
             let mut asked = Vec::new();
             for (document, form) in next.transcode {
                 prop_assert!(document.bytes().is_some());
                 let known = (document.id().clone(), document.hash(), form.clone());
                 prop_assert!(!asked.contains(&known));
-                materials.insert_untranscodable(&document, &form, "no");
+                materials.insert(&document, Material::Untranscodable(form.clone(), "no".into()));
                 asked.push(known);
             }
             for document in next.convert {
                 prop_assert!(document.bytes().is_some());
-                materials.insert_unconvertible(&document, "no converter");
+                materials.insert(&document, Material::Unconvertible("no converter".into()));
             }
             for (document, request) in next.render {
                 prop_assert!(document.bytes().is_some());
-                materials.insert_unrenderable(&document, &request, "no renderer");
+                materials.insert(&document, Material::Unrenderable(request.clone(), "no renderer".into()));
             }
         }
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);

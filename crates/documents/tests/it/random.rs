@@ -3,7 +3,8 @@
 use attache_core::converter::{PageImage, RenderedPages, Transcoded, Units};
 use attache_core::{Capture, ContentTree, Document, DocumentId, MediaType, ModelCapabilities, ResultStatus};
 use attache_documents::{
-    ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Materials, Repeats, RouteOptions, plan,
+    ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Material, Materials, Repeats,
+    RouteOptions, plan,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -94,13 +95,13 @@ impl Sample {
         };
         let document = document.with_file_name(self.name.clone()).with_media_type(media_type);
         match self.whereabouts {
-            Whereabouts::Loaded => materials.insert_bytes(&document, bytes),
-            Whereabouts::Missing => materials.insert_missing(&document, "gone"),
+            Whereabouts::Loaded => materials.insert(&document, Material::Bytes(bytes.into())),
+            Whereabouts::Missing => materials.insert(&document, Material::Missing("gone".into())),
             Whereabouts::Memory | Whereabouts::NotLoaded => {}
         }
         match self.convertible {
-            Some(true) => materials.insert_converted(&document, self.text()),
-            Some(false) => materials.insert_unconvertible(&document, "broken"),
+            Some(true) => materials.insert(&document, self.text()),
+            Some(false) => materials.insert(&document, Material::Unconvertible("broken".into())),
             None => {}
         }
         document
@@ -337,7 +338,7 @@ pub(crate) fn settled(
             break;
         }
         for document in next.load {
-            materials.insert_bytes(&document, PDF);
+            materials.insert(&document, Material::Bytes(PDF.into()));
         }
         for (document, form) in next.transcode {
             let media = if form.media[0] == "application/pdf" {
@@ -347,26 +348,39 @@ pub(crate) fn settled(
             };
             let made = || Transcoded::changed(media.1, MediaType::parse(media.0).unwrap(), "made smaller");
             match luck.next().unwrap_or_default() % 5 {
-                0 => materials.insert_transcoded(&document, &form, Transcoded::unchanged().with_pages(3)),
-                1 => materials.insert_transcoded(&document, &form, made()),
-                2 => materials.insert_transcoded(&document, &form, made().with_pages(2).with_pages_held(1)),
-                3 => materials.insert_untranscodable(&document, &form, "it is encrypted"),
-                _ => materials.insert_unchecked(&document, &form),
+                0 => materials.insert(
+                    &document,
+                    Material::Transcoded(form.clone(), Transcoded::unchanged().with_pages(3)),
+                ),
+                1 => materials.insert(&document, Material::Transcoded(form.clone(), made())),
+                2 => materials.insert(
+                    &document,
+                    Material::Transcoded(form.clone(), made().with_pages(2).with_pages_held(1)),
+                ),
+                3 => materials
+                    .insert(&document, Material::Untranscodable(form.clone(), "it is encrypted".into())),
+                _ => materials.insert(&document, Material::Unchecked(form.clone())),
             }
         }
         for document in next.convert {
             match luck.next().unwrap_or_default() % 2 {
-                0 => materials.insert_unconvertible(&document, "broken"),
-                _ => materials.insert_converted(&document, ConvertedText::new("text made now")),
+                0 => materials.insert(&document, Material::Unconvertible("broken".into())),
+                _ => materials.insert(&document, ConvertedText::new("text made now")),
             }
         }
         for (document, request) in next.render {
             // Where a form takes no PNG, the answer is none.
             let page = PageImage::new(1, PNG, MediaType::parse("image/png").unwrap());
             match luck.next().unwrap_or_default() % 3 {
-                0 => materials.insert_rendered(&document, &request, RenderedPages::new(vec![page], 1)),
-                1 => materials.insert_unrenderable(&document, &request, "it asks for too much"),
-                _ => materials.insert_unrendered(&document, &request),
+                0 => materials.insert(
+                    &document,
+                    Material::Rendered(request.clone(), RenderedPages::new(vec![page], 1)),
+                ),
+                1 => materials.insert(
+                    &document,
+                    Material::Unrenderable(request.clone(), "it asks for too much".into()),
+                ),
+                _ => materials.insert(&document, Material::Unrendered(request.clone())),
             }
         }
     }

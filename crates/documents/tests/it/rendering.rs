@@ -3,7 +3,9 @@
 use attache_core::capability::{Place, PlaceCapabilities};
 use attache_core::converter::{ConvertedText, PageImage, RenderedPages, Units};
 use attache_core::{Document, ErrorKind, MediaType, Message, ModelCapabilities, UserMessage};
-use attache_documents::{Materials, Outcome, PageRequest, Plan, ReasonKind, RouteOptions, plan};
+use attache_documents::{
+    DocumentOutcome, Material, Materials, PageRequest, Plan, ReasonKind, RouteOptions, plan,
+};
 
 use crate::builder::{Chat, PNG, model, only, outcomes, pdf, shown};
 
@@ -55,15 +57,21 @@ fn a_scan_is_shown_as_images_of_its_pages() {
         std::slice::from_ref(&scan),
         "whether there is text shows first"
     );
-    have.insert_unconvertible(&scan, "the document holds no text in its 2 page(s), only images");
+    have.insert(
+        &scan,
+        Material::Unconvertible("the document holds no text in its 2 page(s), only images".into()),
+    );
     let request = request(&planned(&chat, &capabilities, &have));
     assert_eq!(request.pages, [1..=usize::MAX]);
     assert!(request.form.allows(&MediaType::parse("image/png").unwrap()));
-    have.insert_rendered(&scan, &request, images(&[1, 2], 2));
+    have.insert(&scan, Material::Rendered(request, images(&[1, 2], 2)));
     assert!(planned(&chat, &capabilities, &have).is_empty());
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Rendered, Some(Place::AfterToolResults)));
+    assert_eq!(
+        (decision.outcome, decision.place),
+        (DocumentOutcome::Rendered, Some(Place::AfterToolResults))
+    );
     assert_eq!(decision.reason.kind(), ReasonKind::Rendered);
     assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 2 as images");
     assert!(decision.bytes > 0 && decision.tokens > 0 && decision.document_id == *scan.id());
@@ -84,14 +92,14 @@ fn of_a_mixed_document_only_pages_without_text_are_images() {
     let (lease, capabilities) = (pdf("lease.pdf"), images_only());
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&lease));
     let mut have = Materials::new();
-    have.insert_converted(&lease, mixed());
+    have.insert(&lease, mixed());
     // Until somebody renders it, the text is better than nothing.
     assert_eq!(outcomes(&chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap()), ["converted"]);
     let request = request(&planned(&chat, &capabilities, &have));
     assert_eq!(request.pages, [2..=2]);
-    have.insert_rendered(&lease, &request, images(&[2], 3));
+    have.insert(&lease, Material::Rendered(request, images(&[2], 3)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     let content = shown(&routing.messages[3]);
     assert!(
         content[1].contains("page 2 of 3 as images, those with text as text; no text is on page 2"),
@@ -103,10 +111,7 @@ fn of_a_mixed_document_only_pages_without_text_are_images() {
     assert!(last.contains("[page 3]\nSigned in May.") && !last.contains("rent"), "{last}");
     // A document whose every page has text, and a model without images, go the way they went.
     let mut whole = Materials::new();
-    whole.insert_converted(
-        &lease,
-        ConvertedText::new("[page 1]\nx\n").with_units(Units::new("page", vec![0], 1)),
-    );
+    whole.insert(&lease, ConvertedText::new("[page 1]\nx\n").with_units(Units::new("page", vec![0], 1)));
     assert!(planned(&chat, &capabilities, &whole).is_empty());
     assert!(planned(&chat, &model("offline"), &have).is_empty());
 }
@@ -120,12 +125,12 @@ fn pages_that_images_cover_are_shown_as_both() {
     let starts = text.match_indices("[page").map(|(at, _)| at).collect();
     let units = Units::new("page", starts, 3).with_covered(vec![1, 2]);
     let mut have = Materials::new();
-    have.insert_converted(&scan, ConvertedText::new(text).with_units(units));
+    have.insert(&scan, ConvertedText::new(text).with_units(units));
     let request = request(&planned(&chat, &capabilities, &have));
     assert_eq!(request.pages, [1..=2]);
-    have.insert_rendered(&scan, &request, images(&[1, 2], 3));
+    have.insert(&scan, Material::Rendered(request, images(&[1, 2], 3)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     let content = shown(&routing.messages[3]).join("\n");
     for said in ["B-000017", "B-000018", "The rent is 940.", "[page 1 of 3]", "[page 2 of 3]"] {
         assert_eq!(content.matches(said).count(), 1, "{said}: {content}");
@@ -136,11 +141,11 @@ fn pages_that_images_cover_are_shown_as_both() {
     let units = Units::new("page", vec![0], 1).with_covered(vec![1]);
     let chat = Chat::new().push(Message::User(UserMessage::new([scan.clone().into()])));
     let mut have = Materials::new();
-    have.insert_converted(&scan, ConvertedText::new(text).with_units(units));
+    have.insert(&scan, ConvertedText::new(text).with_units(units));
     let request = self::request(&planned(&chat, &capabilities, &have));
-    have.insert_rendered(&scan, &request, images(&[1], 1));
+    have.insert(&scan, Material::Rendered(request, images(&[1], 1)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
 }
 
 #[test]
@@ -149,7 +154,7 @@ fn pages_that_are_left_out_are_named() {
     capabilities.beside_result.max_count = Some(3);
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
-    have.insert_unconvertible(&scan, "no text");
+    have.insert(&scan, Material::Unconvertible("no text".into()));
     let mut roomy = capabilities.clone();
     roomy.beside_result.max_count = Some(20);
     assert_eq!(request(&planned(&chat, &roomy, &have)).form.max_pages, Some(15), "there is room for others");
@@ -157,7 +162,7 @@ fn pages_that_are_left_out_are_named() {
     assert_eq!(request.form.max_pages, Some(3));
     let mut rendered = images(&[1, 3, 4], 9);
     (rendered.blank, rendered.failed, rendered.partial) = (vec![2], vec![5], vec![4]);
-    have.insert_rendered(&scan, &request, rendered);
+    have.insert(&scan, Material::Rendered(request.clone(), rendered));
     let options = RouteOptions::new().with_read_tool("read_document");
     let routing = chat.routed(&capabilities, &have, &options).unwrap();
     assert_eq!(
@@ -171,8 +176,8 @@ fn pages_that_are_left_out_are_named() {
     // Four images are more than the model takes: the older document is left out with all of its pages.
     let (old, chat) = (pdf("old.pdf"), Chat::new());
     let chat = chat.user("?").tool(std::slice::from_ref(&old)).tool(std::slice::from_ref(&scan));
-    have.insert_unconvertible(&old, "no text");
-    have.insert_rendered(&old, &request, images(&[1], 1));
+    have.insert(&old, Material::Unconvertible("no text".into()));
+    have.insert(&old, Material::Rendered(request, images(&[1], 1)));
     let routing = chat.routed(&capabilities, &have, &options).unwrap();
     assert_eq!(outcomes(&routing), ["note", "rendered"]);
     assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::TooMany);
@@ -183,28 +188,28 @@ fn pages_that_cannot_be_rendered_leave_a_note_with_both_reasons() {
     let (scan, capabilities) = (pdf("scan.pdf"), images_only());
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
-    have.insert_unconvertible(&scan, "it needs a password");
+    have.insert(&scan, Material::Unconvertible("it needs a password".into()));
     let request = request(&planned(&chat, &capabilities, &have));
     let reason = |have: &Materials| {
         let routing = chat.routed(&capabilities, have, &RouteOptions::new()).unwrap();
-        assert_eq!(only(&routing).outcome, Outcome::Note);
+        assert_eq!(only(&routing).outcome, DocumentOutcome::Note);
         only(&routing).reason.as_str().to_owned()
     };
     let alone = "this model does not take application/pdf in tool results or after them, and it could not be \
                  converted to text: it needs a password";
     let mut nobody = have.clone();
-    nobody.insert_unrendered(&scan, &request);
+    nobody.insert(&scan, Material::Unrendered(request.clone()));
     assert!(planned(&chat, &capabilities, &nobody).is_empty());
     assert_eq!(reason(&nobody), alone);
     let mut failed = have.clone();
-    failed.insert_unrenderable(&scan, &request, "it is encrypted\nand more");
+    failed.insert(&scan, Material::Unrenderable(request.clone(), "it is encrypted\nand more".into()));
     assert_eq!(
         reason(&failed),
         format!("{alone}, and its pages cannot be shown as images: it is encrypted and more")
     );
     let mut blank = RenderedPages::new(Vec::new(), 1);
     blank.blank = vec![1];
-    have.insert_rendered(&scan, &request, blank);
+    have.insert(&scan, Material::Rendered(request, blank));
     assert!(reason(&have).ends_with("there is nothing to see on them"));
 }
 
@@ -214,23 +219,23 @@ fn an_authors_scan_is_rendered_whole_or_not_at_all() {
     let chat = Chat::new().push(Message::User(UserMessage::new([scan.clone().into()])));
     let mut have = Materials::new();
     assert_eq!(planned(&chat, &capabilities, &have).convert, std::slice::from_ref(&scan));
-    have.insert_unconvertible(&scan, "no text");
+    have.insert(&scan, Material::Unconvertible("no text".into()));
     let request = request(&planned(&chat, &capabilities, &have));
     let mut part = have.clone();
-    part.insert_rendered(&scan, &request, images(&[1, 2], 3));
+    part.insert(&scan, Material::Rendered(request.clone(), images(&[1, 2], 3)));
     let error = chat.routed(&capabilities, &part, &RouteOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("only 2 of its 3 pages can be"), "{error}");
-    have.insert_rendered(&scan, &request, images(&[1, 2], 2));
+    have.insert(&scan, Material::Rendered(request, images(&[1, 2], 2)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    assert_eq!(only(&routing).outcome, DocumentOutcome::Rendered);
     // In the next turn it stands there as it did.
     let later = Chat::of(chat.messages.clone()).reply("I see").user("And?");
     let next = later.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     assert_eq!(next.messages[0], routing.messages[0]);
     // One with text is an error as before: nobody asked for text in its place.
     let mut text = Materials::new();
-    text.insert_converted(&scan, mixed());
+    text.insert(&scan, mixed());
     assert!(planned(&chat, &capabilities, &text).is_empty());
     assert!(chat.routed(&capabilities, &text, &RouteOptions::new()).is_err());
 }
@@ -242,12 +247,12 @@ fn images_of_pages_are_counted_let_go_and_asked_for_again() {
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
     assert_eq!(planned(&chat, &capabilities, &have).load, std::slice::from_ref(&scan));
-    have.insert_bytes(&scan, pdf("scan.pdf").bytes().unwrap());
+    have.insert(&scan, pdf("scan.pdf").bytes().unwrap());
     let loaded = planned(&chat, &capabilities, &have).convert.remove(0);
-    have.insert_unconvertible(&loaded, "no text");
+    have.insert(&loaded, Material::Unconvertible("no text".into()));
     let (loaded, request) = planned(&chat, &capabilities, &have).render.remove(0);
     let before = have.held_bytes();
-    have.insert_rendered(&loaded, &request, images(&[1], 1));
+    have.insert(&loaded, Material::Rendered(request, images(&[1], 1)));
     assert!(have.held_bytes() > before);
     // With the images at hand, the document itself is not needed any more.
     let mut without = have.clone();
@@ -269,10 +274,10 @@ fn comments_on_pages_without_text_stand_beside_their_images() {
     let converted = ConvertedText::new(text).with_units(Units::new("page", starts, 2));
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
-    have.insert_converted(&scan, converted);
+    have.insert(&scan, converted);
     let asked = request(&planned(&chat, &capabilities, &have));
     assert_eq!(asked.pages, [1..=2]);
-    have.insert_rendered(&scan, &asked, images(&[1, 2], 2));
+    have.insert(&scan, Material::Rendered(asked, images(&[1, 2], 2)));
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     let content = shown(&routing.messages[3]).join("\n");
     assert!(content.contains("[comment by the notary: sign here]"), "{content}");
@@ -288,7 +293,7 @@ fn an_authors_scan_is_not_cut_for_an_estimate() {
     let (scan, mut capabilities) = (pdf("scan.pdf"), images_only());
     capabilities.context_window = Some(16_000);
     let mut have = Materials::new();
-    have.insert_unconvertible(&scan, "no text");
+    have.insert(&scan, Material::Unconvertible("no text".into()));
     let tool = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     assert!(request(&planned(&tool, &capabilities, &have)).form.max_pages.is_some());
     let author = Chat::new().author("?", std::slice::from_ref(&scan));

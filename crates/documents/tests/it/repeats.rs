@@ -1,6 +1,6 @@
 //! The same document again: C20, D29, invariant 4.
 
-use attache_documents::{Materials, Outcome, ReasonKind, Repeats, RouteOptions};
+use attache_documents::{DocumentOutcome, Materials, ReasonKind, Repeats, RouteOptions};
 
 use crate::builder::{Chat, csv, model, outcomes, pdf, png, shown, tree};
 
@@ -89,10 +89,10 @@ fn only_an_equal_or_better_form_is_referred_to() {
     let routed = |materials| chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routed(Materials::new())), ["note", "native", "note"]);
     let mut materials = Materials::new();
-    materials.insert_converted(&pdf("a.pdf"), attache_documents::ConvertedText::new("text"));
+    materials.insert(&pdf("a.pdf"), attache_documents::ConvertedText::new("text"));
     let routing = routed(materials);
     assert_eq!(outcomes(&routing), ["converted", "native", "note"]);
-    assert_eq!(routing.report.decisions[2].outcome, Outcome::Note);
+    assert_eq!(routing.report.decisions[2].outcome, DocumentOutcome::Note);
 }
 
 // A document that nobody loaded shows nothing that one could refer to.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::capability::{Place, PlaceCapabilities};
 use attache_core::message::UserOrigin;
 use attache_core::{ContentTree, Message, MessageId, Role, ToolDefinition, ToolSet, UserPart};
-use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions, route};
+use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions, route};
 use serde_json::json;
 
 use crate::builder::{Chat, csv, doc, media, model, only, outcomes, pdf, png, shown, tree, zip};
@@ -35,7 +35,10 @@ fn what_a_result_cannot_hold_follows_in_a_synthetic_message() {
         [PREAMBLE, &label(1, "lease", "lease.pdf"), "(application/pdf lease.pdf)"]
     );
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Synthetic, Some(Place::AfterToolResults)));
+    assert_eq!(
+        (decision.outcome, decision.place),
+        (DocumentOutcome::Synthetic, Some(Place::AfterToolResults))
+    );
     assert_eq!(decision.reason.kind(), ReasonKind::NotInResult);
     assert_eq!(decision.bytes, 17);
 }
@@ -172,13 +175,13 @@ fn text_documents_fall_back_when_results_take_no_text() {
     let chat = Chat::new().user("?").tool(&[csv("a.csv")]);
     let decision = |routing| only(&routing).clone();
     let inside = decision(chat.route("openai-chat"));
-    assert_eq!((inside.outcome, inside.place), (Outcome::Text, Some(Place::ToolResult)));
+    assert_eq!((inside.outcome, inside.place), (DocumentOutcome::Text, Some(Place::ToolResult)));
     let mut none = model("openai-chat");
     none.tool_result = PlaceCapabilities::default();
     let routing = chat.routed(&none, &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(shown(&routing.messages[3]).len(), 3);
     let beside = decision(routing);
-    assert_eq!((beside.outcome, beside.place), (Outcome::Text, Some(Place::AfterToolResults)));
+    assert_eq!((beside.outcome, beside.place), (DocumentOutcome::Text, Some(Place::AfterToolResults)));
 }
 
 // #102, C29, D10, D34: what nothing takes is a note, in the result if that takes text
@@ -220,7 +223,7 @@ fn cancelled_calls_show_nothing() {
     assert_eq!(routing.messages.len(), 3);
     assert_eq!(shown(&routing.messages[2]), [""; 0]);
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Withheld, None));
+    assert_eq!((decision.outcome, decision.place), (DocumentOutcome::Withheld, None));
     assert_eq!(decision.reason.kind(), ReasonKind::Cancelled);
 }
 

@@ -87,7 +87,7 @@ fn an_old_document_is_converted_where_it_can_be() {
     };
     assert_eq!((wanted(&now), wanted(&later)), (vec![], vec![document.clone()]));
     let mut have = Materials::new();
-    have.insert_converted(&document, ConvertedText::new("line\n".repeat(100)));
+    have.insert(&document, ConvertedText::new("line\n".repeat(100)));
     assert!(now.routed(&model("offline"), &have, &RouteOptions::new()).is_err());
     let options = RouteOptions::new().with_max_text_bytes(50);
     let routing = later.routed(&model("offline"), &have, &options).unwrap();

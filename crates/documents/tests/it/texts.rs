@@ -2,11 +2,11 @@
 
 use attache_core::Document;
 use attache_core::capability::Place;
-use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions, unfence};
+use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions, unfence};
 
 use crate::builder::{Chat, doc, model, only, shown};
 
-fn text_of(document: Document) -> (Vec<String>, attache_documents::Decision) {
+fn text_of(document: Document) -> (Vec<String>, attache_documents::DocumentDecision) {
     let routing = Chat::new().user("?").tool(&[document]).route("openai-chat");
     (shown(&routing.messages[2]), only(&routing).clone())
 }
@@ -24,7 +24,7 @@ fn every_kind_of_text_is_shown() {
         ("a.md", "text/x-whatever"),
     ] {
         let (parts, decision) = text_of(doc(name, "grüße\n".as_bytes(), media));
-        assert_eq!(decision.outcome, Outcome::Text, "{media}");
+        assert_eq!(decision.outcome, DocumentOutcome::Text, "{media}");
         assert_eq!(unfence(&parts[1]), Some("grüße\n"), "{media}");
         assert_eq!(decision.bytes, 8);
     }
@@ -42,7 +42,7 @@ fn text_is_decoded_honestly() {
     assert!(parts[1].contains(": read as windows-1252; what follows"), "{}", parts[1]);
     assert_eq!(decision.reason.as_str(), "shown as text, read as windows-1252");
     let (parts, decision) = text_of(doc("a.txt", b"\x01\xff\xfe\x02", "text/plain"));
-    assert_eq!((decision.outcome, decision.reason.kind()), (Outcome::Note, ReasonKind::Unreadable));
+    assert_eq!((decision.outcome, decision.reason.kind()), (DocumentOutcome::Note, ReasonKind::Unreadable));
     assert!(parts[0].contains("status=\"unreadable\""), "{}", parts[0]);
 }
 
@@ -58,7 +58,7 @@ fn blank_text_is_a_note() {
 #[test]
 fn inline_documents_are_text() {
     let (parts, decision) = text_of(Document::inline("hello").with_media_type("application/pdf"));
-    assert_eq!(decision.outcome, Outcome::Text);
+    assert_eq!(decision.outcome, DocumentOutcome::Text);
     assert_eq!(unfence(&parts[1]), Some("hello"));
 }
 

@@ -12,7 +12,7 @@ use attache_core::{
     ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage,
     ToolSet, Usage, UserMessage, UserPart,
 };
-use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
+use attache_documents::{DocumentOutcome, ExternalDocuments, Materials, RouteOptions, route};
 use attache_models::{
     ConcurrencyLimit, Fallback, HttpSettings, Layer, Logged, RateLimit, Registry, Retry, layered,
 };
@@ -175,7 +175,7 @@ async fn documents_are_routed_anew_for_the_model_that_answers() {
 
     let options = RouteOptions::new();
     let routing = route(&window, first.capabilities(), &tools, &Materials::new(), &options).unwrap();
-    assert_eq!(routing.report.decisions[0].outcome, Outcome::Native);
+    assert_eq!(routing.report.decisions[0].outcome, DocumentOutcome::Native);
     let request = ChatRequest::new(routing.messages).with_tools(Arc::clone(&tools));
     let chain = layered(first, Fallback::new([second]));
     assert_eq!(chain.complete(request).await.unwrap().message.text(), "Until 2031.");

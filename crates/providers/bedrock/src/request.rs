@@ -5,7 +5,6 @@ mod ids;
 mod media;
 mod messages;
 mod options;
-mod roots;
 mod tools;
 
 use std::sync::Arc;

@@ -4,7 +4,6 @@ mod documents;
 mod messages;
 mod options;
 mod results;
-mod schema;
 mod tools;
 
 use std::borrow::Cow;

@@ -34,7 +34,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(pointer: &str, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(pointer: &str, problem: impl Into<String>) -> Self {
         Self { pointer: pointer.to_owned(), problem: problem.into() }
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn show(
     let rendered = converter.render(document, bytes, &wanted, &form).await.map_err(|problem| {
         ToolError::new(format!(
             "this document has no readable text: {why}; its pages cannot be shown as images either: {}",
-            tame(&problem)
+            tame(&problem.to_string())
         ))
     })?;
     let RenderedPages { images, total, blank, failed, partial, .. } = rendered;

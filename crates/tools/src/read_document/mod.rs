@@ -173,7 +173,7 @@ impl<'c> Reader<'c> {
                 checked(off_the_workers(move || Reading::converted(converted, &from, max_line)).await)
             }
             (Err(_), Some(Ok(reading))) => checked(reading),
-            (Err(why), _) => Err(why.into()),
+            (Err(why), _) => Err(why.to_string().into()),
         }
     }
 

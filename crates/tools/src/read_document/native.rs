@@ -152,7 +152,7 @@ impl Cut<'_> {
             let fitted = match converter.pages(self.document, self.bytes.clone(), first, last).await {
                 Ok(fitted) => fitted,
                 Err(error) => {
-                    problem = error;
+                    problem = error.to_string();
                     continue;
                 }
             };

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use attache_agent::AgentBuilder;
-use attache_core::converter::{ConvertedText, MediaLimits, PageImage, RenderedPages};
+use attache_core::converter::{ConvertedText, ConverterError, MediaLimits, PageImage, RenderedPages};
 use attache_core::{BoxFuture, Converter, Document, MediaType};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ impl Converter for Renders {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         self.0.convert(document, bytes)
     }
 
@@ -38,7 +38,7 @@ impl Converter for Renders {
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<RenderedPages, ConverterError>> {
         let all = pages_of(&bytes);
         let asked = |page: &usize| pages.iter().any(|range| range.contains(page));
         let (seen, blank): (Vec<usize>, Vec<usize>) =
@@ -110,7 +110,7 @@ impl Converter for Stamped {
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         Box::pin(async move {
             let mut text = self.0.convert(document, bytes).await?;
             text.units = text.units.map(|units| {
@@ -131,7 +131,7 @@ impl Converter for Stamped {
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
         form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+    ) -> BoxFuture<'a, Result<RenderedPages, ConverterError>> {
         self.0.render(document, bytes, pages, form)
     }
 }

@@ -16,7 +16,7 @@ use attache_agent::{
     Agent, AgentBuilder, BuildError, Disposition, EventKind, Limits, MemoryDocumentStore, NoArguments,
     Outcome, RunInput, tool_fn,
 };
-use attache_core::converter::{ConvertedText, Transcoded, Units};
+use attache_core::converter::{ConvertedText, ConverterError, ConverterErrorKind, Transcoded, Units};
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, DocumentStore, Effect, MediaType, Message, ToolError,
     UserMessage,
@@ -75,14 +75,14 @@ impl Converter for Pages {
         &'a self,
         _document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         self.conversions.add();
         Box::pin(async move {
             // So that calls beside this one find it under way.
             tokio::task::yield_now().await;
             let pages = pages_of(&bytes);
             if pages.iter().all(|page| page.trim().is_empty()) {
-                return Err("the document holds no text".to_owned());
+                return Err(ConverterError::new(ConverterErrorKind::Empty, "the document holds no text"));
             }
             let (mut text, mut starts) = (String::new(), Vec::new());
             for (at, page) in pages.iter().enumerate() {
@@ -99,9 +99,12 @@ impl Converter for Pages {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, ConverterError>> {
         if !self.cuts {
-            return Box::pin(std::future::ready(Err("it is sealed".to_owned())));
+            return Box::pin(std::future::ready(Err(ConverterError::new(
+                ConverterErrorKind::Encrypted,
+                "it is sealed",
+            ))));
         }
         let pages = pages_of(&bytes);
         let total = u64::try_from(pages.len()).unwrap();
@@ -112,7 +115,12 @@ impl Converter for Pages {
                 let media_type = MediaType::parse("application/pdf").unwrap();
                 Transcoded::changed(format!("%PDF-1.7\n{some}"), media_type, "cut")
             }
-            None => return Box::pin(std::future::ready(Err("there are no such pages".to_owned()))),
+            None => {
+                return Box::pin(std::future::ready(Err(ConverterError::new(
+                    ConverterErrorKind::Empty,
+                    "there are no such pages",
+                ))));
+            }
         };
         Box::pin(std::future::ready(Ok(fitted.with_pages(total))))
     }
@@ -434,14 +442,16 @@ impl Converter for Shaping {
         &'a self,
         _document: &'a Document,
         bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let converted = match text.split_once("\n\n") {
             Some((text, inside)) => {
                 let inner = Document::from_bytes(inside.to_owned(), "text/plain").with_file_name("inner.txt");
                 Ok(ConvertedText::new(format!("shaped: {text}")).with_attachment(inner))
             }
-            None if text.contains("broken") => Err("it is broken".to_owned()),
+            None if text.contains("broken") => {
+                Err(ConverterError::new(ConverterErrorKind::Malformed, "it is broken"))
+            }
             None => Ok(ConvertedText::new(format!("shaped: {text}"))),
         };
         Box::pin(std::future::ready(converted))

@@ -378,3 +378,25 @@ fn models_on_vertex_are_known_by_their_names_there() {
         assert!(!Matrix::bundled().resolve("anthropic", model).temperature_with_top_p, "{model}");
     }
 }
+
+// README.md beside the table: an API's page says how it takes a model, and what the model is stays the same.
+#[test]
+fn a_model_is_the_same_whoever_serves_it() {
+    let matrix = Matrix::bundled();
+    let own = |family: &str, model: &str| {
+        let row = matrix.resolve(family, model);
+        let sampling = [row.sampling, row.sampling_without_reasoning, row.temperature_with_top_p];
+        let reasoning = (row.reasoning, row.efforts, row.reasoning_replay, row.reasons_unasked);
+        (row.context_window, row.tokenizer, row.forced_tools, row.stop, sampling, reasoning)
+    };
+    // Bedrock has none of the short names and of the names on Vertex AI.
+    let is_shared = |pattern: &&str| !pattern.contains('@') && !pattern.ends_with("-4-0*");
+    let claude = matrix.patterns("anthropic").into_iter().filter(is_shared);
+    let claude = claude
+        .map(|pattern| ("anthropic", "bedrock-converse", pattern.replace('*', "-20990101"), "anthropic"));
+    let gpt = ["gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5"];
+    let gpt = gpt.map(|model| ("openai-responses", "bedrock-mantle", model.to_owned(), "openai"));
+    for (family, other, model, vendor) in claude.chain(gpt) {
+        assert_eq!(own(family, &model), own(other, &format!("{vendor}.{model}")), "{model}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use attache_core::schema::Strict;
+use attache_core::schema::{Refusal, Strict, bare_root};
 use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::claude::{Compiled, WrittenTool, check_claude_tools, force_refused};
@@ -10,7 +10,6 @@ use attache_transport::{Codec as _, Refusals, described, plain_tool, refuse_allo
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
 use crate::codec::{Ask, ConverseCodec};
 use crate::error::{self, Result};
@@ -83,7 +82,7 @@ pub(super) fn compile<'t>(
                 }));
                 schema = Cow::Owned(bare);
             }
-            Err(problem) => {
+            Err(Refusal { problem, .. }) => {
                 let why =
                     format!("the schema of the tool {name} cannot be written without definitions: {problem}");
                 refusals.refuse("tools", &why, "the model may call it with anything")?;

@@ -10,7 +10,7 @@ use attache_core::{
     Message, MessageId, ModelSettings, ReasoningPart, ResultStatus, Secret, ToolCall, ToolCallId,
     ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserPart,
 };
-use attache_documents::{Materials, Outcome, RouteOptions, route};
+use attache_documents::{DocumentOutcome, Materials, RouteOptions, route};
 use attache_transport::{Ask, Codec as _};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -193,9 +193,10 @@ fn documents_are_never_lost_in_silence() {
 #[test]
 fn routing_and_encoding_agree() {
     let matrix = Matrix::bundled().merged_with("[cohere]\nuser.media = ['+image/png']").unwrap();
-    for (matrix, outcomes) in
-        [(Matrix::bundled(), [Outcome::Text, Outcome::Note]), (&matrix, [Outcome::Text, Outcome::Synthetic])]
-    {
+    for (matrix, outcomes) in [
+        (Matrix::bundled(), [DocumentOutcome::Text, DocumentOutcome::Note]),
+        (&matrix, [DocumentOutcome::Text, DocumentOutcome::Synthetic]),
+    ] {
         let mut codec = codec();
         codec.set_matrix(matrix);
         let ask = call("clock", "c1", "{}");
@@ -211,7 +212,11 @@ fn routing_and_encoding_agree() {
         let request = ChatRequest::new(routed.messages);
         let text = body(&codec, &request).to_string();
         assert!(text.contains("a;b\\n1;2"), "{text}");
-        assert_eq!(text.contains("data:image/png;base64,"), outcomes[1] == Outcome::Synthetic, "{text}");
+        assert_eq!(
+            text.contains("data:image/png;base64,"),
+            outcomes[1] == DocumentOutcome::Synthetic,
+            "{text}"
+        );
     }
 }
 

@@ -1,11 +1,12 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
 use attache_core::capability::StructuredOutput;
+use attache_core::schema::loosen;
 use attache_core::{Effort, ModelSettings, Reasoning, ResponseFormat};
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::schema::fit;
+use super::tools::DIALECT;
 use crate::codec::Ask;
 use crate::error::Result;
 
@@ -162,15 +163,14 @@ fn format(ask: Ask<'_>, members: &mut Map<String, Value>, refusals: &mut Refusal
         ResponseFormat::JsonSchema { schema, .. }
             if matches!(known, StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone) =>
         {
-            let fitted = fit(schema.value());
-            if !fitted.described.is_empty() {
-                let described: Vec<_> = fitted.described.iter().map(ToString::to_string).collect();
+            let loosened = loosen(schema.value(), &DIALECT);
+            if !loosened.unsaid.is_empty() {
+                let unsaid: Vec<_> = loosened.unsaid.iter().map(ToString::to_string).collect();
                 let instead = "the model reads it in the description, and the answer is held to it here";
-                refusals
-                    .note(option, format!("the API does not enforce {}; {instead}", described.join(", ")));
+                refusals.note(option, format!("the API does not enforce {}; {instead}", unsaid.join(", ")));
             }
             members.insert("responseMimeType".to_owned(), json!("application/json"));
-            members.insert("responseJsonSchema".to_owned(), fitted.schema);
+            members.insert("responseJsonSchema".to_owned(), loosened.schema);
             Ok(())
         }
         _ => refusals.refuse(option, "the model cannot be held to this form", left_out),

@@ -1,6 +1,7 @@
 //! Tools and the choice among them (gemini.md 5).
 
 use attache_core::capability::StructuredOutput;
+use attache_core::schema::{Dialect, Loosened, loosen};
 use attache_core::tool::{SchemaLoosening, SchemaReport};
 use attache_core::{ModelSettings, ToolChoice, ToolDefinition, ToolSet};
 use attache_transport::{
@@ -9,7 +10,6 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::schema::fit;
 use crate::codec::{Ask, GenerateCodec};
 use crate::error::{Result, configuration};
 
@@ -38,18 +38,22 @@ pub(super) fn render(tools: &ToolSet) -> Result<String> {
     Ok(text)
 }
 
+/// The keywords and formats of schemas that the API knows (gemini.md 5).
+pub(super) const DIALECT: Dialect = Dialect::new(
+    &["type", "required", "minItems", "maxItems", "minimum", "maximum", "$id", "$anchor", "propertyOrdering"],
+    &["date-time", "date", "time", "int32", "int64", "float", "double"],
+);
+
 /// Declarations in one request.
 const MAX_DECLARATIONS: usize = 512;
 
 /// The schema as the API takes it, and what it is not told. The model reads it in a description.
 fn compile(definition: &ToolDefinition) -> (Value, Vec<SchemaLoosening>) {
-    let fitted = fit(definition.input_schema());
-    let loosened = fitted.described.iter().map(|described| {
-        let why = "the API takes no such keyword there; the model reads it in a description";
-        SchemaLoosening::new(definition.name(), described.pointer.as_str(), described.keyword.as_str(), why)
-    });
-    let loosened = loosened.collect();
-    (fitted.schema, loosened)
+    let Loosened { schema, unsaid, .. } = loosen(definition.input_schema(), &DIALECT);
+    let why = "the API takes no such keyword there; the model reads it in a description";
+    let unsaid = unsaid.into_iter();
+    let loosened = unsaid.map(|it| SchemaLoosening::new(definition.name(), it.pointer, it.keyword, why));
+    (schema, loosened.collect())
 }
 
 /// The fate of the schemas, by the code that writes them.

@@ -138,7 +138,10 @@ fn forms_of_answers() {
     for strict in [true, false] {
         let options = ModelSettings::new().with_response_format(form(tight.clone(), strict));
         let noted = encode(&with(options)).unwrap().degradations;
-        assert!(noted[0].note.starts_with("the API does not enforce pattern at name"), "{noted:?}");
+        assert!(
+            noted[0].note.starts_with("the API does not enforce pattern at /properties/name"),
+            "{noted:?}"
+        );
     }
     assert_eq!(
         body(&with(ModelSettings::new().with_response_format(ResponseFormat::Text))).get("generationConfig"),

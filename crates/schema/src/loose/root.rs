@@ -1,0 +1,244 @@
+//! Roots of schemas as APIs take them that know less of JSON Schema there than below.
+
+use serde_json::{Map, Value, json};
+
+use crate::strict::Refusal;
+
+/// Branches inside branches that are put side by side.
+const MAX_BRANCHES: usize = 8;
+
+/// How often a reference is followed inside another; tools are far below.
+const MAX_DEPTH: usize = 32;
+
+/// A schema whose root has lost what an API does not take there; see [`plain_root`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlainRoot {
+    /// The schema.
+    pub schema: Value,
+    /// The keywords that the root no longer has, or has in a looser form.
+    pub dropped: Vec<&'static str>,
+}
+
+/// A schema without the keywords `refused` and without another type than an object at its root; `None` if it
+/// has none of them. The properties of `anyOf`, `oneOf` and `allOf` stand side by side, those that differ between
+/// branches as a choice; what only some branches require is no longer required.
+pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot> {
+    let given = schema.as_object()?;
+    let mut dropped: Vec<&'static str> =
+        refused.iter().copied().filter(|keyword| given.contains_key(*keyword)).collect();
+    if given.get("type").and_then(Value::as_str) != Some("object") {
+        dropped.push("type");
+    }
+    if dropped.is_empty() {
+        return None;
+    }
+    let mut root = given.clone();
+    let has_branches = COMBINATORS.iter().any(|keyword| dropped.contains(keyword));
+    if has_branches {
+        let mut side_by_side = SideBySide { root: schema, properties: Map::new(), required: Vec::new() };
+        side_by_side.add(given, true, 0);
+        let SideBySide { properties, required, .. } = side_by_side;
+        root.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() {
+            root.insert("required".to_owned(), Value::Array(required));
+        }
+        for closed in ["additionalProperties", "unevaluatedProperties"] {
+            if root.shift_remove(closed).is_some() {
+                dropped.push(closed);
+            }
+        }
+    }
+    for keyword in &dropped {
+        root.shift_remove(*keyword);
+    }
+    root.insert("type".to_owned(), json!("object"));
+    Some(PlainRoot { schema: Value::Object(root), dropped })
+}
+
+const COMBINATORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// The properties of a root and of all its branches.
+struct SideBySide<'s> {
+    root: &'s Value,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl<'s> SideBySide<'s> {
+    /// Adds a schema and its branches; `holds` says whether it holds whatever branch is meant.
+    fn add(&mut self, schema: &'s Map<String, Value>, holds: bool, depth: usize) {
+        if depth > MAX_BRANCHES {
+            return;
+        }
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            match self.properties.get_mut(name) {
+                None => {
+                    self.properties.insert(name.clone(), property.clone());
+                }
+                Some(known) => or(known, property),
+            }
+        }
+        if holds {
+            let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            for name in names {
+                if !self.required.contains(name) {
+                    self.required.push(name.clone());
+                }
+            }
+        }
+        // A root may refer to where its properties stand.
+        let target = schema.get("$ref").and_then(Value::as_str).filter(|_| depth > 0);
+        let target = target.and_then(|reference| self.root.pointer(reference.strip_prefix('#')?));
+        if let Some(Value::Object(target)) = target {
+            self.add(target, holds, depth + 1);
+        }
+        for keyword in COMBINATORS {
+            let branches = schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
+            for branch in branches.filter_map(Value::as_object) {
+                self.add(branch, holds && keyword == "allOf", depth + 1);
+            }
+        }
+    }
+}
+
+/// Allows what another branch allows.
+fn or(known: &mut Value, other: &Value) {
+    let choices = known.get("anyOf").and_then(Value::as_array);
+    let is_known = *known == *other || choices.is_some_and(|choices| choices.contains(other));
+    if is_known {
+        return;
+    }
+    match known {
+        // A choice that stands there by itself is one of ours, or reads the same.
+        Value::Object(members) if members.len() == 1 && members.contains_key("anyOf") => {
+            if let Some(Value::Array(choices)) = members.get_mut("anyOf") {
+                choices.push(other.clone());
+            }
+        }
+        known => *known = json!({"anyOf": [known.take(), other]}),
+    }
+}
+
+/// A schema with nothing but `type`, `properties` and `required` at its root: definitions stand where they
+/// are referred to.
+///
+/// # Errors
+/// The reference that has no end, or leads out of the schema.
+pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
+    let mut root = Map::new();
+    for (key, value) in schema.as_object().into_iter().flatten() {
+        if matches!(key.as_str(), "type" | "properties" | "required") {
+            root.insert(key.clone(), inlined(value, schema, 0).map_err(|problem| Refusal::new("", problem))?);
+        }
+    }
+    root.insert("type".to_owned(), json!("object"));
+    root.entry("properties").or_insert_with(|| json!({}));
+    Ok(Value::Object(root))
+}
+
+fn inlined(node: &Value, root: &Value, depth: usize) -> Result<Value, String> {
+    match node {
+        Value::Object(members) => {
+            let mut whole = Map::new();
+            if let Some(Value::String(reference)) = members.get("$ref") {
+                if depth > MAX_DEPTH {
+                    return Err(format!("{reference} is recursive"));
+                }
+                let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+                let target = target.ok_or_else(|| format!("{reference} is not in the schema"))?;
+                if let Value::Object(target) = inlined(target, root, depth + 1)? {
+                    whole = target;
+                }
+            }
+            for (key, value) in members.iter().filter(|(key, _)| *key != "$ref") {
+                whole.insert(key.clone(), inlined(value, root, depth)?);
+            }
+            Ok(Value::Object(whole))
+        }
+        Value::Array(items) => items.iter().map(|item| inlined(item, root, depth)).collect(),
+        plain => Ok(plain.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BRANCHES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
+    // anthropic.md (a) 15
+    #[test]
+    fn branches_at_the_root_stand_side_by_side() {
+        let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
+            "anyOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]},
+                      {"properties": {"b": {"type": "string"}}, "required": ["b"]}],
+            "allOf": [{"properties": {"c": {"type": "string"}}, "required": ["c"]}],
+            "additionalProperties": false});
+        let plain = plain_root(&schema, &BRANCHES).unwrap();
+        assert_eq!(plain.dropped, ["anyOf", "allOf", "additionalProperties"]);
+        assert_eq!(
+            plain.schema,
+            json!({"type": "object",
+                "properties": {"id": {"type": "string"}, "c": {"type": "string"}, "a": {"type": "string"},
+                    "b": {"type": "string"}},
+                "required": ["id", "c"]})
+        );
+        assert_eq!(plain_root(&plain.schema, &BRANCHES), None);
+    }
+
+    #[test]
+    fn what_differs_between_branches_is_a_choice() {
+        let schema = json!({"type": "object",
+            "oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"},
+                {"properties": {"kind": {"const": "c"}}, "required": ["kind"]}],
+            "$defs": {
+                "a": {"properties": {"kind": {"const": "a"}, "x": {"type": "number"}}, "required": ["kind"]},
+                "b": {"properties": {"kind": {"const": "b"}, "x": {"type": "number"}}, "required": ["kind"]}}});
+        let plain = plain_root(&schema, &BRANCHES).unwrap();
+        assert_eq!(
+            plain.schema["properties"],
+            json!({"kind": {"anyOf": [{"const": "a"}, {"const": "b"}, {"const": "c"}]}, "x": {"type": "number"}})
+        );
+        assert_eq!(
+            plain.schema.get("required"),
+            None,
+            "what each branch alone requires is not required of all"
+        );
+        assert!(plain.schema.get("oneOf").is_none());
+    }
+
+    // openai.md A.4: the root
+    #[test]
+    fn other_keywords_are_left_out() {
+        let schema = json!({"type": ["object", "null"], "properties": {}, "not": {"required": ["a"]}});
+        let plain = plain_root(&schema, &["not", "enum"]).unwrap();
+        assert_eq!(plain.schema, json!({"type": "object", "properties": {}}));
+        assert_eq!(plain.dropped, ["not", "type"]);
+        // A root that leads back to itself has an end.
+        let endless = json!({"type": "object", "anyOf": [{"$ref": "#"}]});
+        assert!(plain_root(&endless, &BRANCHES).is_some());
+    }
+
+    // bedrock.md 11: Nova 1
+    #[test]
+    fn definitions_move_to_where_they_are_used() {
+        let schema = json!({"type": "object", "description": "x", "additionalProperties": false,
+            "properties": {"who": {"$ref": "#/$defs/person", "description": "The payer."}},
+            "required": ["who"],
+            "$defs": {"person": {"type": "object", "properties": {"home": {"$ref": "#/$defs/place"}}},
+                      "place": {"type": "string"}}});
+        assert_eq!(
+            bare_root(&schema),
+            Ok(json!({"type": "object",
+                "properties": {"who": {"type": "object", "properties": {"home": {"type": "string"}},
+                    "description": "The payer."}},
+                "required": ["who"]}))
+        );
+        let endless = json!({"properties": {"a": {"$ref": "#/$defs/a"}},
+            "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}});
+        assert_eq!(bare_root(&endless).unwrap_err().problem, "#/$defs/a is recursive");
+        assert!(bare_root(&json!({"properties": {"a": {"$ref": "https://elsewhere/x"}}})).is_err());
+    }
+}
