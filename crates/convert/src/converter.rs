@@ -121,7 +121,14 @@ async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ConverterError> + Send + 'static,
 ) -> Result<T, ConverterError> {
     let ended = on_thread("attache-convert", work).await;
-    ended.unwrap_or_else(|error| Err(ConverterError::new(ConverterErrorKind::Failed, error.to_string())))
+    ended.unwrap_or_else(|error| {
+        // A thread that panicked is none of the system's errors; one that could not be had may be later.
+        let kind = match error.kind() {
+            std::io::ErrorKind::Other => ConverterErrorKind::Failed,
+            _ => ConverterErrorKind::Busy,
+        };
+        Err(ConverterError::new(kind, error.to_string()))
+    })
 }
 
 fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, ConverterError> {

@@ -26,6 +26,9 @@ const VIDEO_BYTES: u64 = 1_000;
 /// A file of another kind is shown as the text in it, of which a token takes about so many of its bytes.
 const FILE_BYTES: u64 = 20;
 
+/// The most that a document counts whose bytes nobody has: its size may be anything.
+const MOST: u64 = 200_000;
+
 /// Tokens, and whether they rest on more than the size of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Estimate {
@@ -50,20 +53,20 @@ pub(crate) fn images(tokens: u64) -> u64 {
     (tokens / IMAGE.1).max(1)
 }
 
-/// About how many tokens a document costs a model with these rules, by its type and its size: for whoever counts before
-/// anything of it is loaded, and whatever form it will be shown in. Its bytes are not looked at, so that a handle that
-/// holds them and one that does not cost the same.
+/// About how many tokens a document costs a model with these rules, by its type and its size, and 200,000 at most: for
+/// whoever counts before anything of it is loaded. Text and files of other kinds count as the text that is shown of them by
+/// default. The bytes are not looked at, so that a handle that holds them and one that does not cost the same.
 pub fn estimated_tokens(document: &Document, rules: &FileRules) -> u64 {
     let size = document.size().unwrap_or_default();
     let text = size.min(MAX_TEXT_BYTES as u64).div_ceil(4);
-    match document.media_type().kind() {
+    let tokens = match document.media_type().kind() {
         MediaKind::Text => text,
-        MediaKind::Image => of_image((1_024, 1_024), rules),
-        MediaKind::Pdf => of_pages((1 + size / PAGE_BYTES).min(rules.max_pages.unwrap_or(u64::MAX)), rules),
-        MediaKind::Audio => size.div_ceil(AUDIO_BYTES),
-        MediaKind::Video => size.div_ceil(VIDEO_BYTES),
+        MediaKind::Image | MediaKind::Pdf | MediaKind::Audio | MediaKind::Video => {
+            whole(document, size, rules)
+        }
         _ => text.min(size.div_ceil(FILE_BYTES)),
-    }
+    };
+    tokens.min(MOST)
 }
 
 /// The cost of a document that stands there natively, by its pages or the header of its image where they are known.
@@ -73,7 +76,19 @@ pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileR
         MediaKind::Pdf => pages.map(|pages| of_pages(pages, rules)),
         _ => None,
     };
-    Estimate { tokens: known.unwrap_or_else(|| estimated_tokens(document, rules)), is_guess: known.is_none() }
+    let guess = || whole(document, document.size().unwrap_or_default(), rules);
+    Estimate { tokens: known.unwrap_or_else(guess), is_guess: known.is_none() }
+}
+
+/// The cost of all of a document of that size.
+fn whole(document: &Document, size: u64, rules: &FileRules) -> u64 {
+    match document.media_type().kind() {
+        MediaKind::Image => of_image((1_024, 1_024), rules),
+        MediaKind::Pdf => of_pages((1 + size / PAGE_BYTES).min(rules.max_pages.unwrap_or(u64::MAX)), rules),
+        MediaKind::Audio => size.div_ceil(AUDIO_BYTES),
+        MediaKind::Video => size.div_ceil(VIDEO_BYTES),
+        _ => size.div_ceil(4),
+    }
 }
 
 fn of_image((width, height): (u64, u64), rules: &FileRules) -> u64 {
@@ -128,11 +143,13 @@ mod tests {
         (said.page_tokens, said.pixels_per_token, said.max_pages) = (Some(560), Some(1_024), Some(100));
         for (media, size, by_default, by_row) in [
             ("text/plain", 400, 100, 100),
-            // Longer text is cut.
+            // Longer text is cut by default.
             ("text/plain", 10 << 20, 65_536, 65_536),
             ("image/png", 3_000_000, 1_399, 1_024),
             ("application/pdf", 250_000, 3 * 2_000, 3 * 560),
-            ("application/pdf", 50_000_000, 501 * 2_000, 100 * 560),
+            ("application/pdf", 9_950_000, 100 * 2_000, 100 * 560),
+            ("application/pdf", u64::MAX, 200_000, 100 * 560),
+            ("audio/mpeg", u64::MAX, 200_000, 200_000),
             ("audio/mpeg", 5_000, 10, 10),
             ("video/mp4", 5_000, 5, 5),
             ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", 20_000, 1_000, 1_000),

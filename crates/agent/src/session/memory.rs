@@ -62,6 +62,7 @@ struct OneRun {
     id: String,
     began: u64,
     ended: Option<u64>,
+    name: Arc<str>,
     /// The reason for which somebody wants it to end.
     stop: Option<String>,
     ranges: Vec<Range<u64>>,
@@ -269,7 +270,8 @@ impl MemorySessions {
                 entries.iter().for_each(|entry| drop(run.append(entry, append.now)));
             }
             let (id, ranges) = (append.run.to_string(), begins.ranges.clone());
-            one.runs.push(OneRun { id, began: append.now, ranges, ..OneRun::default() });
+            let name = Arc::clone(&begins.name);
+            one.runs.push(OneRun { id, began: append.now, ranges, name, ..OneRun::default() });
         }
         let run = one.runs.iter_mut().rev().find(|run| run.id == *append.run).ok_or(JournalError::Empty)?;
         if append.ends {
@@ -457,7 +459,12 @@ impl SessionStore for MemorySessions {
         principal: &'a str,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>> {
-        let info = |run: &OneRun| RunInfo { id: run.id.clone(), began: run.began, ended: run.ended };
+        let info = |run: &OneRun| RunInfo {
+            id: run.id.clone(),
+            began: run.began,
+            ended: run.ended,
+            name: run.name.to_string(),
+        };
         let kept = self.lock();
         let runs = kept.of(principal, session).map(|one| one.runs.iter().map(info).collect());
         ready(Ok(runs.unwrap_or_default()))

@@ -444,6 +444,8 @@ pub struct RunInfo {
     pub began: u64,
     /// When it ended, in milliseconds since 1970; `None` if it has not.
     pub ended: Option<u64>,
+    /// The [name](crate::Sessions::with_name) of the sessions in which it began; empty where nobody gave one.
+    pub name: String,
 }
 
 /// A run as it is kept.

@@ -88,8 +88,8 @@ mod tests {
         };
         assert!(remark("source").starts_with("https://"));
         let checked = remark("checked");
-        let date: Vec<u32> = checked.split('-').filter_map(|part| part.parse().ok()).collect();
-        let is_day = matches!(date[..], [2026..=2999, 1..=12, 1..=31]);
+        let date: Result<Vec<u32>, _> = checked.split('-').map(str::parse).collect();
+        let is_day = matches!(date.as_deref(), Ok([2026..=2999, 1..=12, 1..=31]));
         assert!(is_day, "checked = {checked:?}: on which day did you hold the table against its source?");
     }
 

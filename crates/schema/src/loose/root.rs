@@ -10,6 +10,9 @@ const MAX_BRANCHES: usize = 8;
 /// How often a reference is followed inside another; tools are far below.
 const MAX_DEPTH: usize = 32;
 
+/// The schemas that are looked at: references may lead to more of them than anybody wrote.
+const MAX_SCHEMAS: usize = 20_000;
+
 /// A schema whose root has lost what an API does not take there; see [`plain_root`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -36,7 +39,8 @@ pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot>
     let mut root = given.clone();
     let has_branches = COMBINATORS.iter().any(|keyword| dropped.contains(keyword));
     if has_branches {
-        let mut side_by_side = SideBySide { root: schema, properties: Map::new(), required: Vec::new() };
+        let mut side_by_side =
+            SideBySide { root: schema, properties: Map::new(), required: Vec::new(), left: MAX_SCHEMAS };
         side_by_side.add(given, true, 0);
         let SideBySide { properties, required, .. } = side_by_side;
         root.insert("properties".to_owned(), Value::Object(properties));
@@ -63,14 +67,17 @@ struct SideBySide<'s> {
     root: &'s Value,
     properties: Map<String, Value>,
     required: Vec<Value>,
+    /// The schemas that may still be added.
+    left: usize,
 }
 
 impl<'s> SideBySide<'s> {
     /// Adds a schema and its branches; `holds` says whether it holds whatever branch is meant.
     fn add(&mut self, schema: &'s Map<String, Value>, holds: bool, depth: usize) {
-        if depth > MAX_BRANCHES {
+        if depth > MAX_BRANCHES || self.left == 0 {
             return;
         }
+        self.left -= 1;
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             match self.properties.get_mut(name) {
@@ -125,12 +132,16 @@ fn or(known: &mut Value, other: &Value) {
 /// are referred to.
 ///
 /// # Errors
-/// The reference that has no end, or leads out of the schema.
+/// The reference that has no end, or leads out of the schema or to more than can be written out.
 pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
     let mut root = Map::new();
+    let mut left = MAX_SCHEMAS;
     for (key, value) in schema.as_object().into_iter().flatten() {
         if matches!(key.as_str(), "type" | "properties" | "required") {
-            root.insert(key.clone(), inlined(value, schema, 0).map_err(|problem| Refusal::new("", problem))?);
+            root.insert(
+                key.clone(),
+                inlined(value, schema, 0, &mut left).map_err(|problem| Refusal::new("", problem))?,
+            );
         }
     }
     root.insert("type".to_owned(), json!("object"));
@@ -138,26 +149,32 @@ pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
     Ok(Value::Object(root))
 }
 
-fn inlined(node: &Value, root: &Value, depth: usize) -> Result<Value, String> {
+fn inlined(node: &Value, root: &Value, depth: usize, left: &mut usize) -> Result<Value, String> {
     match node {
         Value::Object(members) => {
             let mut whole = Map::new();
-            if let Some(Value::String(reference)) = members.get("$ref") {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if let Some(reference) = reference {
                 if depth > MAX_DEPTH {
                     return Err(format!("{reference} is recursive"));
                 }
+                if *left == 0 {
+                    return Err(format!("{reference} leads to more than can be written out"));
+                }
                 let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
                 let target = target.ok_or_else(|| format!("{reference} is not in the schema"))?;
-                if let Value::Object(target) = inlined(target, root, depth + 1)? {
+                if let Value::Object(target) = inlined(target, root, depth + 1, left)? {
                     whole = target;
                 }
             }
-            for (key, value) in members.iter().filter(|(key, _)| *key != "$ref") {
-                whole.insert(key.clone(), inlined(value, root, depth)?);
+            *left = left.saturating_sub(1);
+            // A property may have that name.
+            for (key, value) in members.iter().filter(|(key, _)| reference.is_none() || *key != "$ref") {
+                whole.insert(key.clone(), inlined(value, root, depth, left)?);
             }
             Ok(Value::Object(whole))
         }
-        Value::Array(items) => items.iter().map(|item| inlined(item, root, depth)).collect(),
+        Value::Array(items) => items.iter().map(|item| inlined(item, root, depth, left)).collect(),
         plain => Ok(plain.clone()),
     }
 }
@@ -219,6 +236,24 @@ mod tests {
         // A root that leads back to itself has an end.
         let endless = json!({"type": "object", "anyOf": [{"$ref": "#"}]});
         assert!(plain_root(&endless, &BRANCHES).is_some());
+    }
+
+    // A server of tools that is hostile: 20 references to the root would be 20^8 schemas, 30 definitions 2^30.
+    #[test]
+    fn references_that_multiply_have_an_end() {
+        let back: Vec<Value> = (0..20).map(|_| json!({"$ref": "#"})).collect();
+        assert!(plain_root(&json!({"type": "object", "anyOf": back}), &BRANCHES).is_some());
+        let twice = |at: u32| {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            (format!("d{at}"), json!({"properties": {"a": next, "b": next}}))
+        };
+        let mut definitions: Map<String, Value> = (0..30).map(twice).collect();
+        definitions.insert("d30".to_owned(), json!({"type": "string"}));
+        let schema = json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+        let problem = bare_root(&schema).unwrap_err().problem;
+        assert!(problem.ends_with("leads to more than can be written out"), "{problem}");
+        let named = json!({"type": "object", "properties": {"$ref": {"type": "string"}}});
+        assert_eq!(bare_root(&named), Ok(named.clone()), "a property of that name stays");
     }
 
     // bedrock.md 11: Nova 1

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Gemini's.
+/// A dialect that knows some keywords.
 const DIALECT: Dialect = Dialect::new(
     &["type", "required", "minItems", "maxItems", "minimum", "maximum"],
     &["date-time", "date", "time", "int32", "int64", "float", "double"],

@@ -182,17 +182,18 @@ impl Body {
         tools.into_iter().map(FunctionTool::into_tool).collect()
     }
 
-    /// The conversation.
+    /// The conversation; `in_session` says that a session has what was said before.
     pub(crate) async fn take_conversation(
         &mut self,
         principal: &str,
         documents: &Documents,
+        in_session: bool,
     ) -> Result<Conversation, Fault> {
         let said = std::mem::take(&mut self.messages);
         conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
         for message in said {
-            let read = message.read(&mut reading, principal, documents).await;
+            let read = message.read(&mut reading, principal, documents, in_session).await;
             read.map_err(|fault| fault.at("messages"))?;
         }
         reading.finish("messages")
@@ -200,7 +201,13 @@ impl Body {
 }
 
 impl Said {
-    async fn read(self, reading: &mut Reading, principal: &str, documents: &Documents) -> Result<(), Fault> {
+    async fn read(
+        self,
+        reading: &mut Reading,
+        principal: &str,
+        documents: &Documents,
+        in_session: bool,
+    ) -> Result<(), Fault> {
         let Self { role, content, tool_calls, tool_call_id, refusal, function_call, audio, images, files } =
             self;
         if function_call.is_some() {
@@ -226,7 +233,8 @@ impl Said {
                     conversation::call(&called.id, name, arguments)
                 });
                 let calls = calls.collect::<Result<_, _>>()?;
-                let made = images.into_iter().chain(files).flatten().collect();
+                // A session has them, and its addresses are no ones of a request.
+                let made = images.into_iter().chain(files).filter(|_| !in_session).flatten().collect();
                 let made = Content::Parts(made).into_parts(principal, documents).await?;
                 let document = |part| match part {
                     Some(UserPart::Document(document)) => Some(document),

@@ -213,6 +213,7 @@ async fn stored(
     name: Option<String>,
 ) -> Result<Document, Fault> {
     let document = match (data, id, url) {
+        (Some(data), ..) if is_web(&data) => by_url(&data)?,
         (Some(data), ..) => by_data(&data)?,
         (None, Some(id), _) => documents.reference(principal, &id).await?,
         (None, None, Some(url)) => by_url(&url)?,
@@ -229,13 +230,16 @@ pub(super) fn by_url(url: &str) -> Result<Document, Fault> {
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return by_data(url);
     }
-    let is_web = ["http://", "https://"]
-        .iter()
-        .any(|scheme| url.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)));
-    match is_web {
+    match is_web(url) {
         true => Ok(Document::external(url)),
         false => Err(Fault::invalid("an address must begin with https://, http:// or data:").at("messages")),
     }
+}
+
+fn is_web(url: &str) -> bool {
+    let begins =
+        |scheme: &str| url.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
+    begins("http://") || begins("https://")
 }
 
 /// A document with the media type that its client says: bytes may say another.

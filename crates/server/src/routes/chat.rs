@@ -45,7 +45,8 @@ pub(crate) async fn completions(
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
     let tools = tools::tools(hosted.agent(), tools).await?;
-    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
+    let in_session = extra.session.is_some();
+    let conversation = asked.take_conversation(principal.name(), &app.documents, in_session).await?;
     let on_disconnect = extra.on_disconnect.map(Into::into);
     let asking = Asking {
         app: &app,

@@ -280,6 +280,23 @@ async fn documents_that_the_model_made_are_images_and_files_and_may_come_back() 
     let Message::Assistant(before) = &*requests[2].messages[1] else { panic!("{:?}", requests[2].messages) };
     let made: Vec<_> = before.documents().map(|made| made.media_type().essence().to_owned()).collect();
     assert_eq!(made, ["image/png", "audio/wav"]);
+    // A session has them: their addresses come back with the history and are left out as the rest of it.
+    let stage = Stage::new([Turn::text("Here."), Turn::text("Yes.")]);
+    let stage =
+        stage.making([Document::external("https://pictures.example/one.png").with_media_type("image/png")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let with =
+        |messages: &Value| asked(false, json!({"messages": messages, "attache": {"session": "drawn"}}));
+    let mut history = json!([{"role": "user", "content": "Draw."}]);
+    let whole = value(client.chat(with(&history)).await).await;
+    let message = &whole["choices"][0]["message"];
+    assert!(message["images"][0]["image_url"]["url"].is_string(), "{message}");
+    let mut message = message.clone();
+    message["images"][0]["image_url"]["url"] = json!("/v1/sessions/drawn/documents/1");
+    let more = [message, json!({"role": "user", "content": "Once more."})];
+    history.as_array_mut().unwrap().extend(more);
+    let told = client.chat(with(&history)).await;
+    assert_eq!(told.status(), StatusCode::OK, "{}", text(told).await);
 }
 
 async fn data_of(response: axum::response::Response) -> Vec<Value> {

@@ -1,14 +1,17 @@
 //! Sessions, runs, approvals, documents and tools by the server's own routes.
 
-use attache_agent::{Agent, Ask, Proposal, Verdict, tool_fn};
+use std::sync::Arc;
+
+use attache_agent::{Agent, AgentBuilder, Ask, MemorySessions, Proposal, Sessions, Verdict, tool_fn};
 use attache_core::{Approval, Document, Effect};
 use attache_http_tools::{CallerHeaders, Endpoint, HttpTools};
+use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, server, text, until, value};
+use crate::common::{Client, Stage, server, text, trusting, until, value};
 
 // A38, A40, A42
 #[tokio::test]
@@ -84,6 +87,28 @@ async fn what_is_somebody_elses_is_not_there() {
     assert_eq!(bob.got("/v1/approvals").await["approvals"], json!([]));
     assert_eq!(bob.got("/v1/sessions").await["total"], 0);
     assert_eq!(client.got("/v1/sessions").await["total"], 1, "nothing happened to it");
+}
+
+// Whoever decides need not say which agent asked: the run goes on with the one that it began with.
+#[tokio::test(start_paused = true)]
+async fn a_run_goes_on_with_the_agent_that_it_began_with() {
+    let (first, other) = (Stage::new([]), Stage::new([Turn::call("pay", json!({})), Turn::text("Paid.")]));
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let store = Arc::new(MemorySessions::new());
+    let of = |agent: AgentBuilder| Sessions::new(agent.build().unwrap(), store.clone());
+    let payer = of(Agent::builder(other.clone()).tool(pay));
+    let server = Server::new("papers", of(Agent::builder(first.clone()))).agent("payer", payer);
+    let client = Client::new(trusting(server));
+    let body = json!({"message": "Pay.", "model": "payer"});
+    let told = value(client.post("/v1/sessions/s/runs", body).await).await;
+    let run = told["runId"].as_str().unwrap();
+    client.ended(run).await;
+    let approvals = client.got("/v1/approvals").await;
+    let approval = approvals["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+    let decided = client.post(&format!("/v1/approvals/{approval}"), json!({"decision": "approve"})).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    assert_eq!(client.ended(run).await["snapshot"]["end"]["text"], "Paid.");
+    assert_eq!((first.requests().len(), other.requests().len()), (0, 2));
 }
 
 // A41

@@ -76,7 +76,7 @@ pub(super) async fn runs(
     session: &str,
 ) -> Result<Vec<RunInfo>, SqlError> {
     let rows = query(
-        "SELECT r.id, r.began, r.ended FROM attache_run r JOIN attache_session s ON s.id = r.session \
+        "SELECT r.id, r.began, r.ended, r.name FROM attache_run r JOIN attache_session s ON s.id = r.session \
          WHERE s.id = $1 AND s.principal = $2 ORDER BY r.run",
     )
     .bind(session)
@@ -85,7 +85,7 @@ pub(super) async fn runs(
     .await?;
     let info = |row: &Row| {
         let ended = row.try_get::<Option<i64>, _>(2)?.map(number);
-        Ok(RunInfo { id: row.try_get(0)?, began: number(row.try_get(1)?), ended })
+        Ok(RunInfo { id: row.try_get(0)?, began: number(row.try_get(1)?), ended, name: row.try_get(3)? })
     };
     rows.iter().map(info).collect()
 }
