@@ -1,4 +1,7 @@
-//! Mistakes in the section of a server: its address, the headers of pages, and the issuer of its tokens.
+//! Mistakes in the section of a server: its address, the headers of pages, the types of uploads, and the issuer of its
+//! tokens.
+
+use attache_core::MediaType;
 
 use crate::problem::Problem;
 use crate::read::Read;
@@ -21,6 +24,10 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
     }
     for name in section.headers.iter().filter(|name| !is_header(name)) {
         told("server.headers", format!("names {name:?}, which is no name of a header"), "such as `x-tenant`");
+    }
+    for name in section.limits.upload_types.iter().filter(|name| MediaType::pattern(name).is_none()) {
+        let message = format!("names {name:?}, which is no media type");
+        told("server.limits.upload_types", message, "such as `application/pdf`, `image/*` or `*/*`");
     }
     let Some(jwt) = &section.jwt else { return };
     for (path, url) in [("server.jwt.issuer", Some(&jwt.issuer)), ("server.jwt.jwks", jwt.jwks.as_ref())] {

@@ -477,7 +477,8 @@ pub(crate) struct ServerLimitsSection {
     /// Bytes of an upload; 67,108,864 by default.
     #[schemars(range(min = 1024))]
     pub(crate) upload_bytes: Option<u32>,
-    /// The media types of uploads, such as `application/pdf` or `image/*`; all by default.
+    /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`; all by default. Documents
+    /// inside other requests may be of any type.
     pub(crate) upload_types: Vec<String>,
     /// Runs of a principal at once; 64 by default.
     #[schemars(range(min = 1))]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use attache_core::Secret;
+use attache_core::{MediaType, Secret};
 
 use crate::config::Config;
 use crate::sections::{
@@ -55,7 +55,7 @@ pub struct ServerSettings {
     pub body_bytes: Option<u32>,
     /// The most bytes of an upload.
     pub upload_bytes: Option<u32>,
-    /// The media types of uploads; all if there are none.
+    /// The media types of uploads, in [normal form](MediaType::pattern); all if there are none.
     pub upload_types: Vec<String>,
     /// The most runs of a principal at once.
     pub runs: Option<u32>,
@@ -209,7 +209,8 @@ impl Config {
             settings.body_bytes = body_bytes.or(settings.body_bytes);
             settings.upload_bytes = upload_bytes.or(settings.upload_bytes);
             if !upload_types.is_empty() {
-                settings.upload_types = upload_types;
+                settings.upload_types =
+                    upload_types.iter().filter_map(|name| MediaType::pattern(name)).collect();
             }
             settings.runs = runs.or(settings.runs);
             settings.requests_per_minute = requests_per_minute.or(settings.requests_per_minute);

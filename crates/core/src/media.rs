@@ -173,7 +173,27 @@ impl MediaType {
         MediaKind::of(&self.essence).unwrap_or(MediaKind::Other)
     }
 
-    /// True if `pattern` covers it: a whole type, `type/*`, or `*/*`.
+    /// The normal form of a pattern, as [`matches`](Self::matches) takes it: lower case, without parameters, common aliases
+    /// replaced. `None` for what is no pattern.
+    ///
+    /// ```
+    /// use attache_core::MediaType;
+    /// assert_eq!(MediaType::pattern("Image/JPG").as_deref(), Some("image/jpeg"));
+    /// assert_eq!(MediaType::pattern("Image/*").as_deref(), Some("image/*"));
+    /// assert_eq!(MediaType::pattern(".pdf"), None);
+    /// ```
+    pub fn pattern(text: &str) -> Option<String> {
+        let pattern = Self::parse(text)?.essence;
+        let (kind, subtype) = pattern.split_once('/')?;
+        let is_pattern = match (kind, subtype) {
+            ("*", "*") => true,
+            (kind, "*") => !kind.contains('*'),
+            _ => !pattern.contains('*'),
+        };
+        is_pattern.then(|| pattern.to_string())
+    }
+
+    /// True if `pattern` covers it: a whole type, `type/*`, or `*/*`, in [normal form](Self::pattern).
     pub fn matches(&self, pattern: &str) -> bool {
         match pattern.strip_suffix('*') {
             Some("*/") => true,
@@ -384,5 +404,20 @@ mod tests {
         let media = MediaType::parse("image/png").unwrap();
         assert!(media.matches("image/png") && media.matches("image/*") && media.matches("*/*"));
         assert!(!media.matches("image/p*") && !media.matches("text/*") && !media.matches("*"));
+    }
+
+    #[test]
+    fn patterns_are_types_and_whole_kinds() {
+        for (text, normal) in [
+            (" Application/PDF ; a=b", "application/pdf"),
+            ("TEXT/*", "text/*"),
+            ("*/*", "*/*"),
+            ("text/x-markdown", "text/markdown"),
+        ] {
+            assert_eq!(MediaType::pattern(text).as_deref(), Some(normal), "{text}");
+        }
+        for text in ["", "pdf", ".pdf", "*", "*.*", "*/pdf", "image/p*", "im*/*", "image/", "a/b/c", "**/*"] {
+            assert_eq!(MediaType::pattern(text), None, "{text}");
+        }
     }
 }

@@ -10,8 +10,9 @@ pub struct ServerLimits {
     pub body: usize,
     /// The most bytes of an upload: 64 MiB.
     pub upload: usize,
-    /// The media types of uploads, such as `application/pdf` or `image/*`: all by default. The chat offers those that the
-    /// model of its agent reads where none are named.
+    /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`: all by default. A text that
+    /// is no such [pattern](attache_core::MediaType::pattern) takes nothing. Documents inside other requests may be of any
+    /// type. The chat offers those that the model of its agent reads where none are named.
     pub upload_types: Vec<String>,
     /// The time in which a body comes: 60 s.
     pub body_time: Duration,

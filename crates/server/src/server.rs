@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use attache_agent::{RunOptions, Sessions};
-use attache_core::{BoxFuture, DocumentStore, fresh};
+use attache_core::{BoxFuture, DocumentStore, MediaType, fresh};
 use axum::Router;
 use http::HeaderMap;
 use tokio::net::TcpListener;
@@ -248,7 +248,12 @@ impl Server {
     }
 
     /// Sets the bounds.
-    pub fn limits(mut self, limits: ServerLimits) -> Self {
+    pub fn limits(mut self, mut limits: ServerLimits) -> Self {
+        for named in &mut limits.upload_types {
+            if let Some(pattern) = MediaType::pattern(named) {
+                *named = pattern;
+            }
+        }
         self.limits = limits;
         self
     }

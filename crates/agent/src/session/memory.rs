@@ -185,10 +185,11 @@ impl MemorySessions {
                 accessed: open.now,
                 ..One::default()
             };
-            gone = match state {
-                SessionState::Expired => kept.remove(vec![open.id.clone()]),
-                _ => kept.make_room(self.max_sessions, open.now)?,
+            let leaving = match state {
+                SessionState::Expired => Some(open.id.clone()),
+                _ => kept.leaving(self.max_sessions, open.now)?,
             };
+            gone = kept.remove(leaving.into_iter().collect());
             kept.sessions.insert(open.id.clone(), one);
         }
         Ok(Opened { state, gone })
@@ -215,12 +216,10 @@ impl MemorySessions {
             forked.runs = vec![OneRun { delivered: HashMap::new(), ..run.clone() }];
             forked.documents.clone_from(&one.documents);
         }
-        let gone = kept.make_room(self.max_sessions, fork.now)?;
-        // The fork holds documents of the session that it was made of, which may be the one that made room.
-        let documents = gone.documents.into_iter().filter(|document| !forked.documents.contains(document));
-        let gone = Cleared { sessions: gone.sessions, documents: documents.collect() };
+        let leaving = kept.leaving(self.max_sessions, fork.now)?;
+        // The one that makes room may be the one that it was made of: the fork is there by then, with its documents.
         kept.sessions.insert(fork.id.clone(), forked);
-        Ok(gone)
+        Ok(kept.remove(leaving.into_iter().collect()))
     }
 
     fn take_now(&self, take: Take<'_>) -> Result<Taken, SessionError> {
@@ -306,36 +305,44 @@ impl Kept {
         self.sessions.get(session).filter(|one| one.principal == principal)
     }
 
-    /// Removes the session that was used longest ago if there are so many.
-    fn make_room(&mut self, max_sessions: usize, now: u64) -> Result<Cleared, StoreError> {
+    /// The session that makes room for another one if there are so many: the one that was used longest ago.
+    fn leaving(&self, max_sessions: usize, now: u64) -> Result<Option<SessionId>, StoreError> {
         if self.sessions.len() < max_sessions {
-            return Ok(Cleared::default());
+            return Ok(None);
         }
         let idle = self.sessions.iter().filter(|(_, one)| one.is_idle(now));
         let oldest = idle.min_by_key(|(_, one)| one.accessed).map(|(id, _)| id.clone());
-        let oldest = oldest.ok_or_else(|| {
+        oldest.map(Some).ok_or_else(|| {
             StoreError::new(StoreErrorKind::TooLarge, "there is no room for another session: all are in use")
-        })?;
-        Ok(self.remove(vec![oldest]))
+        })
     }
 
     fn remove(&mut self, gone: Vec<SessionId>) -> Cleared {
-        let mut documents = HashSet::new();
+        let (mut free, mut origins) = (HashSet::new(), HashMap::new());
         for id in &gone {
             let Some(one) = self.sessions.remove(id) else { continue };
-            documents.extend(one.documents);
-            // The sessions that were made of it come from where it came.
-            for other in self.sessions.values_mut() {
-                let Some(from) = other.forked_from.take_if(|from| from.session == *id) else { continue };
-                other.forked_from = one.forked_from.as_ref().map(|before| ForkedFrom {
-                    session: before.session.clone(),
-                    questions: before.questions.min(from.questions),
-                });
+            free.extend(one.documents);
+            origins.insert(id, one.forked_from);
+        }
+        if origins.is_empty() {
+            return Cleared::default();
+        }
+        for one in self.sessions.values_mut() {
+            for document in &one.documents {
+                free.remove(document);
+            }
+            // The sessions that were made of one that is gone come from where it came.
+            while let Some(from) = &mut one.forked_from
+                && let Some(before) = origins.get(&from.session)
+            {
+                let questions = from.questions;
+                one.forked_from.clone_from(before);
+                if let Some(from) = &mut one.forked_from {
+                    from.questions = from.questions.min(questions);
+                }
             }
         }
-        let is_free =
-            |document: &DocumentId| self.sessions.values().all(|one| !one.documents.contains(document));
-        Cleared { sessions: gone, documents: documents.into_iter().filter(is_free).collect() }
+        Cleared { sessions: gone, documents: free.into_iter().collect() }
     }
 }
 

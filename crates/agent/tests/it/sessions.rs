@@ -6,8 +6,8 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Decision, EndReason, MemoryDocumentStore, MemorySessions, RunInput, Sessions, SubmitError, decide,
-    say, tool_fn,
+    Agent, Decision, EndReason, Fork, ForkedFrom, Idle, MemoryDocumentStore, MemorySessions, OpenSession,
+    RunInput, SessionId, SessionStore as _, Sessions, SubmitError, decide, say, tool_fn,
 };
 use attache_core::{Approval, Document, DocumentStore as _, Message, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
@@ -128,6 +128,43 @@ async fn a_session_that_makes_room_is_told_and_its_documents_go_with_it() {
     sessions.open("ann", Some("four")).await.unwrap();
     assert!(documents.get(attached[1].id()).await.is_err() && documents.get(shared.id()).await.is_err());
     assert_eq!(sessions.count("ann").await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_fork_whose_session_made_room_for_it_comes_from_where_that_came() {
+    let ids = ["root", "fork", "further", "last"].map(|id| SessionId::parse(id).unwrap());
+    let [root, fork, further, last] = &ids;
+    let store = MemorySessions::new().with_max_sessions(2);
+    let open = |now| OpenSession { id: root, principal: "ann", make: true, now, expired_before: None };
+    let made =
+        |session, id, questions, now| Fork { principal: "ann", session, run: None, questions, id, now };
+    let from = async |id| store.info("ann", id).await.unwrap().unwrap().forked_from;
+    store.open(open(1)).await.unwrap();
+    store.fork(made(root, fork, 1, 2)).await.unwrap();
+    store.open(open(3)).await.unwrap();
+    assert_eq!(store.fork(made(fork, further, 2, 4)).await.unwrap().sessions, ids[1..2]);
+    assert_eq!(from(further).await, Some(ForkedFrom { session: root.clone(), questions: 1 }));
+    // The root was used before it.
+    assert_eq!(store.fork(made(further, last, 3, 5)).await.unwrap().sessions, ids[..1]);
+    assert_eq!(from(further).await, None);
+    assert_eq!(from(last).await, Some(ForkedFrom { session: further.clone(), questions: 3 }));
+}
+
+#[tokio::test]
+async fn a_fork_of_sessions_that_go_together_comes_from_the_one_before_them() {
+    let store = MemorySessions::new();
+    let ids: Vec<_> = (0..5).map(|at| SessionId::parse(format!("s{at}")).unwrap()).collect();
+    let open = OpenSession { id: &ids[0], principal: "ann", make: true, now: 9, expired_before: None };
+    store.open(open).await.unwrap();
+    for (at, (session, questions)) in ids.iter().zip([5, 2, 3, 4]).enumerate() {
+        let now = if at == 3 { 9 } else { 1 };
+        let fork = Fork { principal: "ann", session, run: None, questions, id: &ids[at + 1], now };
+        store.fork(fork).await.unwrap();
+    }
+    let gone = store.clean(Idle { before: 5, now: 9, limit: 9 }).await.unwrap();
+    assert_eq!(gone.sessions.len(), 3);
+    let from = store.info("ann", &ids[4]).await.unwrap().unwrap().forked_from;
+    assert_eq!(from, Some(ForkedFrom { session: ids[0].clone(), questions: 2 }), "the least of the way");
 }
 
 #[tokio::test]

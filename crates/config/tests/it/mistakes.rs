@@ -311,3 +311,20 @@ fn commands_that_cannot_be_allowed_are_told() {
     assert!(told[0].starts_with("attache.toml:4: tools.command[1]"), "{told:?}");
     assert!(told[1].contains("<path> is none of <text>"), "{told:?}");
 }
+
+#[test]
+fn types_of_uploads_are_media_types() {
+    let told = mistakes("[server.limits]\nupload_types = ['.pdf', 'pdf', 'image/*', '*/png']\n");
+    let expected = [".pdf", "pdf", "*/png"].map(|name| {
+        format!(
+            ":2: server.limits.upload_types names {name:?}, which is no media type; such as `application/pdf`"
+        )
+    });
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for line in expected {
+        assert!(told.iter().any(|told| told.contains(&line)), "{line}: {told:#?}");
+    }
+    let file = ConfigFile::parse("attache.toml", "[server.limits]\nupload_types = ['Image/JPG', 'TEXT/*']\n");
+    let settings = Config::of([file.unwrap()], &|_| None).unwrap().server();
+    assert_eq!(settings.upload_types, ["image/jpeg", "text/*"]);
+}

@@ -315,7 +315,7 @@ async fn the_files_to_attach_are_known_beforehand() {
         "{converted:?}"
     );
     let mut limits = ServerLimits::default();
-    limits.upload_types = vec!["text/*".to_owned(), "application/pdf".to_owned()];
+    limits.upload_types = vec!["Text/*".to_owned(), "application/x-pdf".to_owned()];
     let client = Client::new(server(Agent::builder(Stage::new([]).seeing())).limits(limits));
     let named = types(&client.got("/v1/chat/config").await);
     assert!(

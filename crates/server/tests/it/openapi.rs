@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use attache_agent::Agent;
+use attache_agent::{Agent, tool_fn};
+use attache_core::tool::Deferred;
+use attache_core::{Document, ToolError};
+use attache_testkit::Turn;
 use axum::body::Body;
 use http::{Request, StatusCode, header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, server};
+use crate::common::{Client, Stage, server, value};
 
 type Routes = BTreeSet<(String, String)>;
 
@@ -101,4 +104,67 @@ async fn a_turn_has_the_members_of_the_guide() {
     let description = client.got("/openapi.json").await;
     let told = description["components"]["schemas"]["Turn"]["properties"].as_object().unwrap();
     assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), named);
+}
+
+/// The places at which an answer has a member that its schema does not name, or lacks one that it has to have.
+fn apart(description: &Value, schema: &Value, answer: &Value, place: &str) -> Vec<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let schema = description.pointer(reference.trim_start_matches('#')).unwrap();
+        return apart(description, schema, answer, place);
+    }
+    let inner = |schema: &Value, answer: &Value, step: &str| {
+        apart(description, schema, answer, &format!("{place}/{step}"))
+    };
+    match (answer, schema.get("properties")) {
+        (Value::Object(members), Some(known)) => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let lacks = required.filter(|name| !members.contains_key(*name));
+            let lacks = lacks.map(|name| format!("{place}/{name} is not there"));
+            let told = members.iter().flat_map(|(name, member)| match known.get(name) {
+                Some(schema) => inner(schema, member, name),
+                None => vec![format!("{place}/{name} is not described")],
+            });
+            lacks.chain(told).collect()
+        }
+        (Value::Array(items), _) => {
+            items.iter().flat_map(|item| inner(&schema["items"], item, "*")).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn answers_have_the_members_of_their_description() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let sound = Document::from_bytes(&b"RIFF0000WAVE"[..], "audio/wav").with_file_name("word.wav");
+    let later = tool_fn("later", "Answers later.", || Ok::<_, ToolError>(Deferred::ask("How many?")));
+    let stage = Stage::new([Turn::text("Here."), Turn::call("later", "{}")]).making([picture, sound]);
+    let client = Client::new(server(Agent::builder(stage).tool(later)));
+    let description = client.got("/openapi.json").await;
+    let told = |path: &str, method: &str, answer: &Value| {
+        let place = format!(
+            "/paths/{}/{method}/responses/200/content/application~1json/schema",
+            path.replace('/', "~1")
+        );
+        let schema = description.pointer(&place).unwrap();
+        assert_eq!(apart(&description, schema, answer, ""), Vec::<String>::new(), "{path}: {answer}");
+    };
+    let asked = json!({"model": "papers", "messages": [{"role": "user", "content": "Draw."}]});
+    let whole = value(client.chat(asked).await).await;
+    assert!(whole["choices"][0]["message"]["images"].is_array());
+    told("/v1/chat/completions", "post", &whole);
+    let run = client.run("s", "Ask.").await;
+    client.ended(&run).await;
+    let session = client.got("/v1/sessions/s").await;
+    assert_eq!(session["deferred"][0]["prompt"], "How many?", "{session}");
+    told("/v1/sessions/{id}", "get", &session);
+    told("/v1/sessions", "get", &client.got("/v1/sessions").await);
+    let request = Request::builder().method("POST").uri("/v1/documents?name=rain.csv");
+    let uploaded = value(client.send(request, "day,rain\n1,2\n").await).await;
+    let id = uploaded["id"].as_str().unwrap();
+    let text = client.got(&format!("/v1/documents/{id}/text")).await;
+    assert!(text["pages"][0]["text"].is_string());
+    told("/v1/documents/{id}/text", "get", &text);
+    let upload = &description["paths"]["/v1/documents"]["post"]["responses"];
+    assert!(upload["415"].is_object(), "an upload of a type that the server does not take");
 }

@@ -16,6 +16,14 @@ macro_rules! elements {
 }
 pub(super) use elements;
 
+/// A column of texts by which rows are ordered, as their bytes are: the database may have the order of a dictionary.
+macro_rules! by_bytes {
+    ($column:literal) => {
+        concat!($column, " COLLATE \"C\"")
+    };
+}
+pub(super) use by_bytes;
+
 pub(super) type Connection = sqlx::PgConnection;
 pub(super) type Row = sqlx::postgres::PgRow;
 

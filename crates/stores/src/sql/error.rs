@@ -60,6 +60,11 @@ impl From<SessionError> for SqlError {
 }
 
 impl SqlError {
+    /// True if PostgreSQL failed it so that another one could go on.
+    pub(crate) fn is_deadlock(&self) -> bool {
+        matches!(self, Self::Database(Error::Database(error)) if error.code().as_deref() == Some("40P01"))
+    }
+
     pub(crate) fn store(self) -> StoreError {
         match self {
             Self::Database(error) => of_database(error),

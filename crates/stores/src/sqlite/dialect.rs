@@ -18,6 +18,14 @@ macro_rules! elements {
 }
 pub(super) use elements;
 
+/// A column of texts by which rows are ordered, as their bytes are.
+macro_rules! by_bytes {
+    ($column:literal) => {
+        $column
+    };
+}
+pub(super) use by_bytes;
+
 pub(super) type Connection = sqlx::SqliteConnection;
 pub(super) type Row = sqlx::sqlite::SqliteRow;
 

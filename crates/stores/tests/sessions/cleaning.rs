@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, SessionError, SessionState, decide, tool_fn,
+    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, SessionError, SessionState, Sessions,
+    decide, tool_fn,
 };
 use attache_core::{Approval, Document, DocumentStore as _, Message, ToolError};
+use attache_stores::PostgresStore;
 use attache_testkit::{FunctionModel, Turn};
+use futures_util::future::join;
+use sqlx::{Connection as _, PgConnection};
 
 use crate::kit::{Clock, Gate, agent, rest, timed, until_called};
 use crate::place::Place;
@@ -212,4 +216,41 @@ pub(crate) async fn clearing_cancels_the_run_and_deletes_the_documents(place: Pl
     // It does not wait for the tool, which nobody lets go.
     let _ = rest(run).await;
     assert!(matches!(sessions.get("ann", "r").await, Err(SessionError::NotFound)), "it wrote nothing more");
+}
+
+/// Two that delete at once may each hold a session that the other one needs. PostgreSQL fails one of them.
+#[tokio::test]
+async fn two_that_delete_at_once_both_come_to_their_end() {
+    let Place::Postgres(database) = Place::postgres() else { unreachable!() };
+    let clock = Clock::new();
+    // The other one waits for longer before PostgreSQL looks whom it fails.
+    let store =
+        PostgresStore::connect(&format!("{}?options[deadlock_timeout]=3s", database.url)).await.unwrap();
+    let turned = clock.clone();
+    let sessions = Sessions::new(agent(), Arc::new(store)).with_clock(move || turned.now());
+    let mut other = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::query("SET deadlock_timeout = '1h'").execute(&mut other).await.unwrap();
+    let mut look = PgConnection::connect(&database.url).await.unwrap();
+    for cleans in [false, true] {
+        let fork = sessions.open("ann", Some("source")).await.unwrap().fork_empty().await.unwrap();
+        clock.advance(61 * MINUTE);
+        let mut deleting = other.begin().await.unwrap();
+        let hold = "SELECT 1 FROM attache_session WHERE id = $1 FOR UPDATE";
+        sqlx::query(hold).bind(fork.id().as_str()).execute(&mut *deleting).await.unwrap();
+        let first = async {
+            match cleans {
+                true => sessions.cleanup().await.map(drop),
+                false => sessions.clear("ann", "source").await,
+            }
+        };
+        let second = async {
+            let waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+            while sqlx::query(waits).fetch_optional(&mut look).await.unwrap().is_none() {}
+            sqlx::query(hold).bind("source").execute(&mut *deleting).await.unwrap();
+            deleting.rollback().await.unwrap();
+        };
+        let (first, ()) = join(first, second).await;
+        first.unwrap();
+        sessions.clear_all("ann").await.unwrap();
+    }
 }

@@ -52,3 +52,16 @@ pub(crate) async fn a_session_is_found_by_all_that_was_said(place: Place) {
     assert!(found(&there, "train").await.is_empty(), "the words of a session go with it");
     assert_eq!(found(&there, "something").await, ["rome"]);
 }
+
+/// A list that goes on behind a session goes by the bytes of ids.
+pub(crate) async fn sessions_of_one_moment_are_listed_by_the_bytes_of_their_ids(place: Place) {
+    let sessions = timed(&place, agent(), &Clock::new()).await;
+    for id in ["b", "_", "A", "é", "a", "B", "Z1"] {
+        sessions.open("ann", Some(id)).await.unwrap().rename("Lease").await.unwrap();
+    }
+    let listed = sessions.list("ann").await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|info| info.id.as_str()).collect();
+    let by_bytes = ["A", "B", "Z1", "_", "a", "b", "é"];
+    assert_eq!(listed, by_bytes);
+    assert_eq!(found(&sessions, "lease").await, by_bytes);
+}

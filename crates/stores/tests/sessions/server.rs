@@ -69,11 +69,14 @@ impl Server {
         self.folder.path().join("data").display().to_string()
     }
 
-    /// A new database.
+    /// A new database. Its texts are in the order of a dictionary, as they are on most servers, where others have that of
+    /// their bytes.
     pub(crate) fn database(self: Arc<Self>) -> Database {
         let name = format!("t{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let port = self.port.to_string();
-        self.run("createdb", &["-h", "127.0.0.1", "-p", &port, "-U", "postgres", &name]);
+        let order = ["-T", "template0", "--locale-provider=icu", "--icu-locale=en"];
+        let at = ["-h", "127.0.0.1", "-p", &port, "-U", "postgres", &name];
+        self.run("createdb", &[&order[..], &at].concat());
         let url = format!("postgres://postgres@127.0.0.1:{port}/{name}");
         Database { url, name, server: self }
     }

@@ -5,26 +5,47 @@ use attache_core::DocumentId;
 use sqlx::{Row as _, query};
 
 use super::dialect::{CLEAN, CLEAR, Connection, Row};
+use super::store::Store;
 use crate::sql::error::SqlError;
 use crate::sql::row::{int, place};
 
-pub(super) async fn clear(
-    connection: &mut Connection,
-    principal: &str,
-    session: Option<&str>,
-) -> Result<Cleared, SqlError> {
-    let meant = query(CLEAR).bind(principal).bind(session).fetch_all(&mut *connection).await?;
-    delete(connection, &ids(&meant)?).await
+/// How often a deletion begins.
+const ATTEMPTS: usize = 3;
+
+/// The sessions to delete.
+pub(super) enum Meant {
+    /// Those of a principal, or one of them.
+    Own { principal: String, session: Option<SessionId> },
+    /// Those that have expired.
+    Expired(Idle),
 }
 
-pub(super) async fn clean(connection: &mut Connection, idle: Idle) -> Result<Cleared, SqlError> {
-    let expired = query(CLEAN)
-        .bind(int(idle.before))
-        .bind(int(idle.now))
-        .bind(place(idle.limit))
-        .fetch_all(&mut *connection)
-        .await?;
-    delete(connection, &ids(&expired)?).await
+/// Deletes sessions. The forks of a session change with it, so two that delete side by side may wait for each other:
+/// PostgreSQL fails one of them, which begins again.
+pub(super) async fn clear(store: &Store, meant: &Meant) -> Result<Cleared, SqlError> {
+    for _ in 1..ATTEMPTS {
+        match attempt(store, meant).await {
+            Err(error) if error.is_deadlock() => {}
+            done => return done,
+        }
+    }
+    attempt(store, meant).await
+}
+
+async fn attempt(store: &Store, meant: &Meant) -> Result<Cleared, SqlError> {
+    let mut writing = store.writing().await?;
+    let meant = match meant {
+        Meant::Own { principal, session } => {
+            query(CLEAR).bind(principal.as_str()).bind(session.as_ref().map(SessionId::as_str))
+        }
+        Meant::Expired(idle) => {
+            query(CLEAN).bind(int(idle.before)).bind(int(idle.now)).bind(place(idle.limit))
+        }
+    };
+    let meant = meant.fetch_all(&mut *writing).await?;
+    let cleared = delete(&mut writing, &ids(&meant)?).await?;
+    writing.commit().await?;
+    Ok(cleared)
 }
 
 fn ids(rows: &[Row]) -> Result<Vec<&str>, SqlError> {

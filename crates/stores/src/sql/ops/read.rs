@@ -3,7 +3,7 @@
 use attache_agent::{ForkedFrom, RunInfo, SessionId, SessionInfo, StoredRun};
 use sqlx::{Row as _, query};
 
-use super::dialect::{Connection, Row};
+use super::dialect::{Connection, Row, by_bytes};
 use crate::sql::error::SqlError;
 use crate::sql::row::{entry, message, number, ranges};
 
@@ -20,10 +20,8 @@ macro_rules! infos {
 pub(super) use infos;
 
 pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result<Vec<SessionInfo>, SqlError> {
-    let rows = query(concat!(infos!(), "WHERE s.principal = $1 ORDER BY s.accessed DESC, s.id"))
-        .bind(principal)
-        .fetch_all(connection)
-        .await?;
+    let list = concat!(infos!(), "WHERE s.principal = $1 ORDER BY s.accessed DESC, ", by_bytes!("s.id"));
+    let rows = query(list).bind(principal).fetch_all(connection).await?;
     rows.iter().map(info).collect()
 }
 

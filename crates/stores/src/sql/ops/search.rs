@@ -6,7 +6,7 @@ use attache_agent::{SessionInfo, words_of_entry, words_of_message};
 use attache_core::words::{WordQuery, words};
 use sqlx::{Row as _, query};
 
-use super::dialect::{Connection, FIND_LEASE, elements};
+use super::dialect::{Connection, FIND_LEASE, by_bytes, elements};
 use super::read::{info, infos};
 use crate::sql::error::SqlError;
 use crate::sql::ranges::{beginnings, each};
@@ -105,7 +105,9 @@ pub(super) async fn search(
         "WHERE s.principal = $1 AND NOT EXISTS (SELECT 1 FROM ",
         elements!("2"),
         " AS q WHERE NOT EXISTS (SELECT 1 FROM attache_session_word w WHERE w.session = s.id \
-         AND w.word BETWEEN q.value ->> 0 AND q.value ->> 1)) ORDER BY s.accessed DESC, s.id LIMIT $3"
+         AND w.word BETWEEN q.value ->> 0 AND q.value ->> 1)) ORDER BY s.accessed DESC, ",
+        by_bytes!("s.id"),
+        " LIMIT $3"
     ))
     .bind(principal)
     .bind(beginnings(wanted)?)

@@ -14,6 +14,7 @@ use attache_agent::{
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, StoreError, fresh};
 
+use super::clear::Meant;
 use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell};
 use super::store::{POLL, Store};
 use super::{append, clear, fork, lease, nodes, read, search};
@@ -362,26 +363,15 @@ impl SessionStore for Store {
     ) -> BoxFuture<'a, Result<Cleared, StoreError>> {
         let (store, principal, session) = (self.clone(), principal.to_owned(), session.cloned());
         Box::pin(async move {
-            let cleared = written(async move {
-                let session = session.as_ref().map(SessionId::as_str);
-                let mut writing = store.writing().await?;
-                let cleared = clear::clear(&mut writing, &principal, session).await?;
-                writing.commit().await?;
-                Ok(cleared)
-            });
-            cleared.await.map_err(SqlError::store)
+            let meant = Meant::Own { principal, session };
+            written(async move { clear::clear(&store, &meant).await }).await.map_err(SqlError::store)
         })
     }
 
     fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>> {
         let store = self.clone();
         Box::pin(async move {
-            let cleaned = written(async move {
-                let mut writing = store.writing().await?;
-                let cleared = clear::clean(&mut writing, idle).await?;
-                writing.commit().await?;
-                Ok(cleared)
-            });
+            let cleaned = written(async move { clear::clear(&store, &Meant::Expired(idle)).await });
             cleaned.await.map_err(SqlError::store)
         })
     }
