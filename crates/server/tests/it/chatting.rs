@@ -388,6 +388,29 @@ async fn the_files_to_attach_are_known_beforehand() {
     }
 }
 
+/// Sheets of LibreOffice's format: `Budget`, `hidden` and `Draft, hidden`, which are shown, and `Internal` and
+/// `Rents: 2026, hidden`, which are not.
+const NAMES: &[u8] = include_bytes!("../fixtures/names.ods");
+
+#[tokio::test]
+async fn a_sheet_may_have_any_name() {
+    let client = Client::of([]);
+    let book = upload(&client, "names.ods", NAMES).await;
+    let told = client.got(&format!("/v1/documents/{book}/text")).await;
+    let pages = told["pages"].as_array().unwrap().iter();
+    assert_eq!(
+        pages.map(|page| (page["name"].as_str().unwrap(), page["hidden"] == true)).collect::<Vec<_>>(),
+        [
+            ("Budget", false),
+            ("hidden", false),
+            ("Draft, hidden", false),
+            ("Internal", true),
+            ("Rents: 2026, hidden", true)
+        ],
+        "{told}"
+    );
+}
+
 #[tokio::test]
 async fn a_document_that_cannot_be_previewed_says_why() {
     let client = Client::of([]);
