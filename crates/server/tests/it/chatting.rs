@@ -361,7 +361,7 @@ async fn the_files_to_attach_are_known_beforehand() {
         Agent::builder(Stage::new([]).seeing()).converter(attache_convert::DocumentConverter::default());
     let converted = types(&Client::new(server(converted)).got("/v1/chat/config").await);
     assert!(
-        [".docx", ".odt", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
+        [".docx", ".odt", ".xlsb", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
         "{converted:?}"
     );
     let mut limits = ServerLimits::default();
