@@ -16,7 +16,7 @@ pub struct Converted {
     /// Where in the text each of the units that were read begins, in bytes, with its marker; empty for
     /// [`Unit::Whole`], which has none.
     pub starts: Vec<usize>,
-    /// What the document says of each of these units beside its text.
+    /// The name of each of these units, and whether it is shown.
     pub labels: Vec<Label>,
     /// True if text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.

@@ -139,7 +139,7 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     assert_eq!(bob.status(), StatusCode::NOT_FOUND);
 }
 
-// What a session is forked from keeps the turns before, also where that was forked itself.
+// A fork keeps the turns from before it, also where it is forked again.
 #[tokio::test]
 async fn a_fork_goes_on_anew_from_before_each_of_its_messages() {
     let client = Client::of(["One.", "Two.", "Three.", "Other three."].map(Turn::text));
