@@ -16,6 +16,8 @@ pub struct Converted {
     /// Where in the text each of the units that were read begins, in bytes, with its marker; empty for
     /// [`Unit::Whole`], which has none.
     pub starts: Vec<usize>,
+    /// The name of each of these units, and whether it is shown.
+    pub labels: Vec<Label>,
     /// True if text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.
     pub truncated: bool,
@@ -26,6 +28,16 @@ pub struct Converted {
     /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). Documents inside of them are
     /// found when they are converted themselves.
     pub attachments: Vec<Attachment>,
+}
+
+/// The name of a unit, and whether it is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Label {
+    /// The name that the document gives it, as its marker has it; empty if there is none.
+    pub name: String,
+    /// True if programs that show the document do not show it.
+    pub is_hidden: bool,
 }
 
 /// A document inside a document, as its sender declares it or its content says.

@@ -181,7 +181,7 @@ mod xlsx;
 mod xml;
 
 pub use conversion::{can_convert, convert};
-pub use converted::{Attachment, Converted, Note, Unit};
+pub use converted::{Attachment, Converted, Label, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
 pub use limits::Limits;

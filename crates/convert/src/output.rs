@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};
+use crate::{Attachment, ConvertError, Converted, Label, Limits, Note, Unit};
 
 /// The words under the marker of a unit of which parts were left out.
 const INCOMPLETE: &str = "[parts of this {} could not be read]\n";
@@ -23,6 +23,7 @@ pub(crate) struct Output {
     unit: Unit,
     text: String,
     starts: Vec<usize>,
+    labels: Vec<Label>,
     total: usize,
     /// Where the text of the present unit begins, behind its marker.
     body: usize,
@@ -48,6 +49,7 @@ impl Output {
             unit,
             text: String::new(),
             starts: Vec::new(),
+            labels: Vec::new(),
             total: 0,
             body: 0,
             cut: false,
@@ -65,29 +67,44 @@ impl Output {
 
     /// Begins the next unit; `false` if no more fits. `name` is put into its marker.
     pub(crate) fn begin(&mut self, name: &str) -> bool {
+        self.begin_labelled(name, false)
+    }
+
+    /// Begins the next unit, whose marker says that it is hidden if it is; `false` if no more fits.
+    pub(crate) fn begin_labelled(&mut self, name: &str, is_hidden: bool) -> bool {
         let name = marker_name(name);
-        let colon = if name.is_empty() { "" } else { ": " };
-        self.begin_marked(&format!("[{} {}{colon}{name}]", self.unit, self.starts.len() + 1))
+        let told = match (name.as_str(), is_hidden) {
+            ("", false) => String::new(),
+            ("", true) => ": hidden".to_owned(),
+            (name, false) => format!(": {name}"),
+            (name, true) => format!(": {name}, hidden"),
+        };
+        let marker = format!("[{} {}{told}]", self.unit, self.starts.len() + 1);
+        self.begin_with(&marker, Label { name, is_hidden })
     }
 
     /// Begins the next unit with this marker; `false` if no more fits.
     pub(crate) fn begin_marked(&mut self, marker: &str) -> bool {
+        self.begin_with(marker, Label::default())
+    }
+
+    fn begin_with(&mut self, marker: &str, label: Label) -> bool {
         self.end_unit();
         self.total = self.total.max(self.starts.len() + 1);
         if self.cut || self.starts.len() >= self.max_units {
             return false;
         }
-        if self.unit != Unit::Whole {
-            if !self.text.is_empty() {
-                self.end_line();
-                if !self.text.ends_with("\n\n") {
-                    self.push("\n");
-                }
+        let is_marked = self.unit != Unit::Whole;
+        if is_marked && !self.text.is_empty() {
+            self.end_line();
+            if !self.text.ends_with("\n\n") {
+                self.push("\n");
             }
-            self.starts.push(self.text.len());
+        }
+        self.starts.push(self.text.len());
+        self.labels.push(label);
+        if is_marked {
             self.line(marker);
-        } else {
-            self.starts.push(self.text.len());
         }
         self.body = self.text.len();
         true
@@ -188,6 +205,7 @@ impl Output {
             _ => {}
         }
         self.starts.retain(|start| *start < self.text.len());
+        self.labels.truncate(self.starts.len());
         self.body = self.body.min(self.text.len());
     }
 
@@ -326,11 +344,14 @@ impl Output {
             notes.extend(numbered(self.empty).map(|numbers| Note::WithoutText { unit, numbers }));
         }
         notes.extend(self.not_shown.into_iter().map(|(what, count)| Note::NotShown { what, count }));
+        let (starts, labels) =
+            if unit == Unit::Whole { Default::default() } else { (self.starts, self.labels) };
         Ok(Converted {
             text: self.text,
             unit,
             units: total,
-            starts: if unit == Unit::Whole { Vec::new() } else { self.starts },
+            starts,
+            labels,
             truncated: left_out || self.cut || damaged || self.truncated,
             notes,
             attachments: self.attachments,
@@ -405,6 +426,8 @@ mod tests {
             ]
         );
         assert!(converted.truncated);
+        let names: Vec<&str> = converted.labels.iter().map(|label| label.name.as_str()).collect();
+        assert_eq!(names, ["Budget", "x) (sheet 9: y", ""]);
     }
 
     #[test]
@@ -418,6 +441,7 @@ mod tests {
         output.set_total(3);
         let converted = output.finish().unwrap();
         assert_eq!((converted.text.as_str(), converted.starts.as_slice()), ("[slide 1]\n123456\n", &[0][..]));
+        assert_eq!(converted.labels.len(), 1);
         assert_eq!(
             converted.notes,
             [Note::UnitsLeftOut { unit: Unit::Slide, read: 1, total: 3 }, Note::TextCut { limit: 20 },]

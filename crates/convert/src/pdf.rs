@@ -50,7 +50,7 @@ pub(crate) use self::passage::areas;
 use self::refusal::refusal;
 use crate::guarded::Clock;
 use crate::output::attachment_marker;
-use crate::{ConvertError, Converted, Limits, Note, Unit};
+use crate::{ConvertError, Converted, Label, Limits, Note, Unit};
 
 /// The distance of the end marker from the end of a file, at most.
 const END_MARKER_WITHIN: usize = 2048;
@@ -270,6 +270,7 @@ impl<'l> Output<'l> {
             text: self.text,
             unit,
             units: self.total,
+            labels: vec![Label::default(); self.starts.len()],
             starts: self.starts,
             truncated,
             notes: notes.into_iter().flatten().collect(),

@@ -59,7 +59,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             Some(slide) => is_hidden(&package, slide)?,
             None => false,
         };
-        if !output.begin(if hidden { "hidden" } else { "" }) {
+        if !output.begin_labelled("", hidden) {
             break;
         }
         let Some((slide, Some(Ok(xml)))) = slide.map(|slide| (slide, package.xml(slide))) else {

@@ -31,8 +31,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     output.set_total(book.sheets.len());
     for sheet in &book.sheets {
         clock.check()?;
-        let hidden = if sheet.hidden { ", hidden" } else { "" };
-        if !output.begin(&format!("{}{hidden}", sheet.name)) {
+        if !output.begin_labelled(&sheet.name, sheet.hidden) {
             break;
         }
         if sheet.is_chart {

@@ -59,8 +59,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     let mut formulas = 0;
     for sheet in &book.sheets {
         clock.check()?;
-        let hidden = if sheet.hidden { ", hidden" } else { "" };
-        if !output.begin(&format!("{}{hidden}", sheet.name)) {
+        if !output.begin_labelled(&sheet.name, sheet.hidden) {
             break;
         }
         let Some(reference) = references.get(&sheet.id) else {

@@ -129,6 +129,16 @@ impl MediaType {
         EXTENSIONS.iter().find(|(known, _)| *known == extension).and_then(|(_, media)| Self::parse(media))
     }
 
+    /// The extensions that are known, without the dot, with the types of such files.
+    ///
+    /// ```
+    /// use attache_core::MediaType;
+    /// assert!(MediaType::extensions().any(|(extension, media)| extension == "pdf" && media.essence() == "application/pdf"));
+    /// ```
+    pub fn extensions() -> impl Iterator<Item = (&'static str, Self)> {
+        EXTENSIONS.iter().filter_map(|(extension, media)| Some((*extension, Self::parse(media)?)))
+    }
+
     fn is_unknown(&self) -> bool {
         matches!(
             &*self.essence,

@@ -175,21 +175,12 @@ fn pages(converted: &Converted) -> Vec<Page<'_>> {
             Unit::RowBlock => None,
             _ => label.and_then(numbered),
         };
-        let (name, is_hidden) = label.map(named).unwrap_or_default();
+        let told = converted.labels.get(at);
+        let name = told.map(|told| told.name.as_str()).filter(|name| !name.is_empty());
+        let is_hidden = told.is_some_and(|told| told.is_hidden);
         Some(Page { number: number.unwrap_or(at + 1), label, name, is_hidden, text })
     })
     .collect()
-}
-
-/// The name in `sheet 2: Budget, hidden`, and whether the document does not show it.
-fn named(label: &str) -> (Option<&str>, bool) {
-    let Some((_, told)) = label.split_once(": ") else { return (None, false) };
-    let (name, is_hidden) = match told.strip_suffix("hidden") {
-        Some("") => ("", true),
-        Some(name) => name.strip_suffix(", ").map_or((told, false), |name| (name, true)),
-        None => (told, false),
-    };
-    (Some(name).filter(|name| !name.is_empty()), is_hidden)
 }
 
 /// The number in `page 3` or `sheet 2: Budget`.
@@ -214,18 +205,5 @@ mod tests {
         assert_eq!(pages(&plain), [whole]);
         assert_eq!(numbered("sheet 12: 2026"), Some(12));
         assert_eq!(numbered("page"), None);
-    }
-
-    #[test]
-    fn a_page_has_the_name_that_its_document_gives_it() {
-        for (label, name, is_hidden) in [
-            ("page 3", None, false),
-            ("slide 3: hidden", None, true),
-            ("sheet 2: Budget", Some("Budget"), false),
-            ("sheet 2: Rents: 2026, hidden", Some("Rents: 2026"), true),
-            ("sheet 2: What is unhidden", Some("What is unhidden"), false),
-        ] {
-            assert_eq!(named(label), (name, is_hidden), "{label}");
-        }
     }
 }

@@ -68,12 +68,11 @@ pub(super) fn read(
                 "table" if !in_sheet => {
                     total += 1;
                     let is_hidden = tag.attr("style-name").is_some_and(|style| hidden.contains(&style));
-                    let mark = if is_hidden { ", hidden" } else { "" };
-                    let name = format!("{}{mark}", tag.attr("name").unwrap_or_default());
+                    let name = tag.attr("name").unwrap_or_default();
                     if std::mem::take(&mut lost) {
                         output.partial();
                     }
-                    (in_sheet, shown) = (true, output.begin(&name));
+                    (in_sheet, shown) = (true, output.begin_labelled(&name, is_hidden));
                     output.set_total(total);
                     (grid, row) = (Grid::default(), Row::default());
                 }

@@ -284,12 +284,7 @@ impl Reader<'_, '_, '_> {
         // The names that the program gives say nothing.
         let number = name.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         let name = if number.parse() == Ok(self.slide) { "" } else { name.as_str() };
-        let name = match (name.is_empty(), hidden) {
-            (true, true) => "hidden".to_owned(),
-            (false, true) => format!("{name}, hidden"),
-            _ => name.to_owned(),
-        };
-        self.full = !self.flow.output.begin(&name);
+        self.full = !self.flow.output.begin_labelled(name, hidden);
         self.flow.output.set_total(self.slide);
         Ok(())
     }

@@ -217,6 +217,8 @@ fn binary_workbooks_read_as_others_do() {
     for media_type in [XLSB, XLSX, "application/vnd.ms-excel", "application/octet-stream"] {
         let converted = read(media_type, workbook(&costs())).unwrap();
         assert_eq!((converted.text.as_str(), converted.units), (expected, 2));
+        let labels = converted.labels.iter().map(|label| (label.name.as_str(), label.is_hidden));
+        assert_eq!(labels.collect::<Vec<_>>(), [("Costs ü", false), ("Texts", true)]);
         assert_eq!(converted.notes.iter().filter(|note| !matches!(note, Note::ReadAs { .. })).count(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Run, RunInfo, Session};
+use attache_agent::{EntryKind, Run, RunInfo, Session, SessionError, Sessions, is_read};
 use attache_core::MessageId;
 use axum::Extension;
 use axum::body::Body;
@@ -75,10 +75,10 @@ pub(crate) async fn fork(
     let session = sessions.get(principal.name(), &id).await?;
     let (forked, at) = match (fork.at, fork.before) {
         (Some(run), None) => (forked(&session, &run).await?, Some(run)),
-        (None, Some(message)) => match before(&session, &message).await? {
-            Some(run) => (forked(&session, &run.id).await?, Some(run.id)),
+        (None, Some(message)) => match before(sessions, session, principal.name(), &message).await? {
+            (session, Some(run)) => (forked(&session, &run.id).await?, Some(run.id)),
             // Nothing is before the first turn.
-            None => (session.fork_empty().await?, None),
+            (session, None) => (session.fork_empty().await?, None),
         },
         _ => return Err(Fault::invalid("a fork needs `at`, a run, or `before`, a message")),
     };
@@ -89,30 +89,79 @@ pub(crate) async fn fork(
 
 async fn forked(session: &Session, run: &str) -> Result<Session, Fault> {
     session.fork(run).await.map_err(|error| match error {
-        attache_agent::SessionError::NotFound => Fault::not_found("run"),
+        SessionError::NotFound => Fault::not_found("run"),
         error => error.into(),
     })
 }
 
-/// The last run that ended before a message was said.
-async fn before(session: &Session, message: &str) -> Result<Option<RunInfo>, Fault> {
-    let unknown = || Fault::not_found("message");
+/// The session and its last run that ended before a message was said; no run for the first question. A session that was
+/// forked has its turns before that as messages alone: their runs are those of the session that it was made of.
+async fn before(
+    sessions: &Sessions,
+    mut session: Session,
+    principal: &str,
+    message: &str,
+) -> Result<(Session, Option<RunInfo>), Fault> {
     let message = MessageId::parse(message).ok_or_else(unknown)?;
-    let runs = session.runs().await?;
-    // A run has the messages of those before it: the first one that has this message is found by halving.
+    let mut is_fork = false;
+    loop {
+        let runs = session.runs().await?;
+        let at = match first_with(&session, &runs, &message).await? {
+            Some(at) => at,
+            // The session in between, which had it, was deleted.
+            None if is_fork => return Err(gone()),
+            None => return Err(unknown()),
+        };
+        let Some(first) = runs.first().filter(|_| at == 0) else {
+            return Ok((session, at.checked_sub(1).and_then(|at| runs.get(at)).cloned()));
+        };
+        if begins(&session, &first.id, &message).await? {
+            return Ok((session, None));
+        }
+        let from = session.info().await?.forked_from.ok_or_else(gone)?;
+        session = match sessions.get(principal, from.session.as_str()).await {
+            Err(SessionError::NotFound) => return Err(gone()),
+            session => session?,
+        };
+        is_fork = true;
+    }
+}
+
+fn unknown() -> Fault {
+    Fault::not_found("message")
+}
+
+fn gone() -> Fault {
+    Fault::conflict(
+        "session_gone",
+        "the turns before that message cannot be had by themselves: the session in which they were made is gone",
+    )
+}
+
+/// The place of the first run that has a message. A run has the messages of those before it: it is found by halving.
+async fn first_with(
+    session: &Session,
+    runs: &[RunInfo],
+    message: &MessageId,
+) -> Result<Option<usize>, Fault> {
     let (mut low, mut high) = (0, runs.len());
     while low < high {
         let middle = low + (high - low) / 2;
         let Some(run) = runs.get(middle) else { break };
-        match has(session, &run.id, &message).await? {
+        match has(session, &run.id, message).await? {
             true => high = middle,
             false => low = middle + 1,
         }
     }
-    if low == runs.len() {
-        return Err(unknown());
-    }
-    Ok(low.checked_sub(1).and_then(|at| runs.get(at)).cloned())
+    Ok((low < runs.len()).then_some(low))
+}
+
+/// True if nothing was said before the turn of a message that the first run of a session has.
+async fn begins(session: &Session, run: &str, message: &MessageId) -> Result<bool, Fault> {
+    let entries = session.journal_of(run).load().await?;
+    let Some(EntryKind::Started(started)) = entries.first().map(|entry| &entry.kind) else { return Ok(true) };
+    let mut earlier = started.messages.iter().take(started.task).filter(|message| is_read(message));
+    Ok(earlier.next().is_none_or(|first| first.id() == message))
 }
 
 async fn has(session: &Session, run: &str, message: &MessageId) -> Result<bool, Fault> {

@@ -58,14 +58,6 @@ pub(crate) async fn config(
     Ok(json(body))
 }
 
-/// The endings of files that people have.
-const ENDINGS: [&str; 55] = [
-    "txt", "log", "md", "csv", "tsv", "html", "htm", "css", "json", "ndjson", "jsonl", "xml", "yaml", "yml",
-    "toml", "ini", "sql", "js", "py", "rs", "svg", "pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif",
-    "tiff", "heic", "avif", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "docm", "xlsm", "pptm", "msg",
-    "odt", "ods", "odp", "epub", "rtf", "eml", "zip", "mp3", "wav", "ogg", "flac", "mp4", "webm",
-];
-
 /// The files that a chat offers to attach, as the attribute `accept` of HTML names them, by their types and their endings:
 /// those that the server takes, and, where it takes all, those that the model reads.
 fn upload_types(taken: &[String], agent: &Agent) -> Vec<String> {
@@ -73,8 +65,7 @@ fn upload_types(taken: &[String], agent: &Agent) -> Vec<String> {
     if taken.is_empty() && MediaType::parse("text/plain").is_some_and(|text| agent.reads(&text)) {
         types.push("text/*".to_owned());
     }
-    for ending in ENDINGS {
-        let Some(media_type) = MediaType::from_file_name(&format!("file.{ending}")) else { continue };
+    for (ending, media_type) in MediaType::extensions() {
         let is_taken = match taken {
             [] => agent.reads(&media_type),
             taken => taken.iter().any(|pattern| media_type.matches(pattern)),

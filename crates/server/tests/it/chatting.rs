@@ -139,6 +139,56 @@ async fn a_session_goes_on_anew_from_a_run_and_from_before_a_message() {
     assert_eq!(bob.status(), StatusCode::NOT_FOUND);
 }
 
+// A fork keeps the turns from before it, also where it is forked again.
+#[tokio::test]
+async fn a_fork_goes_on_anew_from_before_each_of_its_messages() {
+    let client = Client::of(["One.", "Two.", "Three.", "Other three."].map(Turn::text));
+    for question in ["One?", "Two?", "Three?"] {
+        let run = client.run("s", question).await;
+        client.ended(&run).await;
+    }
+    let session = client.got("/v1/sessions/s").await;
+    let message = |at: usize| session["messages"][at]["id"].as_str().unwrap();
+    let fork = |session: &str, at: usize| {
+        let (client, path) = (client.clone(), format!("/v1/sessions/{session}/fork"));
+        let body = json!({"before": message(at)});
+        async move { client.post(&path, body).await }
+    };
+    let id = |told: &Value| told["id"].as_str().unwrap().to_owned();
+    let fork_of_s = id(&value(fork("s", 4).await).await);
+    let run = client.run(&fork_of_s, "Three, otherwise?").await;
+    client.ended(&run).await;
+    // A fork of the fork knows only the last run.
+    let further =
+        id(&value(client.post(&format!("/v1/sessions/{fork_of_s}/fork"), json!({"at": run})).await).await);
+    let mut made = Vec::new();
+    for from in [&fork_of_s, &further] {
+        for (at, questions) in [(2, 1), (0, 0)] {
+            let forked = fork(from, at).await;
+            assert_eq!(forked.status(), StatusCode::CREATED, "{from} {at}");
+            made.push(id(&value(forked).await));
+            let told = client.got(&format!("/v1/sessions/{}", made[made.len() - 1])).await;
+            assert_eq!(told["messages"].as_array().unwrap(), &session["messages"].as_array().unwrap()[..at]);
+            assert_eq!(told["forkedFrom"]["questions"], questions, "{told}");
+        }
+    }
+    // Its own first question stands behind what it was forked with.
+    let told = client.got(&format!("/v1/sessions/{further}")).await;
+    let own = json!({"before": told["messages"][4]["id"]});
+    let again = value(client.post(&format!("/v1/sessions/{further}/fork"), own).await).await;
+    let told = client.got(&format!("/v1/sessions/{}", id(&again))).await;
+    assert_eq!(
+        (told["messages"].as_array().unwrap().len(), &told["forkedFrom"]["questions"]),
+        (4, &json!(2))
+    );
+    // Without the session that had the runs, the first question alone has nothing before it.
+    client.ask(Method::DELETE, "/v1/sessions/s", None).await;
+    let gone = fork(&fork_of_s, 2).await;
+    assert_eq!(gone.status(), StatusCode::CONFLICT);
+    assert_eq!(value(gone).await["error"]["code"], "session_gone");
+    assert_eq!(fork(&fork_of_s, 0).await.status(), StatusCode::CREATED);
+}
+
 #[tokio::test]
 async fn the_list_of_sessions_goes_on_behind_its_last_one() {
     let client = Client::of(["Noted."; 7].map(Turn::text));
@@ -311,7 +361,7 @@ async fn the_files_to_attach_are_known_beforehand() {
         Agent::builder(Stage::new([]).seeing()).converter(attache_convert::DocumentConverter::default());
     let converted = types(&Client::new(server(converted)).got("/v1/chat/config").await);
     assert!(
-        [".docx", ".odt", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
+        [".docx", ".odt", ".xlsb", ".eml"].iter().all(|name| converted.iter().any(|read| read == name)),
         "{converted:?}"
     );
     let mut limits = ServerLimits::default();
@@ -336,6 +386,29 @@ async fn the_files_to_attach_are_known_beforehand() {
             assert_eq!(value(response).await["error"]["code"], "unsupported_media_type");
         }
     }
+}
+
+/// Sheets of LibreOffice's format: `Budget`, `hidden` and `Draft, hidden`, which are shown, and `Internal` and
+/// `Rents: 2026, hidden`, which are not.
+const NAMES: &[u8] = include_bytes!("../fixtures/names.ods");
+
+#[tokio::test]
+async fn a_sheet_may_have_any_name() {
+    let client = Client::of([]);
+    let book = upload(&client, "names.ods", NAMES).await;
+    let told = client.got(&format!("/v1/documents/{book}/text")).await;
+    let pages = told["pages"].as_array().unwrap().iter();
+    assert_eq!(
+        pages.map(|page| (page["name"].as_str().unwrap(), page["hidden"] == true)).collect::<Vec<_>>(),
+        [
+            ("Budget", false),
+            ("hidden", false),
+            ("Draft, hidden", false),
+            ("Internal", true),
+            ("Rents: 2026, hidden", true)
+        ],
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 // The box in which the user writes, with the files that go along.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { Upload } from '../state/uploads.ts';
+import { type Upload, offered } from '../state/uploads.ts';
 import { fileIcon, icon } from './icons.ts';
 import { Part, define } from './part.ts';
 
@@ -71,7 +71,7 @@ export class Composer extends Part {
           ? html`<button type="button" class="icon-button" aria-label=${this.say('attach')}
                 title="${this.say('attach')} · ${this.say('limits', { size: chat.speech.size(chat.config.uploadBytes) })}"
                 @click=${() => this.querySelector<HTMLInputElement>('input[type=file]')?.click()}>${icon('attach')}</button>
-              <input type="file" multiple hidden accept=${chat.config.uploadTypes.join()} @change=${this.picked}>`
+              <input type="file" multiple hidden accept=${offered(chat.config.uploadTypes)} @change=${this.picked}>`
           : nothing}
         <span class="spread"></span>
         ${this.isRunning && this.isEmpty

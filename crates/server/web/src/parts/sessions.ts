@@ -56,7 +56,7 @@ class Sessions extends Part {
           ([word, sessions]) => html`<h3 class="muted small">${this.say(word)}</h3>
             <ul>${repeat(sessions, (session) => session.id, (session) => this.row(session))}</ul>`,
         )}
-        ${chat.sessions.next ? html`<button type="button" class="quiet small more" @click=${this.more}>${this.say('showMore')}</button>` : nothing}
+        ${chat.sessions.hasMore ? html`<button type="button" class="quiet small more" @click=${this.more}>${this.say('showMore')}</button>` : nothing}
       </div>`;
   }
 
@@ -64,7 +64,7 @@ class Sessions extends Part {
   private more = async (): Promise<void> => {
     const { sessions } = this.chat;
     const known = new Set(this.querySelectorAll('.session'));
-    await sessions.load(sessions.next).catch(() => undefined);
+    await sessions.more().catch(() => undefined);
     // They are told with the next picture.
     await new Promise(requestAnimationFrame);
     await this.updateComplete;

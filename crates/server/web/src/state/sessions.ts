@@ -6,20 +6,23 @@ import type { SessionInfo } from './model.ts';
 
 /** The time in which a deletion can be taken back. */
 const UNDO = 6000;
-/** The sessions that are asked for at a time. */
+/** The sessions by which the list grows. */
 const PAGE = 200;
+/** The most that the server tells at a time. */
+const MOST = 1000;
 
 export class SessionList {
   all: readonly SessionInfo[] = [];
   /** The sessions that are versions of other ones. */
   origins: Origins = {};
   query = '';
-  /** The place from which the list goes on; empty if all of it is there. */
-  next = '';
+  /** True if there are more than those. */
+  hasMore = false;
   /** The one that is about to be deleted. */
   leaving: SessionInfo | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private asking = 0;
+  /** What is asked for last. */
+  private asking: Promise<void> | undefined;
   /** The length of the list that is asked for. */
   private size = PAGE;
 
@@ -41,23 +44,43 @@ export class SessionList {
     });
   }
 
-  /** Asks for the list anew, as long as it is; or for those behind it. */
-  async load(after = ''): Promise<void> {
-    const asked = (this.asking += 1);
-    const known = after ? this.all : [];
-    const facts = Object.entries({ q: this.query.trim(), after }).filter(([, fact]) => fact);
-    const path = facts.reduce((path, [name, fact]) => `${path}&${name}=${encodeURIComponent(fact)}`, `/v1/sessions?limit=${after ? PAGE : this.size}`);
-    const told = object(await this.client.ask('GET', path));
-    if (asked === this.asking) {
-      this.size += after ? PAGE : 0;
-      this.all = [...known, ...list(told.sessions).map(sessionInfo)];
-      this.next = text(told.next);
-      // A list of some tells nothing of the others.
-      const before = this.query || this.next ? this.origins : {};
-      const made = [...this.all].sort((one, other) => one.created - other.created);
-      this.origins = { ...before, ...Object.fromEntries(made.flatMap(({ id, origin }) => (origin ? [[id, origin]] : []))) };
-      this.changed();
-    }
+  /** Asks for the list anew, as long as it is. The answer to the last request is the one that counts: others wait for it. */
+  load(): Promise<void> {
+    const asked: Promise<void> = this.ask(() => this.asking === asked).then((isLast) => (isLast ? undefined : this.asking));
+    this.asking = asked;
+    return asked;
+  }
+
+  /** Asks for further ones, too. */
+  more(): Promise<void> {
+    this.size += PAGE;
+    return this.load();
+  }
+
+  /** False if something else was asked for meanwhile. */
+  private async ask(isLast: () => boolean): Promise<boolean> {
+    const { size, query } = this;
+    const all: SessionInfo[] = [];
+    let after = '';
+    do {
+      const limit = Math.min(size - all.length, MOST);
+      const facts = Object.entries({ q: query.trim(), after }).filter(([, fact]) => fact);
+      const path = facts.reduce((path, [name, fact]) => `${path}&${name}=${encodeURIComponent(fact)}`, `/v1/sessions?limit=${limit}`);
+      const told = object(await this.client.ask('GET', path));
+      if (!isLast()) {
+        return false;
+      }
+      all.push(...list(told.sessions).map(sessionInfo));
+      after = text(told.next);
+    } while (after && all.length < size);
+    this.all = all;
+    this.hasMore = after !== '';
+    // A list of some tells nothing of the others.
+    const before = query || after ? this.origins : {};
+    const made = [...all].sort((one, other) => one.created - other.created);
+    this.origins = { ...before, ...Object.fromEntries(made.flatMap(({ id, origin }) => (origin ? [[id, origin]] : []))) };
+    this.changed();
+    return true;
   }
 
   search(query: string): void {

@@ -1,5 +1,5 @@
 // Files on their way to the server.
-import type { Client } from '../api/client.ts';
+import { type Client, Failure } from '../api/client.ts';
 import { document as readDocument } from '../api/read.ts';
 import type { Config } from './config.ts';
 import type { Doc } from './model.ts';
@@ -19,12 +19,24 @@ export interface Upload {
   stop: () => void;
 }
 
-/** True if a file is among those to attach. The server judges of one that tells neither its type nor an ending. */
+/** Types that are no text. Systems give files of text types of many kinds. */
+const NO_TEXT = /^(audio|font|image|video)\/|^application\/(pdf|zip|x-zip|msword|vnd\.(ms-|openxml|oasis))/;
+
+const takesText = (types: readonly string[]) => ['*/*', 'text/*', 'text/plain'].some((text) => types.includes(text));
+
+/** The files that a picker offers, as the attribute `accept`: all where text is taken, whose endings nobody can list. */
+export function offered(types: readonly string[]): string {
+  return takesText(types) ? '' : types.join();
+}
+
+/** False for a file that is surely not among those to attach. The server looks into the others and judges of them. */
 export function mayAttach({ name, type }: Pick<File, 'name' | 'type'>, types: readonly string[]): boolean {
   const kind = type.split(';', 1)[0] ?? '';
   const ending = /\.\w+$/.exec(name.toLowerCase())?.[0] ?? '';
   const isMeant = (each: string) => each === kind || each === ending || each === '*/*' || (each.endsWith('/*') && kind.startsWith(each.slice(0, -1)));
-  return types.length === 0 || (!kind && !ending) || types.some(isMeant);
+  // Browsers say `video/mp2t` of TypeScript.
+  const isUnknown = !kind || kind === 'video/mp2t' || (takesText(types) && !NO_TEXT.test(kind));
+  return types.length === 0 || isUnknown || types.some(isMeant);
 }
 
 let count = 0;
@@ -71,9 +83,9 @@ export class Uploads {
       const path = `/v1/documents?name=${encodeURIComponent(file.name)}`;
       const told = await this.client.upload(path, file, (progress) => this.change(id, { progress }), signal);
       this.change(id, { document: { ...readDocument(told), isUpload: true }, progress: 1 });
-    } catch {
+    } catch (error) {
       if (!signal.aborted) {
-        this.change(id, { problem: 'uploadFailed' });
+        this.change(id, { problem: error instanceof Failure && error.status === 415 ? 'wrongType' : 'uploadFailed' });
       }
     }
   }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chatWith } from './browser.ts';
+
+/** As many sessions, told as the server does: a thousand at most, with the place behind which the list goes on. */
+function told(count: number, path: string) {
+  const asked = new URL(path, 'http://here').searchParams;
+  const start = Number(asked.get('after') ?? 0);
+  const end = Math.min(start + Math.min(Number(asked.get('limit')), 1000), count);
+  const sessions = Array.from({ length: end - start }, (_, at) => ({ id: `s${start + at}`, title: '', created: 1, accessed: 1, runs: 1, openRun: null }));
+  return { sessions, next: end < count ? String(end) : undefined };
+}
+
+test('a list that is longer than the server tells at a time keeps its rows', async () => {
+  const { sessions } = chatWith((_method, path) => told(1500, path), async function* () {}).chat;
+  await sessions.load();
+  for (let count = 0; count < 5; count += 1) {
+    await sessions.more();
+  }
+  assert.deepEqual([sessions.all.length, sessions.hasMore], [1200, true]);
+  await sessions.load();
+  assert.equal(new Set(sessions.all.map(({ id }) => id)).size, 1200);
+  await sessions.more();
+  await sessions.more();
+  assert.deepEqual([sessions.all.length, sessions.hasMore], [1500, false]);
+});
+
+test('further sessions are there although the list was asked for anew meanwhile', async () => {
+  const { sessions } = chatWith((_method, path) => told(500, path), async function* () {}).chat;
+  await sessions.load();
+  const more = sessions.more();
+  const again = sessions.load();
+  await more;
+  assert.equal(sessions.all.length, 400);
+  await again;
+  assert.equal(sessions.all.length, 400);
+});
