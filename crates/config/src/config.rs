@@ -68,7 +68,7 @@ impl Config {
                     let home = lookup("HOME").or_else(|| lookup("USERPROFILE"));
                     let mut read = Read { file, sections, masks, home, unset };
                     let found = of_file(&read, lookup, &mut problems);
-                    crate::issuer::check(&read, &mut problems);
+                    crate::server_check::check(&read, &mut problems);
                     for name in found.servers.keys().chain(read.sections.mcp.servers.keys()) {
                         left_out.remove(&("mcp", name.clone()));
                     }
@@ -94,7 +94,7 @@ impl Config {
         }
         // A file that cannot be read may name them.
         if problems.is_empty() {
-            crate::issuer::check_origins(&config.files, &mut problems);
+            crate::server_check::check_origins(&config.files, &mut problems);
         }
         config.agents(&mut problems);
         config.unbuilt(&mut problems);

@@ -34,7 +34,6 @@ mod edit;
 #[cfg(feature = "http-tools")]
 mod http;
 mod import;
-mod issuer;
 #[cfg(feature = "tools")]
 mod local;
 mod located;
@@ -58,6 +57,7 @@ mod schema;
 )]
 mod sections;
 mod server;
+mod server_check;
 #[cfg_attr(
     not(all(
         feature = "a2a",

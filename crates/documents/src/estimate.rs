@@ -26,7 +26,7 @@ const VIDEO_BYTES: u64 = 1_000;
 /// A file of another kind is shown as the text in it, of which a token takes about so many of its bytes.
 const FILE_BYTES: u64 = 20;
 
-/// The most that a document counts whose bytes nobody has: its size may be anything.
+/// The most that a document counts before its bytes are looked at: its size may be a claim.
 const MOST: u64 = 200_000;
 
 /// Tokens, and whether they rest on more than the size of a file.

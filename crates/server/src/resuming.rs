@@ -83,7 +83,7 @@ async fn began_with(
     let name = runs.iter().find(|known| known.id == run).map(|known| known.name.as_str());
     let Some(name) = name.filter(|name| *name != &*hosted.name) else { return Ok(None) };
     let Some(own) = app.agents.get(Some(name)) else { return Ok(None) };
-    let session = own.sessions.open(principal.name(), Some(session.id().as_str())).await?;
+    let session = own.sessions.get(principal.name(), session.id().as_str()).await?;
     Ok(Some((own, session)))
 }
 

@@ -10,8 +10,8 @@ const MAX_BRANCHES: usize = 8;
 /// How often a reference is followed inside another; tools are far below.
 const MAX_DEPTH: usize = 32;
 
-/// The schemas that are looked at: references may lead to more of them than anybody wrote.
-const MAX_SCHEMAS: usize = 20_000;
+/// The values and bytes of texts that are looked at or written out: references may lead to more than anybody wrote.
+const MAX_SIZE: usize = 1_000_000;
 
 /// A schema whose root has lost what an API does not take there; see [`plain_root`].
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot>
     let has_branches = COMBINATORS.iter().any(|keyword| dropped.contains(keyword));
     if has_branches {
         let mut side_by_side =
-            SideBySide { root: schema, properties: Map::new(), required: Vec::new(), left: MAX_SCHEMAS };
+            SideBySide { root: schema, properties: Map::new(), required: Vec::new(), left: MAX_SIZE };
         side_by_side.add(given, true, 0);
         let SideBySide { properties, required, .. } = side_by_side;
         root.insert("properties".to_owned(), Value::Object(properties));
@@ -67,7 +67,7 @@ struct SideBySide<'s> {
     root: &'s Value,
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// The schemas that may still be added.
+    /// What may still be looked at.
     left: usize,
 }
 
@@ -77,8 +77,9 @@ impl<'s> SideBySide<'s> {
         if depth > MAX_BRANCHES || self.left == 0 {
             return;
         }
-        self.left -= 1;
         let properties = schema.get("properties").and_then(Value::as_object);
+        // Each is held against the one of that name.
+        self.left = self.left.saturating_sub(50 * (1 + properties.map_or(0, Map::len)));
         for (name, property) in properties.into_iter().flatten() {
             match self.properties.get_mut(name) {
                 None => {
@@ -135,7 +136,7 @@ fn or(known: &mut Value, other: &Value) {
 /// The reference that has no end, or leads out of the schema or to more than can be written out.
 pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
     let mut root = Map::new();
-    let mut left = MAX_SCHEMAS;
+    let mut left = MAX_SIZE;
     for (key, value) in schema.as_object().into_iter().flatten() {
         if matches!(key.as_str(), "type" | "properties" | "required") {
             root.insert(
@@ -150,6 +151,7 @@ pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
 }
 
 fn inlined(node: &Value, root: &Value, depth: usize, left: &mut usize) -> Result<Value, String> {
+    *left = left.saturating_sub(1 + node.as_str().map_or(0, str::len));
     match node {
         Value::Object(members) => {
             let mut whole = Map::new();
@@ -167,7 +169,6 @@ fn inlined(node: &Value, root: &Value, depth: usize, left: &mut usize) -> Result
                     whole = target;
                 }
             }
-            *left = left.saturating_sub(1);
             // A property may have that name.
             for (key, value) in members.iter().filter(|(key, _)| reference.is_none() || *key != "$ref") {
                 whole.insert(key.clone(), inlined(value, root, depth, left)?);
@@ -252,6 +253,16 @@ mod tests {
         let schema = json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
         let problem = bare_root(&schema).unwrap_err().problem;
         assert!(problem.ends_with("leads to more than can be written out"), "{problem}");
+        let long: Vec<String> =
+            (0..1_000).map(|at| format!("a value of an enumeration, number {at}")).collect();
+        let many = |to: &str| {
+            let properties: Map<String, Value> =
+                (0..140).map(|at| (format!("p{at}"), json!({"$ref": to}))).collect();
+            json!({"properties": properties})
+        };
+        let schema = json!({"properties": {"a": {"$ref": "#/$defs/one"}},
+            "$defs": {"one": many("#/$defs/two"), "two": many("#/$defs/long"), "long": {"enum": long}}});
+        assert!(bare_root(&schema).is_err(), "20,000 copies of 40 kB");
         let named = json!({"type": "object", "properties": {"$ref": {"type": "string"}}});
         assert_eq!(bare_root(&named), Ok(named.clone()), "a property of that name stays");
     }

@@ -233,7 +233,7 @@ impl Said {
                     conversation::call(&called.id, name, arguments)
                 });
                 let calls = calls.collect::<Result<_, _>>()?;
-                // A session has them, and its addresses are no ones of a request.
+                // A session has them already, and a request cannot refer to documents by its addresses.
                 let made = images.into_iter().chain(files).filter(|_| !in_session).flatten().collect();
                 let made = Content::Parts(made).into_parts(principal, documents).await?;
                 let document = |part| match part {

@@ -86,10 +86,13 @@ pub(crate) async fn decide(
     let journal = session.journal_of(&run);
     let decided = settle(&*journal, &id, principal.name(), decision).await?;
     let (asked_by, by) = (request::id(), principal.shared());
+    let runs = session.runs().await?;
+    let began = runs.iter().find(|known| known.id == run).map(|known| Arc::from(known.name.as_str()));
+    let agent = began.filter(|name: &Arc<str>| !name.is_empty()).unwrap_or_else(|| Arc::clone(&hosted.name));
     let of = Of {
         request: asked_by.as_ref(),
         principal: &by,
-        agent: &hosted.name,
+        agent: &agent,
         session: Some(session.id().as_str()),
         run: &run,
     };

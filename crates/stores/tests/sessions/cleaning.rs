@@ -223,13 +223,13 @@ pub(crate) async fn clearing_cancels_the_run_and_deletes_the_documents(place: Pl
 async fn two_that_delete_at_once_both_come_to_their_end() {
     let Place::Postgres(database) = Place::postgres() else { unreachable!() };
     let clock = Clock::new();
-    // The other one waits for longer before PostgreSQL looks whom it fails.
+    // The other one has a longer timeout, so PostgreSQL fails the deletion of the store.
     let store =
-        PostgresStore::connect(&format!("{}?options[deadlock_timeout]=3s", database.url)).await.unwrap();
+        PostgresStore::connect(&format!("{}?options[deadlock_timeout]=5s", database.url)).await.unwrap();
     let turned = clock.clone();
     let sessions = Sessions::new(agent(), Arc::new(store)).with_clock(move || turned.now());
     let mut other = PgConnection::connect(&database.url).await.unwrap();
-    sqlx::query("SET deadlock_timeout = '1h'").execute(&mut other).await.unwrap();
+    sqlx::query("SET deadlock_timeout = '20s'").execute(&mut other).await.unwrap();
     let mut look = PgConnection::connect(&database.url).await.unwrap();
     for cleans in [false, true] {
         let fork = sessions.open("ann", Some("source")).await.unwrap().fork_empty().await.unwrap();
@@ -244,8 +244,10 @@ async fn two_that_delete_at_once_both_come_to_their_end() {
             }
         };
         let second = async {
-            let waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-            while sqlx::query(waits).fetch_optional(&mut look).await.unwrap().is_none() {}
+            let waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+            let waiting =
+                async { while sqlx::query(waits).fetch_optional(&mut look).await.unwrap().is_none() {} };
+            tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
             sqlx::query(hold).bind("source").execute(&mut *deleting).await.unwrap();
             deleting.rollback().await.unwrap();
         };

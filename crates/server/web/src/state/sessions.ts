@@ -53,7 +53,7 @@ export class SessionList {
 
   /** Asks for further ones, too. */
   more(): Promise<void> {
-    this.size += PAGE;
+    this.size = Math.max(this.all.length, PAGE) + PAGE;
     return this.load();
   }
 

@@ -19,7 +19,7 @@ export interface Upload {
   stop: () => void;
 }
 
-/** Types that are no text. Systems give files of text types of many kinds. */
+/** Types that are no text. Systems give text files many types. */
 const NO_TEXT = /^(audio|font|image|video)\/|^application\/(pdf|zip|x-zip|msword|vnd\.(ms-|openxml|oasis))/;
 
 const takesText = (types: readonly string[]) => ['*/*', 'text/*', 'text/plain'].some((text) => types.includes(text));

@@ -78,8 +78,8 @@ pub(super) async fn fork(connection: &mut Connection, fork: Fork<'_>) -> Result<
     .execute(&mut *connection)
     .await?;
     let run: i64 = query(
-        "INSERT INTO attache_run (session, id, began, ended, ranges, entries) \
-         SELECT $2, id, began, ended, ranges, entries FROM attache_run WHERE run = $1 RETURNING run",
+        "INSERT INTO attache_run (session, id, began, ended, ranges, name, entries) \
+         SELECT $2, id, began, ended, ranges, name, entries FROM attache_run WHERE run = $1 RETURNING run",
     )
     .bind(found.try_get::<i64, _>(0)?)
     .bind(to)
