@@ -67,7 +67,7 @@ struct SideBySide<'s> {
     root: &'s Value,
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// What may still be looked at.
+    /// The size that is left.
     left: usize,
 }
 
