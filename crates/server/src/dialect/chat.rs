@@ -158,13 +158,7 @@ fn chunk(
             }
         }
         Piece::End { end, usage: tokens, outcome } => {
-            let made = made(outcome, wanted.documents.as_deref());
-            if !annotations.is_empty() || !made.is_empty() {
-                out.extend_from_slice(head);
-                out.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
-                made.members(annotations.members(Object::begin(out))).end();
-                out.extend_from_slice(b",\"finish_reason\":null}]}\n\n");
-            }
+            beside(outcome, wanted, head, annotations, out);
             delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {
                 out.extend_from_slice(head);
@@ -181,6 +175,24 @@ fn chunk(
             out.extend_from_slice(b"\n\n");
         }
         _ => {}
+    }
+}
+
+/// Writes what stands beside the text of an answer. Apart, since each piece of text passes through its caller.
+#[inline(never)]
+fn beside(
+    outcome: Option<&Outcome>,
+    wanted: &Wanted,
+    head: &[u8],
+    annotations: &Annotations,
+    out: &mut Vec<u8>,
+) {
+    let made = made(outcome, wanted.documents.as_deref());
+    if !annotations.is_empty() || !made.is_empty() {
+        out.extend_from_slice(head);
+        out.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
+        made.members(annotations.members(Object::begin(out))).end();
+        out.extend_from_slice(b",\"finish_reason\":null}]}\n\n");
     }
 }
 

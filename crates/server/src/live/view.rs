@@ -122,12 +122,41 @@ impl View {
     /// Takes an entry in.
     pub(super) fn add(&mut self, entry: &Arc<Entry>) {
         match &entry.what {
-            What::Event(event) => self.event(event, entry, None),
+            What::Event(event) => match &event.kind {
+                EventKind::Content(piece) => self.say(piece, event.step),
+                _ => self.event(event, entry, None),
+            },
             What::Paused | What::Broken(_) => {}
         }
         if entry.is_last() {
             self.end = Some(Arc::clone(entry));
         }
+    }
+
+    /// Takes a piece of text in. Most events are one, so that it passes through nothing else.
+    fn say(&mut self, piece: &str, step: u32) {
+        (self.step, self.spoke) = (step, true);
+        match self.blocks.last_mut() {
+            Some(Block::Text { step: of, text }) if *of == step => text.push_str(piece),
+            _ => self.blocks.push(Block::Text { step, text: piece.to_owned() }),
+        }
+    }
+
+    /// Takes an approval in.
+    fn asked(&mut self, asked: &ApprovalRequest, path: Option<&Arc<[NestedAgent]>>) {
+        // A run that goes on asks again.
+        self.approvals.retain(|known| known.id != asked.id);
+        let mut asked = asked.clone();
+        asked.path.splice(..0, path.into_iter().flat_map(|path| path.iter()).cloned());
+        self.approvals.push(asked);
+    }
+
+    /// Takes a call in whose result comes later.
+    fn waits(&mut self, request: &DeferredRequest, path: Option<&Arc<[NestedAgent]>>) {
+        self.deferred.retain(|known| known.call.id != request.call.id);
+        let mut request = request.clone();
+        request.path.splice(..0, path.into_iter().flat_map(|path| path.iter()).cloned());
+        self.deferred.push(request);
     }
 
     /// Takes an event in: one of an agent inside has a path.
@@ -140,13 +169,6 @@ impl View {
             EventKind::StepStarted { model, reply } if is_own => {
                 (self.model, self.spoke) = (Some(model.clone()), false);
                 self.replies.push((event.step, reply.clone()));
-            }
-            EventKind::Content(piece) if is_own => {
-                self.spoke = true;
-                match self.blocks.last_mut() {
-                    Some(Block::Text { step, text }) if *step == event.step => text.push_str(piece),
-                    _ => self.blocks.push(Block::Text { step: event.step, text: piece.clone() }),
-                }
             }
             EventKind::Thinking(piece) if is_own => match self.blocks.last_mut() {
                 Some(Block::Thinking { step, text }) if *step == event.step => text.push_str(piece),
@@ -179,23 +201,14 @@ impl View {
                 if is_own {
                     self.set(&asked.call, event.step, CallState::Approval);
                 }
-                // A run that goes on asks again.
-                self.approvals.retain(|known| known.id != asked.id);
-                let inside = path.into_iter().flat_map(|path| path.iter());
-                let mut asked = (**asked).clone();
-                asked.path.splice(..0, inside.cloned());
-                self.approvals.push(asked);
+                self.asked(asked, path);
             }
             EventKind::ApprovalDecided(decided) => self.approvals.retain(|asked| asked.id != decided.id),
             EventKind::CallDeferred(request) => {
                 if is_own {
                     self.set(&request.call, event.step, CallState::Deferred);
                 }
-                self.deferred.retain(|known| known.call.id != request.call.id);
-                let inside = path.into_iter().flat_map(|path| path.iter());
-                let mut request = (**request).clone();
-                request.path.splice(..0, inside.cloned());
-                self.deferred.push(request);
+                self.waits(request, path);
             }
             EventKind::ToolFinished { result, .. } => {
                 self.approvals.retain(|asked| asked.call.id != result.call_id);
