@@ -7,7 +7,7 @@ use crate::strict::Refusal;
 /// Branches inside branches that are put side by side.
 const MAX_BRANCHES: usize = 8;
 
-/// How often a reference is followed inside another; tools are far below.
+/// The references that are followed inside one another; tools are far below.
 const MAX_DEPTH: usize = 32;
 
 /// The values and bytes of texts that are looked at or written out: references may lead to more than anybody wrote.

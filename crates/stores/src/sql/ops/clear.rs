@@ -9,7 +9,7 @@ use super::store::Store;
 use crate::sql::error::SqlError;
 use crate::sql::row::{int, place};
 
-/// How often a deletion begins.
+/// The attempts of a deletion, the first one included.
 const ATTEMPTS: usize = 3;
 
 /// The sessions to delete.
