@@ -318,9 +318,10 @@ async fn leave_a_run(sessions: Sessions) {
 /// Has chats of today, of the days before, and of last month: more than are shown at once.
 async fn chat_for_weeks(sessions: Sessions) {
     for (days, count) in [(30, 205), (3, 2), (1, 1), (0, 1)] {
-        let sessions =
-            sessions.clone().with_clock(move || SystemTime::now() - Duration::from_secs(days * 86_400));
         for number in 1..=count {
+            // Sessions of one millisecond would have no order.
+            let ago = Duration::from_secs(days * 86_400 + count - number);
+            let sessions = sessions.clone().with_clock(move || SystemTime::now() - ago);
             let question = match (days, number) {
                 (30, 1) => "About the harbour".to_owned(),
                 _ => format!("Question {number} of {days} days ago"),

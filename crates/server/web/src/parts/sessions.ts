@@ -65,8 +65,7 @@ class Sessions extends Part {
     const { sessions } = this.chat;
     const known = new Set(this.querySelectorAll('.session'));
     await sessions.more().catch(() => undefined);
-    // They are told with the next picture.
-    await new Promise(requestAnimationFrame);
+    this.requestUpdate();
     await this.updateComplete;
     [...this.querySelectorAll('.session')].find((row) => !known.has(row))?.querySelector<HTMLElement>('button')?.focus();
   };
