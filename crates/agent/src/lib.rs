@@ -84,9 +84,9 @@ pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run, Waiting};
 pub use run_summary::{RunSummary, ToolSummary};
 pub use session::{
-    Adopt, Append, Beginning, Busy, Cleared, Delivery, Fork, ForkedFrom, Idle, MemorySessions, OpenSession,
-    Opened, Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState, SessionStore,
-    Sessions, StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
+    Adopt, Append, Appended, Beginning, Busy, Cleared, Delivery, Fork, ForkedFrom, Idle, MemorySessions,
+    OpenSession, Opened, Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState,
+    SessionStore, Sessions, StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
 pub use setup::HistoryPolicy;
 pub use store::MemoryDocumentStore;

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult, fresh};
 
 use super::clock::Clock;
 use super::guard::Lease;
 use super::id::SessionId;
 use super::settings::Settings;
-use super::store::{Append, Beginning, Delivery, SessionStore, StoredRun};
+use super::store::{Append, Appended, Beginning, Delivery, SessionStore, StoredRun};
 use super::title::title;
 use super::weave::{Woven, unweave};
 use crate::journal::{Fence, Journal, JournalError};
@@ -46,6 +46,8 @@ pub(super) struct Turn {
     pub(super) closes: Option<(String, Vec<Entry>)>,
     /// The number of appends.
     pub(super) appends: AtomicU64,
+    /// The append behind which nothing was left that somebody delivered, until the driver asks for something.
+    pub(super) undelivered: AtomicU64,
     /// Until when the session must not expire.
     pub(super) kept_until: Mutex<u64>,
 }
@@ -140,7 +142,7 @@ impl SessionJournal {
             kept_until,
         };
         let mut tries = 0;
-        let stand = loop {
+        let Appended { stand, has_deliveries } = loop {
             tries += 1;
             let number = turn.appends.fetch_add(1, Ordering::Relaxed) + 1;
             (append.number, append.now) = (number, turn.lease.now());
@@ -157,9 +159,12 @@ impl SessionJournal {
                     // The one that came first may keep the session for longer.
                     append.kept_until = append.kept_until.map(|until| until.max(turn.kept_until()));
                 }
-                stand => break stand?,
+                appended => break appended?,
             }
         };
+        if !has_deliveries {
+            turn.undelivered.fetch_max(append.number, Ordering::Relaxed);
+        }
         if ends {
             turn.lease.released();
         }
@@ -182,6 +187,12 @@ impl SessionJournal {
 }
 
 impl Turn {
+    /// True if the last append has found that nothing was delivered, and nobody was told so.
+    fn has_looked(&self) -> bool {
+        let number = self.undelivered.swap(0, Ordering::Relaxed);
+        number > 0 && number == self.appends.load(Ordering::Relaxed)
+    }
+
     fn kept_until(&self) -> u64 {
         *self.kept_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -290,6 +301,11 @@ impl Journal for SessionJournal {
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
+        // A message that came behind the last append is read behind the next one; see `say`.
+        let looks = key.is_inbox() && until.is_some_and(|until| until <= fresh::now());
+        if looks && self.turn.get().is_some_and(Turn::has_looked) {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
         Box::pin(
             async move { self.store.wait(&self.principal, &self.session, self.run()?, key, until).await },
         )

@@ -13,7 +13,7 @@ use super::error::SessionError;
 use super::id::SessionId;
 use super::search_words::{words_of_entry, words_of_message};
 use super::store::{
-    Append, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, RunInfo, SessionInfo,
+    Append, Appended, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, RunInfo, SessionInfo,
     SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use crate::journal::{JournalError, wait_until};
@@ -243,7 +243,7 @@ impl MemorySessions {
         Ok(Taken { fence, has_runs })
     }
 
-    fn append_now(&self, append: &Append) -> Result<Vec<(usize, Entry)>, JournalError> {
+    fn append_now(&self, append: &Append) -> Result<Appended, JournalError> {
         let mut kept = self.lock();
         let one = kept.sessions.get_mut(&append.session).ok_or(JournalError::Fenced)?;
         if one.fence != append.fence || one.appends >= append.number {
@@ -277,7 +277,8 @@ impl MemorySessions {
             run.ended = Some(append.now);
         }
         let stand = append.entries.iter().map(|entry| run.append(entry, append.now)).enumerate();
-        Ok(stand.filter_map(|(at, stands)| Some((at, stands?))).collect())
+        let stand = stand.filter_map(|(at, stands)| Some((at, stands?))).collect();
+        Ok(Appended { stand, has_deliveries: !run.delivered.is_empty() })
     }
 
     fn deliver_now(&self, delivery: Delivery<'_>) -> Result<Entry, JournalError> {
@@ -477,7 +478,7 @@ impl SessionStore for MemorySessions {
         ready(Ok(runs.unwrap_or_default()))
     }
 
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>> {
         let stand = self.append_now(append);
         self.changed.notify_waiters();
         ready(stand)

@@ -24,6 +24,6 @@ pub use search_words::{words_of_entry, words_of_message};
 pub use sessions::Sessions;
 pub use settings::Busy;
 pub use store::{
-    Adopt, Append, Beginning, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, Orphan,
-    RunInfo, SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
+    Adopt, Append, Appended, Beginning, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened,
+    Orphan, RunInfo, SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
 };

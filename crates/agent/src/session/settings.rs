@@ -20,7 +20,8 @@ pub enum Busy {
     #[default]
     Refuse,
     /// It waits, behind those of this process that wait already. One beyond `depth` fails with
-    /// [`SessionError::QueueFull`].
+    /// [`SessionError::QueueFull`]. A run that is to [go on](crate::Session::resume) fails as without a queue: it is under
+    /// way where its session is taken.
     Queue {
         /// The most runs that wait.
         depth: usize,

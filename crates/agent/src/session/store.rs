@@ -144,11 +144,10 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>>;
 
     /// Appends entries to the log of a run as [`Journal::append`](crate::Journal::append) does, and holds the lease on.
-    /// It yields the entries that stand in the place of given ones, each with the place of the one that was given.
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has taken the lease since, or the session is cleared.
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>>;
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>>;
 
     /// Leaves an entry for the driver of a run; see [`Journal::deliver`](crate::Journal::deliver). The session keeps its
     /// documents.
@@ -331,6 +330,17 @@ pub struct Taken {
     pub fence: u64,
     /// False if the session has no run yet, so that there is nothing to load. A store that would have to look says true.
     pub has_runs: bool,
+}
+
+/// Entries that were appended.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Appended {
+    /// The entries that stand in the place of given ones, each with the place of the one that was given.
+    pub stand: Vec<(usize, Entry)>,
+    /// False if nothing that was delivered to the run before the append waits for its driver, so that there is nothing to
+    /// ask for. A store that would have to look says true.
+    pub has_deliveries: bool,
 }
 
 /// A run that somebody asked to end.

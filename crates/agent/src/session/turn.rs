@@ -163,7 +163,8 @@ async fn open(
     task: &mut Task,
     queued: &mut Option<Queued>,
 ) -> Result<Arc<Lease>, SessionError> {
-    if let Busy::Queue { depth } = settings.busy {
+    // A run that is to go on is under way where its session is taken.
+    if let (Busy::Queue { depth }, Task::Start(_)) = (settings.busy, &*task) {
         *queued = Some(settings.live.turn(session, depth).await?);
     }
     let run = match task {
@@ -212,6 +213,7 @@ async fn begin(
         entries: Mutex::new(Some(Vec::new())),
         closes: None,
         appends: AtomicU64::new(0),
+        undelivered: AtomicU64::new(0),
         kept_until: Mutex::new(0),
     };
     let input = match task {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    AgentRun, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, MemoryJournal, MemorySessions,
-    OpenSession, Opened, RunInfo, RunInput, SessionError, SessionId, SessionInfo, SessionStore, Sessions,
-    StoredRun, Take, Taken,
+    AgentRun, Append, Appended, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, MemoryJournal,
+    MemorySessions, OpenSession, Opened, RunInfo, RunInput, SessionError, SessionId, SessionInfo,
+    SessionStore, Sessions, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, StoreError};
@@ -128,7 +128,7 @@ impl SessionStore for FaultySessions {
         Box::pin(self.faulty.meet(move || self.store.load(principal, session, run)))
     }
 
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>> {
         Box::pin(self.faulty.meet(move || self.store.append(append)))
     }
 

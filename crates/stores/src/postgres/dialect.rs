@@ -1,6 +1,6 @@
 //! The statements that PostgreSQL has otherwise than others. Rows that a transaction decides about are locked.
 
-use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take, Taken};
+use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
 use super::store::Store;
@@ -83,9 +83,9 @@ pub(super) async fn tell(connection: &mut Connection) -> Result<(), SqlError> {
 pub(super) async fn append_entries(
     connection: &mut Connection,
     append: &Prepared,
-) -> Result<Vec<(usize, Entry)>, SqlError> {
+) -> Result<Appended, SqlError> {
     let rows =
-        query("SELECT stands, stands_at FROM attache_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
+        query("SELECT stands, stands_at, has_deliveries FROM attache_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
             .bind(append.session.as_str())
             .bind(append.run.as_str())
             .bind(append.fence)
@@ -103,13 +103,14 @@ pub(super) async fn append_entries(
         return Err(JournalError::Fenced.into());
     }
     let given = append.keys.iter().zip(&append.bodies);
-    let mut stand = Vec::new();
+    let (mut stand, mut has_deliveries) = (Vec::new(), append.keys.is_empty());
     for (at, (row, (key, given))) in rows.iter().zip(given).enumerate() {
         let (body, recorded): (&str, i64) = (row.try_get(0)?, row.try_get(1)?);
         // Most stand as they were given.
         if body != given || recorded != append.now {
             stand.push((at, entry(body, number(recorded), key)?));
         }
+        has_deliveries |= row.try_get::<bool, _>(2)?;
     }
-    Ok(stand)
+    Ok(Appended { stand, has_deliveries })
 }

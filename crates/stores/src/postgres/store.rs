@@ -25,6 +25,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("characters", include_str!("migrations/0003_characters.sql")),
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
+    ("deliveries", include_str!("migrations/0006_deliveries.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);

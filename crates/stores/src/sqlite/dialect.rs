@@ -1,6 +1,6 @@
 //! The statements that SQLite has otherwise than others. A transaction that writes is alone.
 
-use attache_agent::{Entry, JournalError, OpenSession, SessionState, Take, Taken};
+use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
 use super::append::{note_documents, run_of, take_delivered, write};
@@ -80,7 +80,7 @@ pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {
 pub(super) async fn append_entries(
     connection: &mut Connection,
     append: &Prepared,
-) -> Result<Vec<(usize, Entry)>, SqlError> {
+) -> Result<Appended, SqlError> {
     let (session, now) = (append.session.as_str(), append.now);
     let held = query(
         "UPDATE attache_session SET appends = $3, accessed = $4, leased_until = $5, \
@@ -124,5 +124,5 @@ pub(super) async fn append_entries(
         .bind(now)
         .execute(connection)
         .await?;
-    Ok(stand)
+    Ok(Appended { stand, has_deliveries: true })
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{oneshot, watch};
 
 use crate::sql::error::SqlError;
@@ -107,7 +107,7 @@ trait Job: Send {
     fn disk(&self) -> Disk;
 
     /// Does it. False if nothing of it is to stay.
-    fn attempt(&mut self, transaction: &Transaction<'_>) -> bool;
+    fn attempt(&mut self, connection: &Connection) -> bool;
 
     /// The failure of the database that it met.
     fn met(&self) -> Option<&rusqlite::Error>;
@@ -135,9 +135,9 @@ where
         self.disk
     }
 
-    fn attempt(&mut self, transaction: &Transaction<'_>) -> bool {
+    fn attempt(&mut self, connection: &Connection) -> bool {
         let Some(work) = self.work.take() else { return false };
-        let turn = Turn { transaction, is_awaited: !self.reply.is_closed() };
+        let turn = Turn { connection, is_awaited: !self.reply.is_closed() };
         let done = match Instant::now() > self.until {
             true => Err(SqlError::Database(sqlx::Error::PoolTimedOut)),
             false => work(&turn),
@@ -191,7 +191,7 @@ impl Link {
             false => Disk::Later,
         };
         // It leaves its place: one that cannot say how it stands is closed, which rolls back.
-        let (mut connection, level) = match self.open.take() {
+        let (connection, level) = match self.open.take() {
             Some(open) => open,
             None => (self.connect()?, Disk::Now),
         };
@@ -202,19 +202,16 @@ impl Link {
             };
             connection.pragma_update(None, "synchronous", level)?;
         }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        execute(&connection, "BEGIN IMMEDIATE")?;
         let is_alone = batch.len() == 1;
         let mut stays = false;
         for job in batch {
             stays |= match is_alone {
-                true => attempt(job, &transaction),
-                false => attempt_beside_others(job, &transaction)?,
+                true => attempt(job, &connection),
+                false => attempt_beside_others(job, &connection)?,
             };
         }
-        match stays {
-            true => transaction.commit()?,
-            false => transaction.rollback()?,
-        }
+        execute(&connection, if stays { "COMMIT" } else { "ROLLBACK" })?;
         self.open = Some((connection, disk));
         Ok(())
     }
@@ -231,31 +228,37 @@ impl Link {
     }
 }
 
+/// Runs a statement that is kept prepared.
+fn execute(connection: &Connection, text: &str) -> rusqlite::Result<usize> {
+    connection.prepare_cached(text)?.execute([])
+}
+
 /// Does a piece of work. False if nothing of it is to stay. One that panics is as one that fails.
-fn attempt(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> bool {
-    catch_unwind(AssertUnwindSafe(|| job.attempt(transaction))).unwrap_or(false)
+fn attempt(job: &mut Box<dyn Job>, connection: &Connection) -> bool {
+    catch_unwind(AssertUnwindSafe(|| job.attempt(connection))).unwrap_or(false)
 }
 
 /// The same where others have done theirs in the transaction, which stays.
 ///
 /// # Errors
 /// The failure that it met, if it cannot be undone by itself: SQLite rolls all back where the disk is full, for instance.
-fn attempt_beside_others(job: &mut Box<dyn Job>, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
-    let execute = |text| transaction.prepare_cached(text)?.execute([]);
-    execute("SAVEPOINT piece")?;
-    let stays = attempt(job, transaction);
+fn attempt_beside_others(job: &mut Box<dyn Job>, connection: &Connection) -> rusqlite::Result<bool> {
+    execute(connection, "SAVEPOINT piece")?;
+    let stays = attempt(job, connection);
     let undone = match stays {
         true => Ok(0),
-        false => execute("ROLLBACK TO piece"),
+        false => execute(connection, "ROLLBACK TO piece"),
     };
     // All of them are told of the cause, and not that there is nothing to undo.
-    undone.and_then(|_| execute("RELEASE piece")).map_err(|error| job.met().map_or(error, again))?;
+    undone
+        .and_then(|_| execute(connection, "RELEASE piece"))
+        .map_err(|error| job.met().map_or(error, again))?;
     Ok(stays)
 }
 
 /// A transaction under way.
 pub(super) struct Turn<'a> {
-    transaction: &'a Transaction<'a>,
+    connection: &'a Connection,
     /// False if the caller was gone when it began.
     pub(super) is_awaited: bool,
 }
@@ -263,7 +266,7 @@ pub(super) struct Turn<'a> {
 impl Turn<'_> {
     /// Runs a statement, and says how many rows it changed.
     pub(super) fn execute(&self, text: &str, values: impl rusqlite::Params) -> Result<usize, SqlError> {
-        Ok(self.transaction.prepare_cached(text)?.execute(values)?)
+        Ok(self.connection.prepare_cached(text)?.execute(values)?)
     }
 
     /// The first row, if there is one. The statement comes to its end.
@@ -273,7 +276,7 @@ impl Turn<'_> {
         values: impl rusqlite::Params,
         read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, SqlError> {
-        let mut statement = self.transaction.prepare_cached(text)?;
+        let mut statement = self.connection.prepare_cached(text)?;
         let mut rows = statement.query_map(values, read)?;
         let first = rows.next().transpose()?;
         for row in rows {
@@ -284,7 +287,7 @@ impl Turn<'_> {
 
     /// The number of the row that was inserted last.
     pub(super) fn inserted(&self) -> i64 {
-        self.transaction.last_insert_rowid()
+        self.connection.last_insert_rowid()
     }
 }
 

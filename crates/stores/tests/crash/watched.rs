@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use attache_agent::{
-    Append, Cleared, Delivery, Entry, Fence, Fork, Idle, Journal, JournalError, Key, OpenSession, Opened,
-    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take, Taken,
+    Append, Appended, Cleared, Delivery, Entry, Fence, Fork, Idle, Journal, JournalError, Key, OpenSession,
+    Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError};
@@ -74,7 +74,7 @@ impl SessionStore for WatchedSessions {
         })
     }
 
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>> {
         Box::pin(async move {
             moment("before an append");
             let stand = self.0.append(append).await?;

@@ -31,6 +31,7 @@ over_each_store! {
     crashes::a_result_that_was_delivered_is_not_lost_to_the_next_run,
     crashes::a_run_that_waits_hears_of_a_delivery_elsewhere,
     delivering::a_delivery_and_a_wait_are_their_principals_alone,
+    delivering::an_append_says_whether_something_was_delivered_before_it,
     delivering::a_result_that_comes_while_another_run_begins_is_not_lost,
     facts::a_memory_is_bounded_also_by_two_at_once,
     facts::a_query_is_words_whatever_is_in_it,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Delivery, EndReason, Entry, EntryKind, JournalError, Key, NoArguments, SessionStore, SubmitError,
-    Take, deliver, tool_fn,
+    Agent, Append, Delivery, EndReason, Entry, EntryKind, JournalError, Key, NoArguments, RunInput,
+    SessionStore, SubmitError, Take, deliver, tool_fn,
 };
 use attache_core::tool::Deferred;
 use attache_core::{StoreErrorKind, ToolCallId, ToolError, ToolResult};
 use attache_testkit::{FunctionModel, Turn};
 
-use crate::kit::{Clock, timed};
+use crate::kit::{Clock, Gate, timed, until_called};
 use crate::place::Place;
 
 /// An agent whose first answer begins a job.
@@ -77,4 +77,43 @@ pub(crate) async fn a_result_that_comes_while_another_run_begins_is_not_lost(pla
     assert_eq!(format!("{:?}", next.messages).matches("rendered").count(), 1);
     let late = deliver(&*journal, result()).await.unwrap_err();
     assert!(matches!(late, SubmitError::ChatLoopClosed), "{late:?}");
+}
+
+// A driver that is told of nothing asks for nothing, so that a step is one round trip less.
+pub(crate) async fn an_append_says_whether_something_was_delivered_before_it(place: Place) {
+    let gate = Gate::default();
+    let session = timed(&place, gate.agent(), &Clock::new()).await.open("ann", Some("s")).await.unwrap();
+    let mut run = session.run(RunInput::from("go").with_run_id("r"));
+    until_called(&mut run).await;
+    drop(run);
+    let (store, id) = (place.store().await, session.id());
+    // Long after the lease of the run.
+    let (now, until) = (u64::MAX >> 2, u64::MAX >> 1);
+    let take = Take { session: id, principal: "ann", run: None, holder: "here", now, until };
+    let fence = store.take(take).await.unwrap().fence;
+    let note = || Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()));
+    let append = async |number, entry| {
+        let append = Append {
+            session: id.clone(),
+            run: "r".into(),
+            fence,
+            number,
+            now,
+            until,
+            entries: vec![entry],
+            begins: None,
+            ends: false,
+            documents: Vec::new(),
+            kept_until: None,
+        };
+        store.append(&append).await.unwrap()
+    };
+    let delivered = note();
+    assert!(!append(1, note()).await.has_deliveries);
+    let (principal, entry, documents) = ("ann", delivered.clone(), Vec::new());
+    let delivery = Delivery { principal, session: id, run: "r", entry, documents, alone_at: None };
+    store.deliver(delivery).await.unwrap();
+    assert!(append(2, note()).await.has_deliveries);
+    append(3, delivered).await;
+    assert!(!append(4, note()).await.has_deliveries, "it stands in the log");
 }

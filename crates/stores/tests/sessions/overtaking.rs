@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Append, Cleared, Delivery, EndReason, Entry, Fork, Idle, JournalError, Key, NoArguments,
+    Agent, Append, Appended, Cleared, Delivery, EndReason, Entry, Fork, Idle, JournalError, Key, NoArguments,
     OpenSession, Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun,
     Take, Taken, tool_fn,
 };
@@ -25,7 +25,7 @@ struct Overtaken {
 }
 
 impl SessionStore for Overtaken {
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>> {
         let is_result = append.entries.iter().any(|entry| entry.key.as_str().starts_with("tool/"));
         Box::pin(async move {
             if is_result && self.holds.swap(false, Ordering::SeqCst) {

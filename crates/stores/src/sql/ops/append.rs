@@ -1,6 +1,6 @@
 //! Writes the logs of runs.
 
-use attache_agent::{Delivery, Entry, JournalError};
+use attache_agent::{Appended, Delivery, Entry, JournalError};
 use attache_core::{StoreError, StoreErrorKind};
 use sqlx::{Row as _, query};
 
@@ -19,11 +19,8 @@ pub(super) async fn run_of(
     found.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
 }
 
-/// Appends entries, and begins the run before if it begins with them. Yields those that stand in the place of given ones.
-pub(super) async fn append(
-    connection: &mut Connection,
-    append: &Prepared,
-) -> Result<Vec<(usize, Entry)>, SqlError> {
+/// Appends entries, and begins the run before if it begins with them.
+pub(super) async fn append(connection: &mut Connection, append: &Prepared) -> Result<Appended, SqlError> {
     if let Some(begins) = &append.begins {
         let has: i64 = query(HOLD)
             .bind(append.session.as_str())

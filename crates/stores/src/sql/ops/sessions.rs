@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use attache_agent::{
-    Adopt, Append, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened, Orphan,
-    RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take, Taken,
+    Adopt, Append, Appended, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, OpenSession, Opened,
+    Orphan, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
 use attache_core::{BoxFuture, StoreError, fresh};
@@ -216,27 +216,27 @@ impl SessionStore for Store {
         })
     }
 
-    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Vec<(usize, Entry)>, JournalError>> {
+    fn append<'a>(&'a self, append: &'a Append) -> BoxFuture<'a, Result<Appended, JournalError>> {
         let (store, prepared) = (self.clone(), Prepared::new(append));
         Box::pin(async move {
             let usual = in_time(append_usual(self, prepared.map_err(SqlError::journal)?)).await;
             let (is_done, prepared) = usual.map_err(SqlError::journal)?;
             if is_done {
-                return Ok(Vec::new());
+                return Ok(Appended { stand: Vec::new(), has_deliveries: false });
             }
-            let stand = written(async move {
-                let stand = if APPENDS_AT_ONCE && prepared.begins.is_none() {
+            let appended = written(async move {
+                let appended = if APPENDS_AT_ONCE && prepared.begins.is_none() {
                     append::append(&mut *store.single().await?, &prepared).await?
                 } else {
                     let mut writing = store.writing().await?;
-                    let stand = append::append(&mut writing, &prepared).await?;
+                    let appended = append::append(&mut writing, &prepared).await?;
                     writing.commit().await?;
-                    stand
+                    appended
                 };
                 store.changed().notify_waiters();
-                Ok(stand)
+                Ok(appended)
             });
-            stand.await.map_err(SqlError::journal)
+            appended.await.map_err(SqlError::journal)
         })
     }
 
