@@ -188,10 +188,13 @@ impl Driver {
     /// Takes the messages that others left in the journal; see [`say`](crate::say).
     async fn take_said(&mut self) -> Result<bool, Fault> {
         let mut taken = false;
-        while matches!(
-            self.run.next(),
-            Action::CallModel { .. } | Action::HandOver { .. } | Action::End { open: true, .. }
-        ) {
+        // One that comes behind the last append is taken behind the next one; see `say`.
+        while self.recorder.place().has_deliveries()
+            && matches!(
+                self.run.next(),
+                Action::CallModel { .. } | Action::HandOver { .. } | Action::End { open: true, .. }
+            )
+        {
             let (key, place) = (Key::inbox(self.run.inboxes()), self.recorder.place().clone());
             let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? else { break };
             self.record(key, entry.kind).await?;

@@ -53,6 +53,12 @@ pub trait Journal: Send + Sync {
     /// [`JournalError::Fenced`] if another driver has claimed the log since.
     fn append(&self, fence: Fence, entries: Vec<Entry>) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
 
+    /// False if the journal knows without asking that nothing was delivered before its last append that the log does not
+    /// hold. The driver then looks again behind the next one.
+    fn has_deliveries(&self) -> bool {
+        true
+    }
+
     /// Leaves an entry for the driver, under a key that it waits for, and yields the entry that stands under that key:
     /// the first that was appended or delivered.
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>>;

@@ -70,6 +70,14 @@ impl Place {
         }
     }
 
+    /// False if nothing was delivered before the last append that the log does not hold.
+    pub(crate) fn has_deliveries(&self) -> bool {
+        match self {
+            Self::Volatile(_) => true,
+            Self::Kept(kept) => kept.journal.has_deliveries(),
+        }
+    }
+
     /// Waits for an entry under `key`.
     pub(crate) async fn wait(
         &self,

@@ -27,11 +27,6 @@ impl Key {
         Self::numbered("inbox/", number)
     }
 
-    /// True for such messages, also those of a run inside a tool.
-    pub(crate) fn is_inbox(&self) -> bool {
-        self.0.rsplit('>').next().is_some_and(|key| key.starts_with("inbox/"))
-    }
-
     /// The reply of a step, from 1.
     pub(crate) fn model(step: u32) -> Self {
         Self::numbered("model/", step)

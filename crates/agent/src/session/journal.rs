@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult, fresh};
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
 
 use super::clock::Clock;
 use super::guard::Lease;
@@ -46,7 +46,7 @@ pub(super) struct Turn {
     pub(super) closes: Option<(String, Vec<Entry>)>,
     /// The number of appends.
     pub(super) appends: AtomicU64,
-    /// The append behind which nothing was left that somebody delivered, until the driver asks for something.
+    /// The last append that found nothing delivered; 0 before there is one.
     pub(super) undelivered: AtomicU64,
     /// Until when the session must not expire.
     pub(super) kept_until: Mutex<u64>,
@@ -187,10 +187,9 @@ impl SessionJournal {
 }
 
 impl Turn {
-    /// True if the last append has found that nothing was delivered, and nobody was told so.
-    fn has_looked(&self) -> bool {
-        let number = self.undelivered.swap(0, Ordering::Relaxed);
-        number > 0 && number == self.appends.load(Ordering::Relaxed)
+    fn has_deliveries(&self) -> bool {
+        let (found, last) = (self.undelivered.load(Ordering::Relaxed), self.appends.load(Ordering::Relaxed));
+        found == 0 || found < last
     }
 
     fn kept_until(&self) -> u64 {
@@ -281,6 +280,10 @@ impl Journal for SessionJournal {
         Box::pin(self.write(fence, entries))
     }
 
+    fn has_deliveries(&self) -> bool {
+        self.turn.get().is_none_or(Turn::has_deliveries)
+    }
+
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
         Box::pin(async move {
             let mut documents = Vec::new();
@@ -301,11 +304,6 @@ impl Journal for SessionJournal {
         key: &'a Key,
         until: Option<SystemTime>,
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
-        // A message that came behind the last append is read behind the next one; see `say`.
-        let looks = key.is_inbox() && until.is_some_and(|until| until <= fresh::now());
-        if looks && self.turn.get().is_some_and(Turn::has_looked) {
-            return Box::pin(std::future::ready(Ok(None)));
-        }
         Box::pin(
             async move { self.store.wait(&self.principal, &self.session, self.run()?, key, until).await },
         )
