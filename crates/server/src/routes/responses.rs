@@ -123,7 +123,7 @@ pub(crate) async fn create(
             Place::Session(_) => response_id(&run, before),
         },
         created: seconds(),
-        model: hosted.name.to_string(),
+        model: viewer.live().agent.to_string(),
         previous: asked.previous_response_id.clone(),
         conversation: named.and(viewer.live().session.clone()),
         is_background: asked.background,
