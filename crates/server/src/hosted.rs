@@ -61,6 +61,15 @@ impl Agents {
         }
     }
 
+    /// Takes an agent away, except the first one, which answers requests that name none. A run of it that waits goes on
+    /// with the agent that is named then.
+    pub fn remove(&self, name: &str) {
+        let mut hosted = self.hosted.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(behind) = hosted.iter().skip(1).position(|hosted| *hosted.name == *name) {
+            hosted.remove(behind + 1);
+        }
+    }
+
     /// Says how a chat introduces itself.
     pub fn introduce(&self, introduction: Introduction) {
         *self.introduction.write().unwrap_or_else(PoisonError::into_inner) = introduction;

@@ -1,5 +1,7 @@
 //! Documents as people look at them: by the readers that make text and images for models.
 
+mod note;
+
 use std::time::Duration;
 
 use attache_convert::{ConvertError, Converted, Limits, PageArea, Unit, convert, passage_areas, render_page};
@@ -51,11 +53,10 @@ pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) 
                 if page.is_some_and(|page| pages.iter().all(|shown| shown.number != page)) {
                     return Err(Fault::not_found("page"));
                 }
-                let notes = converted.notes.iter().map(ToString::to_string);
                 head.with("unit", converted.unit.name())
                     .with("count", &converted.units)
                     .with("truncated", &converted.truncated)
-                    .with("notes", &notes.collect::<Vec<_>>())
+                    .each("notes", &converted.notes, note::write)
                     .each(
                         "pages",
                         pages.iter().filter(|shown| page.is_none_or(|page| shown.number == page)),
@@ -68,7 +69,9 @@ pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) 
                 head.with("unit", unit.name())
                     .with("count", &units)
                     .with("truncated", &false)
-                    .with("notes", &[error.to_string()])
+                    .each("notes", [error.to_string()], |text, out| {
+                        Object::begin(out).with("kind", "no_text").with("text", &text).end();
+                    })
                     .each("pages", std::iter::empty::<Page<'_>>(), |_, _| {})
                     .end();
             }

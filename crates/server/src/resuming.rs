@@ -55,11 +55,10 @@ pub(crate) async fn go_on(
     if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
         return Ok(());
     }
-    let began = began_with(app, principal, hosted, session, run).await?;
-    let (hosted, session) = began.as_ref().map_or((hosted, session), |(hosted, session)| (hosted, session));
+    let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, goes_on: true, ..Way::default() };
-    let resumed = session.resume_with(offered(session, run).await?.options(hosted.agent()));
-    let mut viewer = match app.start(principal, hosted, Some(session), run.to_owned(), resumed, way) {
+    let resumed = session.resume_with(offered(&session, run).await?.options(hosted.agent()));
+    let mut viewer = match app.start(principal, &hosted, Some(&session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
         Err(fault) if fault.code() == "under_way" => return Ok(()),
         started => started?,
@@ -71,20 +70,21 @@ pub(crate) async fn go_on(
     }
 }
 
-/// The agent with which a run of the session began, and its session, where that is another one than `hosted` and is served.
-async fn began_with(
+/// The agent with which a run of the session began, and its session, whichever agent a request names. Where it is served no
+/// more, the named one goes on.
+pub(crate) async fn began_with(
     app: &App,
     principal: &Principal,
     hosted: &Hosted,
     session: &Session,
     run: &str,
-) -> Result<Option<(Hosted, Session)>, Fault> {
+) -> Result<(Hosted, Session), Fault> {
     let runs = session.runs().await?;
     let name = runs.iter().find(|known| known.id == run).map(|known| known.name.as_str());
-    let Some(name) = name.filter(|name| *name != &*hosted.name) else { return Ok(None) };
-    let Some(own) = app.agents.get(Some(name)) else { return Ok(None) };
+    let other = name.filter(|name| **name != *hosted.name).and_then(|name| app.agents.get(Some(name)));
+    let Some(own) = other else { return Ok((hosted.clone(), session.clone())) };
     let session = own.sessions.get(principal.name(), session.id().as_str()).await?;
-    Ok(Some((own, session)))
+    Ok((own, session))
 }
 
 /// The tools and settings that came with a run, which no agent has.

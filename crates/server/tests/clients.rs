@@ -15,7 +15,8 @@ use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
 use attache_core::tool::Progress;
 use attache_core::{
-    Approval, ChatRequest, Citation, DocumentId, ErrorKind, Message, ToolContext, ToolError, UserPart,
+    Approval, ChatRequest, Citation, Document, DocumentId, ErrorKind, Message, ToolContext, ToolError,
+    UserPart,
 };
 use attache_server::Server;
 use attache_testkit::{FunctionModel, Turn};
@@ -36,6 +37,9 @@ fn environment(language: &str, name: &str, packages: &str) -> PathBuf {
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real").join(name)
 }
+
+/// The beginning of an image.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Tells when it is dropped.
 struct Told(UnboundedSender<()>);
@@ -70,6 +74,11 @@ fn reply(request: &ChatRequest) -> Turn {
         "The document?" if format!("{:?}", request.messages).contains("day,rain") => Turn::text("I read it."),
         "pay" => Turn::call("pay", json!({})),
         "fail" => Turn::empty().then_error(ErrorKind::InvalidRequest),
+        "draw" => Turn::text("Here.").making(Document::from_bytes(PNG, "image/png")),
+        // The image came back with the history.
+        "The picture?" if request.messages.iter().any(|message| !message.documents().is_empty()) => {
+            Turn::text("I see it.")
+        }
         "cite" => {
             let lease = Source::Document { id: DocumentId::new(), name: Some("lease.pdf".to_owned()) };
             let page =

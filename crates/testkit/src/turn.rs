@@ -3,9 +3,10 @@
 use std::future::pending;
 
 use async_stream::try_stream;
+use attache_core::message::MadeDocument;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChunkStream, Citation, Completion, ErrorKind, FinishReason,
-    ProviderCallId, ProviderError, ReasoningPart, StreamChunk, ToolCall, Usage,
+    Arguments, AssistantMessage, AssistantPart, ChunkStream, Citation, Completion, Document, ErrorKind,
+    FinishReason, ProviderCallId, ProviderError, ReasoningPart, StreamChunk, ToolCall, Usage,
 };
 
 /// The arguments of a scripted call: JSON, or any text, since models write any text.
@@ -94,6 +95,13 @@ impl Turn {
         self
     }
 
+    /// Adds a document that the model makes, such as an image.
+    #[must_use]
+    pub fn making(mut self, document: Document) -> Self {
+        self.parts.push(AssistantPart::Document(MadeDocument::new(document)));
+        self
+    }
+
     /// Adds a passage that the provider says the reply rests on.
     #[must_use]
     pub fn citing(mut self, citation: Citation) -> Self {
@@ -152,6 +160,7 @@ impl Turn {
                 Some(format!("the call {}({})", call.name, call.arguments.raw()))
             }
             AssistantPart::Reasoning(_) => Some("thinking".to_owned()),
+            AssistantPart::Document(made) => Some(format!("a document of {}", made.document.media_type())),
             _ => None,
         });
         let parts: Vec<String> = parts.collect();

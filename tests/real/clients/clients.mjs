@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 const [, , client, base, folder] = process.argv;
 const require = createRequire(`${folder}/package.json`);
 const ANSWER = "The rent is 900 euros.";
+const PNG = "iVBORw0KGgo=";
 const CSV = Buffer.from("day,rain\n1,2\n").toString("base64");
 const SCHEMA = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 
@@ -51,6 +52,11 @@ async function openai() {
   const responses = api.responses.stream({ model: "papers", input: "What is the rent?" });
   const final = await responses.finalResponse();
   assert.equal(final.output_text, ANSWER);
+  // Documents that the model made.
+  const [drawn] = (await api.chat.completions.create({ model: "papers", messages: user("draw") })).choices;
+  assert.deepEqual(drawn.message.images, [{ type: "image_url", image_url: { url: `data:image/png;base64,${PNG}` } }]);
+  const { output } = await api.responses.stream({ model: "papers", input: "draw" }).finalResponse();
+  assert.deepEqual(output.map((item) => [item.type, item.result]), [["message", undefined], ["image_generation_call", PNG]]);
 }
 
 async function ai() {
@@ -91,6 +97,8 @@ async function ai() {
   const cited = (await send(chat("cite"), [user("cite")])).parts.filter((part) => part.type.startsWith("source-"));
   assert.deepEqual(cited.map((part) => [part.type, part.title]), [["source-document", "lease.pdf"], ["source-url", "Rents"]]);
   assert.equal(cited[0].filename, "lease.pdf");
+  const drawn = (await send(chat("draw"), [user("draw")])).parts.find((part) => part.type === "file");
+  assert.equal(drawn.mediaType, "image/png");
   // How far a call has come: the page hears it, and no message keeps it.
   const indexing = await transport.sendMessages({
     chatId: chat("index"), messages: [user("index")], trigger: "submit-message",
@@ -176,6 +184,10 @@ async function agui() {
   await agent.runAgent({ tools }, { onCustomEvent: ({ event }) => { cited.push(event); } });
   assert.deepEqual(cited.map((event) => event.name), ["attache.citation", "attache.citation"]);
   assert.deepEqual(cited.map((event) => Object.keys(event.value.source)[0]), ["document", "url"]);
+  agent = thread("draw", "draw");
+  const drawn = [];
+  await agent.runAgent({ tools }, { onCustomEvent: ({ event }) => { drawn.push(event); } });
+  assert.deepEqual(drawn.map(({ name, value }) => [name, value.mediaType]), [["attache.document", "image/png"]]);
   agent = thread("index", "index");
   await agent.runAgent({ tools });
   const activity = agent.messages.find((message) => message.role === "activity");

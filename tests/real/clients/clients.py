@@ -5,12 +5,14 @@ import json
 import sys
 
 ANSWER = "The rent is 900 euros."
+PNG = b"\x89PNG\r\n\x1a\n"
 CSV = base64.b64encode(b"day,rain\n1,2\n").decode()
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
 def openai(base):
     import openai
+    import pydantic
 
     client = openai.OpenAI(base_url=base + "/v1", api_key="none", max_retries=0)
     # A stream has the answer in pieces and at its end.
@@ -33,6 +35,20 @@ def openai(base):
     cited = client.responses.create(model="papers", input="cite").output[0].content[0].annotations
     assert [one.type for one in cited] == ["file_citation", "url_citation"], cited
     assert (cited[0].filename, cited[1].url, cited[1].title) == ("lease.pdf", "https://example.org/", "Rents"), cited
+    # An image that the model made is an item, which comes back with the history.
+    drawn = client.responses.create(model="papers", input="draw")
+    image = drawn.output[1]
+    ResponseOutputItem = pydantic.TypeAdapter(openai.types.responses.ResponseOutputItem)
+    assert ResponseOutputItem.validate_python(image.to_dict()) == image, image
+    assert (image.type, image.status, image.output_format) == ("image_generation_call", "completed", "png"), image
+    assert base64.b64decode(image.result) == PNG, image
+    assert client.responses.retrieve(drawn.id).output == drawn.output
+    with client.responses.stream(model="papers", input="draw") as stream:
+        kinds = [event.type for event in stream]
+        assert stream.get_final_response().output[1].result == image.result
+    assert "response.image_generation_call.completed" in kinds, kinds
+    turns = [{"role": "user", "content": "draw"}, *drawn.to_dict()["output"], {"role": "user", "content": "The picture?"}]
+    assert client.responses.create(model="papers", input=turns, store=False).output_text == "I see it."
     # Documents.
     part = {"type": "input_file", "filename": "a.csv", "file_data": "data:text/csv;base64," + CSV}
     asked = [{"role": "user", "content": [{"type": "input_text", "text": "The document?"}, part]}]
@@ -63,6 +79,8 @@ def anthropic(base):
             content = [{"role": "user", "content": content}]
         return client.messages.create(model="papers", max_tokens=100, messages=content, **more)
 
+    # The API has no block for documents that a model makes.
+    assert [block.type for block in ask("draw").content] == ["text"]
     user = [{"role": "user", "content": "What is the rent?"}]
     with client.messages.stream(model="papers", max_tokens=100, messages=user) as stream:
         pieces = list(stream.text_stream)

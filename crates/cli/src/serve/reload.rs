@@ -4,12 +4,13 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use attache_agent::Sessions;
 use attache_config::ServerSettings;
 use attache_server::{Agents, Introduction, KeyRing};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use super::agent::{Built, NAME, built};
+use super::agent::{Built, NAME, built, models};
 use super::beside::Beside;
 use super::settings::{introduction, kept};
 use crate::args::{Args, Serve};
@@ -95,10 +96,10 @@ impl<'r> Reload<'r> {
 
     async fn configuration(&self) {
         match self.anew().await {
-            Ok((built, words, files)) => {
+            Ok(Anew { built, models, words, files }) => {
                 tracing::info!(
                     model = built.sessions.agent().model().id(),
-                    "the configuration has changed: new turns have the new agent"
+                    "the configuration has changed: new turns have the new agent and models"
                 );
                 let beside: Vec<&str> = self.beside.paths().collect();
                 if !beside.is_empty() {
@@ -107,6 +108,14 @@ impl<'r> Reload<'r> {
                     tracing::warn!("{paths} keep the agent of before until the server is started again");
                 }
                 self.agents.set(NAME, kept(built.sessions, self.settings));
+                for name in self.agents.names() {
+                    if &*name != NAME && models.iter().all(|(model, _)| **model != *name) {
+                        self.agents.remove(&name);
+                    }
+                }
+                for (name, sessions) in models {
+                    self.agents.set(name, kept(sessions, self.settings));
+                }
                 self.agents.introduce(words);
                 *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;
                 // The processes of the servers before end with the last run that has them.
@@ -121,15 +130,25 @@ impl<'r> Reload<'r> {
         }
     }
 
-    async fn anew(&self) -> Result<(Built, Introduction, Vec<PathBuf>), String> {
+    async fn anew(&self) -> Result<Anew, String> {
         let config = Config::load(self.args)?;
         let registry = model::registry(self.args, &config).map_err(|error| error.to_string())?;
+        let models = models(self.serve, &registry, &config, self.kept).map_err(|error| error.to_string())?;
         let built =
             built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;
         let files = watched(self.args, &config);
         let words = introduction(&config.said.server(), built.files);
-        Ok((built, words, files))
+        Ok(Anew { built, models, words, files })
     }
+}
+
+/// The things that a configuration makes while a server runs.
+struct Anew {
+    built: Built,
+    /// The models that are served as they are, by their names.
+    models: Vec<(String, Sessions)>,
+    words: Introduction,
+    files: Vec<PathBuf>,
 }
 
 /// The files of a configuration, also those that are not there yet.

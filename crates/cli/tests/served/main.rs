@@ -302,6 +302,21 @@ fn a_configuration_that_changes_is_taken_and_one_with_a_mistake_is_not() {
     assert_eq!(title(), "Another");
     std::fs::write(&file, "[server]\ntitle = 'A third one'\n").unwrap();
     until(&|| title() == "A third one");
+    // The models that are served as they are come and go with it.
+    let models = || {
+        let (_, listed) = curl(&format!("{}/v1/models", served.address), &[]);
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        let ids = listed["data"].as_array().unwrap().iter();
+        ids.map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    std::fs::write(&file, "[models]\none = 'openai/gpt-4o'\n[server]\nmodels = ['one', 'openai/gpt-4o']\n")
+        .unwrap();
+    until(&|| models() == ["attache", "one", "openai/gpt-4o"]);
+    std::fs::write(&file, "[server]\nmodels = ['openai/gpt-4o', 'nobody/none']\n").unwrap();
+    until(&|| served.log().contains("server.models: "));
+    assert_eq!(models(), ["attache", "one", "openai/gpt-4o"]);
+    std::fs::write(&file, "[server]\nmodels = ['openai/gpt-4o']\n").unwrap();
+    until(&|| models() == ["attache", "openai/gpt-4o"]);
 }
 
 #[test]

@@ -42,6 +42,13 @@ impl<Q: PartialEq, A> Answers<Q, A> {
         }
     }
 
+    /// Lets go what was inserted at one of these.
+    pub(super) fn forget_since(&mut self, since: &[u64]) {
+        for known in self.0.values_mut() {
+            known.retain(|(_, _, at)| !since.contains(at));
+        }
+    }
+
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
         self.0.retain(|key, _| keep(&key.id));
     }

@@ -25,6 +25,17 @@ impl Materials {
         self.loaded.retain(|_, loaded| !matches!(loaded, Loaded::Missing(_)));
     }
 
+    /// Forgets what converters said that could not begin, so that they are asked again.
+    pub(crate) fn forget_busy(&mut self) {
+        let busy = std::mem::take(&mut self.busy);
+        if busy.is_empty() {
+            return;
+        }
+        self.converted.retain(|_, known| !busy.contains(&known.since));
+        self.transcodings.forget_since(&busy);
+        self.renderings.forget_since(&busy);
+    }
+
     /// Keeps what belongs to the documents that `keep` names, and to documents inside them, and lets the rest go.
     ///
     /// An agent names those of its window.

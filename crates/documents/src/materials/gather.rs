@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use attache_core::converter::MediaLimits;
+use attache_core::converter::{ConverterError, ConverterErrorKind, MediaLimits};
 use attache_core::fetcher::Fetcher;
 use attache_core::{
     BoxFuture, Converter, Document, DocumentSource, DocumentStore, Message, ModelCapabilities, StoreErrorKind,
@@ -21,7 +21,8 @@ use crate::options::RouteOptions;
 ///
 /// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
 /// most once, and fitted, converted and rendered at most once, by the first converter that knows its type. Eight are in hand at a
-/// time, and what comes of them does not depend on which is ready first.
+/// time, and what comes of them does not depend on which is ready first. A converter that was
+/// [busy](ConverterErrorKind::Busy) is asked again by the next call.
 ///
 /// External documents are fetched only where their content will be shown, never for a label, and only if there is a
 /// `fetcher`. Fetched content is put into the store under the document's id, and taken from there from then on: a
@@ -54,6 +55,7 @@ pub async fn gather(
     fetcher: Option<&dyn Fetcher>,
     converters: &[Arc<dyn Converter>],
 ) {
+    materials.forget_busy();
     // The type of a document may show only in its bytes, so there may be something to convert after loading.
     loop {
         let wanted = plan(messages, capabilities, options, materials);
@@ -61,7 +63,7 @@ pub async fn gather(
             return;
         }
         let load = wanted.load.iter().map(|document| -> Gathered<'_> {
-            Box::pin(async move { (document, load(document, store, fetcher).await) })
+            Box::pin(async move { (document, load(document, store, fetcher).await.into()) })
         });
         let transcode = wanted.transcode.iter().map(|(document, form)| -> Gathered<'_> {
             Box::pin(async move { (document, transcode(document, form, converters).await) })
@@ -72,15 +74,38 @@ pub async fn gather(
         let render = wanted.render.iter().map(|(document, request)| -> Gathered<'_> {
             Box::pin(async move { (document, render(document, request, converters).await) })
         });
-        side_by_side(load.chain(transcode).chain(convert).chain(render), |(document, material)| {
-            materials.insert(document, material);
+        side_by_side(load.chain(transcode).chain(convert).chain(render), |(document, answer)| {
+            materials.insert(document, answer.material);
+            if answer.is_busy {
+                materials.note_busy();
+            }
         })
         .await;
     }
 }
 
 /// A document, with one thing that is known of it then.
-type Gathered<'p> = BoxFuture<'p, (&'p Document, Material)>;
+type Gathered<'p> = BoxFuture<'p, (&'p Document, Answer)>;
+
+/// One thing that is known of a document.
+struct Answer {
+    material: Material,
+    /// True if a converter could not begin, and may later.
+    is_busy: bool,
+}
+
+impl Answer {
+    fn failed(error: &ConverterError, material: impl FnOnce(String) -> Material) -> Self {
+        let is_busy = error.kind() == ConverterErrorKind::Busy;
+        Self { material: material(error.to_string()), is_busy }
+    }
+}
+
+impl From<Material> for Answer {
+    fn from(material: Material) -> Self {
+        Self { material, is_busy: false }
+    }
+}
 
 /// The number of documents that are loaded, fetched, transcoded or converted at once.
 const AT_ONCE: usize = 8;
@@ -127,38 +152,38 @@ async fn load(document: &Document, store: &dyn DocumentStore, fetcher: Option<&d
     }
 }
 
-async fn transcode(document: &Document, form: &MediaLimits, converters: &[Arc<dyn Converter>]) -> Material {
+async fn transcode(document: &Document, form: &MediaLimits, converters: &[Arc<dyn Converter>]) -> Answer {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.transcodes(media_type, form));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Material::Unchecked(form.clone());
+        return Material::Unchecked(form.clone()).into();
     };
     match converter.transcode(document, bytes, form).await {
-        Ok(fitted) => Material::Transcoded(form.clone(), fitted),
-        Err(error) => Material::Untranscodable(form.clone(), error.to_string()),
+        Ok(fitted) => Material::Transcoded(form.clone(), fitted).into(),
+        Err(error) => Answer::failed(&error, |reason| Material::Untranscodable(form.clone(), reason)),
     }
 }
 
-async fn convert(document: &Document, converters: &[Arc<dyn Converter>]) -> Material {
+async fn convert(document: &Document, converters: &[Arc<dyn Converter>]) -> Answer {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.converts(media_type));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Material::Unconvertible(format!("there is no converter for {media_type}"));
+        return Material::Unconvertible(format!("there is no converter for {media_type}")).into();
     };
     match converter.convert(document, bytes).await {
-        Ok(text) => Material::Converted(text),
-        Err(error) => Material::Unconvertible(error.to_string()),
+        Ok(text) => Material::Converted(text).into(),
+        Err(error) => Answer::failed(&error, Material::Unconvertible),
     }
 }
 
-async fn render(document: &Document, request: &PageRequest, converters: &[Arc<dyn Converter>]) -> Material {
+async fn render(document: &Document, request: &PageRequest, converters: &[Arc<dyn Converter>]) -> Answer {
     let media_type = document.media_type();
     let converter = converters.iter().find(|converter| converter.renders(media_type, &request.form));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
-        return Material::Unrendered(request.clone());
+        return Material::Unrendered(request.clone()).into();
     };
     match converter.render(document, bytes, &request.pages, &request.form).await {
-        Ok(pages) => Material::Rendered(request.clone(), pages),
-        Err(error) => Material::Unrenderable(request.clone(), error.to_string()),
+        Ok(pages) => Material::Rendered(request.clone(), pages).into(),
+        Err(error) => Answer::failed(&error, |reason| Material::Unrenderable(request.clone(), reason)),
     }
 }

@@ -84,6 +84,11 @@ impl Materials {
         self.renderings.insert(key, request, rendered, since);
     }
 
+    /// Says that what was inserted last is the word of a converter that could not begin.
+    pub(crate) fn note_busy(&mut self) {
+        self.busy.push(self.inserted);
+    }
+
     fn next(&mut self) -> u64 {
         self.inserted += 1;
         self.inserted

@@ -74,6 +74,8 @@ pub struct Materials {
     memo: Memo,
     /// The number of things that were inserted, which tells the older from the newer.
     inserted: u64,
+    /// The insertions that say no more than that a converter could not begin.
+    busy: Vec<u64>,
 }
 
 /// The outcome of an attempt to load a document.
@@ -269,11 +271,12 @@ impl Materials {
 impl Clone for Materials {
     /// The copy remembers no decoded texts.
     fn clone(&self) -> Self {
-        let Self { loaded, converted, transcodings, renderings, said, latest, memo: _, inserted } = self;
+        let Self { loaded, converted, transcodings, renderings, said, latest, memo: _, inserted, busy } =
+            self;
         let (loaded, converted, transcodings) = (loaded.clone(), converted.clone(), transcodings.clone());
         let (said, latest, memo) = (said.clone(), latest.clone(), Memo::default());
-        let renderings = renderings.clone();
-        Self { loaded, converted, transcodings, renderings, said, latest, memo, inserted: *inserted }
+        let (renderings, busy) = (renderings.clone(), busy.clone());
+        Self { loaded, converted, transcodings, renderings, said, latest, memo, inserted: *inserted, busy }
     }
 }
 

@@ -137,6 +137,50 @@ fn what_is_wanted_is_loaded_and_converted_once() {
     assert_eq!((store.asked().len(), reader.made.lock().unwrap().len()), (0, 2));
 }
 
+/// A converter that cannot begin at first, and then can.
+#[derive(Default)]
+struct Occupied(Mutex<u32>);
+
+impl Occupied {
+    fn tried(&self) -> u32 {
+        let mut tries = self.0.lock().unwrap();
+        *tries += 1;
+        *tries
+    }
+}
+
+impl Converter for Occupied {
+    fn converts(&self, media_type: &MediaType) -> bool {
+        media_type.essence() == "application/pdf"
+    }
+
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
+        Box::pin(std::future::ready(match self.tried() {
+            1 | 2 => Err(ConverterError::new(ConverterErrorKind::Busy, "too much is under way")),
+            _ => Ok(ConvertedText::new("[page 1]\nThe rent is 900.")),
+        }))
+    }
+}
+
+// A converter that is busy says nothing about the document: it is asked at the next request, and once it answered no more.
+#[test]
+fn a_busy_converter_is_asked_again() {
+    let store = Shelf::new(&[], StoreErrorKind::NotFound);
+    let chat = Chat::new().user("?").tool(&[pdf("d.pdf")]);
+    let occupied = Arc::new(Occupied::default());
+    let converters: [Arc<dyn Converter>; 1] = [occupied.clone()];
+    let (mut materials, offline) = (Materials::new(), model("offline"));
+    let mut gathered = || gathered(&mut materials, &chat, &offline, &store, &converters).remove(0);
+    let (first, second, third, fourth) = (gathered(), gathered(), gathered(), gathered());
+    assert!(first.0 == "note" && first.1.ends_with("too much is under way"), "{first:?}");
+    assert_eq!((second.0, third.0, fourth.0), ("note", "converted", "converted"));
+    assert_eq!(occupied.tried(), 4, "three times before");
+}
+
 #[test]
 fn what_cannot_be_had_is_said() {
     let (gone, linked) = (stored("a", "application/pdf"), Document::external("https://x/a.pdf?sig=canary"));

@@ -3,10 +3,13 @@
 
 mod root;
 
-use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
+
+use serde_json::{Map, Number, Value, json};
 
 use crate::keywords::escaped;
 use crate::strict::Unsaid;
+use crate::values::order;
 
 pub use root::{PlainRoot, bare_root, plain_root};
 
@@ -148,14 +151,16 @@ impl Loosening<'_> {
                 if node.is_integer && bound.is_i64() && knows("minimum") =>
             {
                 let bound = bound.as_i64().unwrap_or_default().saturating_add(1);
-                said.entry("minimum").or_insert(json!(bound));
+                node.bound("minimum", &bound.into(), Ordering::Less);
             }
             ("exclusiveMaximum", Value::Number(bound))
                 if node.is_integer && bound.is_i64() && knows("maximum") =>
             {
                 let bound = bound.as_i64().unwrap_or_default().saturating_sub(1);
-                said.entry("maximum").or_insert(json!(bound));
+                node.bound("maximum", &bound.into(), Ordering::Greater);
             }
+            ("minimum", Value::Number(bound)) if knows(key) => node.bound(key, bound, Ordering::Less),
+            ("maximum", Value::Number(bound)) if knows(key) => node.bound(key, bound, Ordering::Greater),
             (known, _) if known == "description" || knows(known) => {
                 said.insert(key.to_owned(), value.clone());
             }
@@ -213,6 +218,16 @@ impl Loosening<'_> {
 impl Node {
     fn describe(&mut self, key: &str, value: Value) {
         self.moved.insert(key.to_owned(), value);
+    }
+
+    /// Says a bound, unless there is a stricter one: `looser` is how one that is looser compares to it.
+    fn bound(&mut self, key: &str, bound: &Number, looser: Ordering) {
+        match self.said.get(key) {
+            Some(Value::Number(known)) if order(known, bound) != Some(looser) => {}
+            _ => {
+                self.said.insert(key.to_owned(), Value::Number(bound.clone()));
+            }
+        }
     }
 
     /// Adds `null` to the types.

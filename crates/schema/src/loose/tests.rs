@@ -52,6 +52,29 @@ fn what_the_api_does_not_know_moves_into_descriptions() {
     assert_eq!(fit(&fitted.schema).schema, fitted.schema, "fitting twice changes nothing");
 }
 
+// Of two bounds the stricter one holds, in whatever order they stand.
+#[test]
+fn the_stricter_bound_is_said() {
+    for (bounds, minimum) in [((0, 5), 6), ((5, 0), 5), ((6, 5), 6), ((5, 5), 6)] {
+        let (minimum_there, above) = bounds;
+        for schema in [
+            json!({"type": "integer", "minimum": minimum_there, "exclusiveMinimum": above}),
+            json!({"type": "integer", "exclusiveMinimum": above, "minimum": minimum_there}),
+        ] {
+            assert_eq!(fitted(&schema), json!({"type": "integer", "minimum": minimum}), "{schema}");
+        }
+    }
+    for (bounds, maximum) in [((9, 5), 4), ((5, 9), 5), ((4, 5), 4), ((5, 5), 4)] {
+        let (maximum_there, below) = bounds;
+        for schema in [
+            json!({"type": "integer", "maximum": maximum_there, "exclusiveMaximum": below}),
+            json!({"exclusiveMaximum": below, "type": "integer", "maximum": maximum_there}),
+        ] {
+            assert_eq!(fitted(&schema), json!({"type": "integer", "maximum": maximum}), "{schema}");
+        }
+    }
+}
+
 #[test]
 fn references_stand_alone_and_lead_somewhere() {
     assert_eq!(

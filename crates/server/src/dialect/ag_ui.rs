@@ -6,7 +6,7 @@ use attache_agent::{EndReason, Outcome};
 use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
-use super::event::progressed;
+use super::event::{document as describe, progressed};
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
@@ -259,6 +259,9 @@ impl AgUi {
             Piece::Citation(citation) => {
                 event("CUSTOM", out, |object| object.with("name", "attache.citation").with("value", citation))
             }
+            Piece::Made(document) => event("CUSTOM", out, |object| {
+                object.with("name", "attache.document").by("value", |out| describe(document, out))
+            }),
             Piece::End { end, usage, outcome } => {
                 let text = outcome.map(|outcome| outcome.text.as_str()).filter(|text| !text.is_empty());
                 let asks = matches!(end, End::Approval | End::Input);

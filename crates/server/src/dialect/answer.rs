@@ -2,7 +2,7 @@
 
 use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
 use attache_core::tool::Progress;
-use attache_core::{Citation, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{Citation, Document, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
 use super::event;
 use crate::fault::Fault;
@@ -110,6 +110,8 @@ pub(crate) enum Piece<'p> {
     },
     Approval(&'p ApprovalRequest),
     Citation(&'p Citation),
+    /// A document that the model made, such as an image.
+    Made(&'p Document),
     /// There is an answer, and this is its end.
     End {
         end: End,
@@ -392,7 +394,10 @@ impl Answer {
             }
         }
         match end(&outcome.reason, self.text > 0) {
-            Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+            Some(end) => {
+                outcome.documents().for_each(|document| tell(Piece::Made(document)));
+                tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
+            }
             None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EventKind, Outcome};
+use attache_agent::EventKind;
 use attache_core::Usage;
 
 use super::annotation::Annotations;
@@ -51,6 +51,7 @@ pub(crate) struct Chunks {
     head: Vec<u8>,
     began: bool,
     annotations: Annotations,
+    made: Made,
 }
 
 impl Chunks {
@@ -67,12 +68,13 @@ impl Chunks {
             head: bytes,
             began: false,
             annotations: Annotations::default(),
+            made: Made::default(),
         }
     }
 
     fn tell(&mut self, out: &mut Vec<u8>, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
-        let Self { answer, wanted, head, began, annotations } = self;
-        take(answer, &mut |piece| chunk(piece, wanted, head, began, annotations, out));
+        let Self { answer, wanted, head, began, annotations, made } = self;
+        take(answer, &mut |piece| chunk(piece, wanted, head, began, annotations, made, out));
     }
 }
 
@@ -83,6 +85,7 @@ fn chunk(
     head: &[u8],
     began: &mut bool,
     annotations: &mut Annotations,
+    made: &mut Made,
     out: &mut Vec<u8>,
 ) {
     let piece = match piece {
@@ -95,6 +98,7 @@ fn chunk(
             Piece::Text(BREAK)
         }
         Piece::Citation(citation) => return annotations.cite(citation, wanted.documents.as_deref()),
+        Piece::Made(document) => return made.add(document, wanted.documents.as_deref()),
         // The agent's own tools are its own business.
         Piece::Step
         | Piece::Reply(_)
@@ -157,8 +161,8 @@ fn chunk(
                 delta(out, &mut call, None);
             }
         }
-        Piece::End { end, usage: tokens, outcome } => {
-            beside(outcome, wanted, head, annotations, out);
+        Piece::End { end, usage: tokens, .. } => {
+            beside(head, annotations, made, out);
             delta(out, &mut |_| {}, Some(finish_reason(end)));
             if wanted.usage {
                 out.extend_from_slice(head);
@@ -180,24 +184,13 @@ fn chunk(
 
 /// Writes what stands beside the text of an answer. Apart, since each piece of text passes through its caller.
 #[inline(never)]
-fn beside(
-    outcome: Option<&Outcome>,
-    wanted: &Wanted,
-    head: &[u8],
-    annotations: &Annotations,
-    out: &mut Vec<u8>,
-) {
-    let made = made(outcome, wanted.documents.as_deref());
+fn beside(head: &[u8], annotations: &Annotations, made: &Made, out: &mut Vec<u8>) {
     if !annotations.is_empty() || !made.is_empty() {
         out.extend_from_slice(head);
         out.extend_from_slice(b",\"choices\":[{\"index\":0,\"delta\":");
         made.members(annotations.members(Object::begin(out))).end();
         out.extend_from_slice(b",\"finish_reason\":null}]}\n\n");
     }
-}
-
-fn made(outcome: Option<&Outcome>, addresses: Option<&str>) -> Made {
-    outcome.map(|outcome| Made::of(outcome.documents(), addresses)).unwrap_or_default()
 }
 
 impl Tell for Chunks {
@@ -267,13 +260,14 @@ impl Whole {
     }
 
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
-        let Self { answer, text, thinking, calls, annotations, made: all, documents, end, .. } = self;
+        let Self { answer, text, thinking, calls, annotations, made, documents, end, .. } = self;
         take(answer, &mut |piece| match piece {
             Piece::Text(piece) => {
                 annotations.say(piece);
                 text.push_str(piece);
             }
             Piece::Citation(citation) => annotations.cite(citation, documents.as_deref()),
+            Piece::Made(document) => made.add(document, documents.as_deref()),
             Piece::Thinking(piece) => thinking.push_str(piece),
             Piece::Call { index, id, name, arguments } => {
                 if index > 0 {
@@ -287,10 +281,7 @@ impl Whole {
                     })
                     .end();
             }
-            Piece::End { end: at, usage, outcome } => {
-                *end = Some(Ok((finish_reason(at), usage.clone())));
-                *all = made(outcome, documents.as_deref());
-            }
+            Piece::End { end: at, usage, .. } => *end = Some(Ok((finish_reason(at), usage.clone()))),
             Piece::Failed(fault) => *end = Some(Err(fault)),
             Piece::Break => {
                 annotations.end_step();

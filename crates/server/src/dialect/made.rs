@@ -14,30 +14,26 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// `addresses` is the beginning of the addresses of documents, where a session keeps them.
-    pub(super) fn of<'d>(made: impl Iterator<Item = &'d Document>, addresses: Option<&str>) -> Self {
-        let mut all = Self::default();
-        for document in made {
-            let url = address(document, addresses);
-            let mut part = Vec::new();
-            match url {
-                Some(url) if document.media_type().kind() == MediaKind::Image => {
-                    let url = |out: &mut Vec<u8>| Object::begin(out).with("url", &url).end();
-                    Object::begin(&mut part).with("type", "image_url").by("image_url", url).end();
-                    all.images.push(part);
-                }
-                url => {
-                    let id = url.is_none().then(|| document.id());
-                    let file = |out: &mut Vec<u8>| {
-                        let file = Object::begin(out).maybe("filename", document.file_name());
-                        file.maybe("file_data", url.as_ref()).maybe("file_id", id).end();
-                    };
-                    Object::begin(&mut part).with("type", "file").by("file", file).end();
-                    all.files.push(part);
-                }
+    /// Adds a document. `addresses` is the beginning of the addresses of documents, where a session keeps them.
+    pub(super) fn add(&mut self, document: &Document, addresses: Option<&str>) {
+        let url = address(document, addresses);
+        let mut part = Vec::new();
+        match url {
+            Some(url) if document.media_type().kind() == MediaKind::Image => {
+                let url = |out: &mut Vec<u8>| Object::begin(out).with("url", &url).end();
+                Object::begin(&mut part).with("type", "image_url").by("image_url", url).end();
+                self.images.push(part);
+            }
+            url => {
+                let id = url.is_none().then(|| document.id());
+                let file = |out: &mut Vec<u8>| {
+                    let file = Object::begin(out).maybe("filename", document.file_name());
+                    file.maybe("file_data", url.as_ref()).maybe("file_id", id).end();
+                };
+                Object::begin(&mut part).with("type", "file").by("file", file).end();
+                self.files.push(part);
             }
         }
-        all
     }
 
     pub(super) fn is_empty(&self) -> bool {

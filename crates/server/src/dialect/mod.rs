@@ -10,6 +10,7 @@ pub(crate) mod location;
 mod made;
 pub(crate) mod message;
 pub(crate) mod messages;
+pub(crate) mod response_item;
 pub(crate) mod responses;
 pub(crate) mod snapshot;
 pub(crate) mod typed;

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use attache_core::citation::Source;
-use attache_core::{Citation, ToolCallId, Usage};
+use attache_core::{Citation, Usage};
 use serde_json::Value;
 
-use super::annotation::{plain, span, with_others};
+use super::annotation::plain;
 use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::response_item::{Item, annotate, part, thinking};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
@@ -42,31 +42,6 @@ pub(crate) const ECHO: [(&str, &str); 12] = [
     ("tools", "[]"),
     ("top_p", "null"),
 ];
-
-/// A piece of the output.
-#[derive(Debug)]
-pub(crate) enum Item {
-    Thinking(String),
-    Message {
-        text: String,
-        annotations: Vec<Vec<u8>>,
-        /// The citations for which OpenAI's API has no word.
-        others: Vec<Vec<u8>>,
-        /// The place in the text at which what the last step said begins.
-        step: usize,
-    },
-    Call {
-        id: ToolCallId,
-        name: String,
-        arguments: String,
-    },
-}
-
-impl Item {
-    fn message() -> Self {
-        Self::Message { text: String::new(), annotations: Vec::new(), others: Vec::new(), step: 0 }
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -134,11 +109,7 @@ impl Response {
 
     /// The number that the first items have beside their kind: a response that goes on with a run has others.
     fn item_id(&self, at: usize) -> String {
-        let word = match self.items.get(at) {
-            Some(Item::Thinking(_)) => "rs",
-            Some(Item::Call { .. }) => "fc",
-            _ => "msg",
-        };
+        let word = self.items.get(at).map_or("msg", Item::word);
         let id = self.head.id.strip_prefix("resp_").unwrap_or(&self.head.id);
         format!("{word}_{id}_{at}")
     }
@@ -208,31 +179,8 @@ impl Response {
     fn item(&self, at: usize, begins: bool, out: &mut Vec<u8>) {
         let is_open = self.is_open && at + 1 == self.items.len();
         let status = if begins || is_open { "in_progress" } else { "completed" };
-        let object = Object::begin(out).with("id", &self.item_id(at));
-        match self.items.get(at) {
-            Some(Item::Thinking(text)) => {
-                let object = object.with("type", "reasoning").by("summary", |out| {
-                    out.extend_from_slice(b"[]");
-                });
-                let text = Some(text).filter(|_| !begins);
-                object.each("content", text, thinking).with("status", status).end();
-            }
-            Some(Item::Message { text, annotations, others, .. }) => object
-                .with("type", "message")
-                .with("role", "assistant")
-                .with("status", status)
-                .each("content", Some(()).filter(|()| !begins), |(), out| {
-                    part(text, annotations, others, out);
-                })
-                .end(),
-            Some(Item::Call { id, name, arguments }) => object
-                .with("type", "function_call")
-                .with("call_id", id)
-                .with("name", name)
-                .with("arguments", if begins { "" } else { arguments.as_str() })
-                .with("status", status)
-                .end(),
-            None => object.end(),
+        if let Some(item) = self.items.get(at) {
+            item.write(&self.item_id(at), status, begins, out);
         }
     }
 
@@ -295,6 +243,9 @@ impl Response {
             Some(Item::Message { .. }) => self.item_event("response.content_part.added", out, |_, object| {
                 object.with("content_index", &0).by("part", |out| part("", &[], &[], out))
             }),
+            Some(Item::Image { .. }) => {
+                self.item_event("response.image_generation_call.in_progress", out, |_, object| object);
+            }
             _ => {}
         }
     }
@@ -307,6 +258,7 @@ impl Response {
         let kind = match self.items.last() {
             Some(Item::Thinking(_)) => "response.reasoning_text.done",
             Some(Item::Message { .. }) => "response.output_text.done",
+            Some(Item::Image { .. }) => "response.image_generation_call.completed",
             _ => "response.function_call_arguments.done",
         };
         self.item_event(kind, out, |response, object| match response.items.last() {
@@ -319,9 +271,9 @@ impl Response {
             Some(Item::Call { name, arguments, .. }) => {
                 object.with("name", name).with("arguments", arguments)
             }
-            None => object,
+            Some(Item::Image { .. }) | None => object,
         });
-        if !matches!(self.items.last(), Some(Item::Call { .. })) {
+        if matches!(self.items.last(), Some(Item::Thinking(_) | Item::Message { .. })) {
             self.item_event("response.content_part.done", out, |response, object| {
                 object.with("content_index", &0).by("part", |out| match response.items.last() {
                     Some(Item::Thinking(text)) => thinking(text, out),
@@ -413,6 +365,12 @@ impl Response {
                 self.close(out);
             }
             Piece::Citation(citation) => self.citation(citation, out),
+            Piece::Made(document) => {
+                if let Some(image) = Item::made(document) {
+                    self.open(image, out);
+                    self.close(out);
+                }
+            }
             Piece::End { end, usage, .. } => {
                 self.close(out);
                 (self.state, self.usage) = (State::Ended(end), Some(usage.clone()));
@@ -449,51 +407,4 @@ impl Tell for Response {
         answer.view(view, &mut |piece| self.piece(piece, out));
         self.answer = answer;
     }
-}
-
-fn thinking(text: impl AsRef<str>, out: &mut Vec<u8>) {
-    Object::begin(out).with("type", "reasoning_text").with("text", text.as_ref()).end();
-}
-
-fn part(text: &str, annotations: &[Vec<u8>], others: &[Vec<u8>], out: &mut Vec<u8>) {
-    let object = Object::begin(out)
-        .with("type", "output_text")
-        .with("text", text)
-        .each("annotations", annotations, |annotation, out| out.extend_from_slice(annotation))
-        .by("logprobs", |out| out.extend_from_slice(b"[]"));
-    with_others(object, others).end();
-}
-
-/// Writes a citation as an annotation; false where OpenAI's API has no word for its source. All that is known of it stands
-/// in the member `attache`.
-fn annotate(citation: &Citation, text: &str, step: usize, out: &mut Vec<u8>) -> bool {
-    let (before, said) = text.split_at_checked(step).unwrap_or_default();
-    let (start, end) = span(citation, said, before.chars().count());
-    let object = Object::begin(out);
-    match &citation.source {
-        Source::Document { id, name } => object
-            .with("type", "file_citation")
-            .with("file_id", id)
-            .with("filename", name.as_deref().unwrap_or_default())
-            .with("index", &end),
-        // A file that the model's provider keeps.
-        Source::Foreign { id, title } => object
-            .with("type", "file_citation")
-            .with("file_id", id)
-            .with("filename", title.as_deref().unwrap_or_default())
-            .with("index", &end),
-        Source::Url { url, title } => object
-            .with("type", "url_citation")
-            .with("url", url)
-            .with("title", title.as_deref().unwrap_or_default())
-            .with("start_index", &start)
-            .with("end_index", &end),
-        _ => {
-            out.clear();
-            return false;
-        }
-    }
-    .with("attache", citation)
-    .end();
-    true
 }

@@ -290,11 +290,12 @@ impl Ui {
                 self.close(out);
                 self.citation(citation, out);
             }
+            Piece::Made(document) => {
+                self.close(out);
+                self.file(document, out);
+            }
             Piece::End { end, usage: tokens, outcome } => {
                 self.close(out);
-                if let Some(outcome) = outcome {
-                    outcome.documents().for_each(|document| self.file(document, out));
-                }
                 self.step(out);
                 let reason = match end {
                     End::Stop | End::Refusal | End::Input => "stop",

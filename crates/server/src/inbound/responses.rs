@@ -1,6 +1,6 @@
 //! Requests of OpenAI's Responses.
 
-use attache_core::{ModelSettings, ResponseFormat, ToolCall};
+use attache_core::{Document, ModelSettings, ResponseFormat, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use super::body::nullable;
 use super::chat::reasoning;
 use super::conversation::{self, Conversation, Reading};
-use super::parts::Content;
+use super::parts::{Content, decoded};
 use super::tools::{ClientTool, FlatTool};
 use super::turn::Disconnect;
+use crate::dialect::response_item::media_type;
 use crate::dialect::responses::ECHO;
 use crate::documents::Documents;
 use crate::fault::Fault;
@@ -98,6 +99,9 @@ struct Item {
     name: Option<String>,
     arguments: Option<String>,
     output: Option<Content>,
+    /// An image that the model made, in base64.
+    result: Option<String>,
+    output_format: Option<String>,
 }
 
 impl Body {
@@ -211,12 +215,14 @@ pub(crate) fn echo(body: &[u8]) -> Map<String, Value> {
 struct Reply {
     text: String,
     calls: Vec<ToolCall>,
+    made: Vec<Document>,
 }
 
 impl Reply {
     fn end(&mut self, reading: &mut Reading) {
-        if !self.text.is_empty() || !self.calls.is_empty() {
-            reading.assistant(&std::mem::take(&mut self.text), std::mem::take(&mut self.calls));
+        let Self { text, calls, made } = std::mem::take(self);
+        if !text.is_empty() || !calls.is_empty() || !made.is_empty() {
+            reading.reply(&text, calls, made);
         }
     }
 }
@@ -228,7 +234,8 @@ impl Item {
             return Ok(None);
         }
         let id = self.id.as_deref().unwrap_or_default();
-        let response = ["msg_", "rs_", "fc_"].iter().find_map(|word| id.strip_prefix(word)?.rsplit_once('_'));
+        let response =
+            ["msg_", "rs_", "fc_", "ig_"].iter().find_map(|word| id.strip_prefix(word)?.rsplit_once('_'));
         match response {
             Some((run, _)) if !run.is_empty() => Ok(Some(format!("resp_{run}"))),
             _ => Err(Fault::not_found("item").at("input")),
@@ -242,7 +249,8 @@ impl Item {
         principal: &str,
         documents: &Documents,
     ) -> Result<(), Fault> {
-        let Self { kind, role, content, call_id, name, arguments, output, id: _ } = self;
+        let Self { kind, role, content, call_id, name, arguments, output, result, output_format, id: _ } =
+            self;
         let call_id = call_id.ok_or_else(|| Fault::invalid("a call needs call_id"));
         match (kind.as_deref().unwrap_or("message"), role.as_deref()) {
             ("message", Some("assistant")) => {
@@ -259,6 +267,15 @@ impl Item {
                 reply.end(reading);
                 let tree = output.unwrap_or_default().into_tree(principal, documents).await?;
                 reading.result_alone(&call_id?, tree, false)?;
+            }
+            // One without a result failed, or stands in the session of its response.
+            ("image_generation_call", _) => {
+                if let Some(data) = result {
+                    let Some(media_type) = media_type(output_format.as_deref()) else {
+                        return Err(Fault::invalid(format!("the format {output_format:?} is not known")));
+                    };
+                    reply.made.push(Document::from_bytes(decoded(&data)?, media_type));
+                }
             }
             // The model's own thoughts, which providers take back in forms of their own only.
             ("reasoning", _) => {}

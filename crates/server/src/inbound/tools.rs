@@ -75,8 +75,8 @@ pub(crate) struct Offered {
     /// Boxed, since requests have room for them while they wait.
     settings: Option<Box<ModelSettings>>,
     instructions: Option<String>,
-    /// The tools for the log of the run, if there are some.
-    kept: Option<Value>,
+    /// The tools as the log of the run keeps them.
+    kept: Vec<ClientTool>,
 }
 
 /// The metadata of a message with what came with it: whoever goes on with the run has it again.
@@ -126,7 +126,7 @@ impl Offered {
     /// Keeps them with what the user says.
     pub(crate) fn keep_in(&self, message: UserMessage) -> UserMessage {
         let kept = [
-            (TOOLS, self.kept.clone()),
+            (TOOLS, (!self.kept.is_empty()).then(|| serde_json::to_value(&self.kept).ok()).flatten()),
             (SETTINGS, self.settings.as_deref().and_then(settings::kept)),
             (INSTRUCTIONS, self.instructions.as_deref().map(Value::from)),
         ];
@@ -141,7 +141,7 @@ impl Offered {
 
     /// Keeps them with the last thing that the user says among messages.
     pub(crate) fn keep_among(&self, messages: &mut [Arc<Message>]) {
-        if self.kept.is_none() && self.settings.is_none() && self.instructions.is_none() {
+        if self.kept.is_empty() && self.settings.is_none() && self.instructions.is_none() {
             return;
         }
         for message in messages.iter_mut().rev() {
@@ -151,9 +151,25 @@ impl Offered {
             }
         }
     }
+
+    /// Refuses tools that have the name of one of the agent's.
+    pub(crate) async fn fit(&self, agent: &Agent) -> Result<(), Fault> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        let own = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?.tools();
+        match self.kept.iter().find(|tool| own.get(&tool.name).is_some()) {
+            Some(tool) => Err(tool.wrong("the agent has a tool of that name")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl ClientTool {
+    fn wrong(&self, problem: &str) -> Fault {
+        Fault::invalid(format!("the tool {:?}: {problem}", self.name)).at("tools")
+    }
+
     fn definition(&self) -> ToolDefinition {
         let description = self.description.clone().unwrap_or_default();
         ToolDefinition::new(self.name.clone(), description, self.parameters.clone().unwrap_or(Value::Null))
@@ -163,32 +179,24 @@ impl ClientTool {
 /// The tools as a run takes them. None may have the name of one of the agent's.
 pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Offered, Fault> {
     let mut all = Tools::new();
-    if tools.is_empty() {
-        return Ok(Offered::default());
-    }
-    let kept = serde_json::to_value(&tools).ok();
     if tools.len() > MOST {
         return Err(Fault::invalid(format!("there are more than {MOST} tools")).at("tools"));
     }
-    let own = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?.tools();
     let mut names = std::collections::HashSet::new();
-    for tool in tools {
-        let wrong =
-            |problem: &str| Fault::invalid(format!("the tool {:?}: {problem}", tool.name)).at("tools");
-        if own.get(&tool.name).is_some() {
-            return Err(wrong("the agent has a tool of that name"));
-        }
-        if !names.insert(tool.name.clone()) {
-            return Err(wrong("there are two of that name"));
+    for tool in &tools {
+        if !names.insert(&tool.name) {
+            return Err(tool.wrong("there are two of that name"));
         }
         let definition = tool.definition();
         if let Some(problem) = definition.problem() {
-            return Err(wrong(problem));
+            return Err(tool.wrong(problem));
         }
         if let Err(error) = definition.schema() {
-            return Err(wrong(&error.to_string()));
+            return Err(tool.wrong(&error.to_string()));
         }
         all = all.with_external(definition);
     }
-    Ok(Offered { tools: all, kept, ..Offered::default() })
+    let offered = Offered { tools: all, kept: tools, ..Offered::default() };
+    offered.fit(agent).await?;
+    Ok(offered)
 }

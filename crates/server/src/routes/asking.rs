@@ -18,7 +18,7 @@ use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::paused_runs::{Kept, Parked};
-use crate::resuming::failure;
+use crate::resuming::{began_with, failure};
 use crate::sse;
 
 /// The header that names the session, in requests and answers.
@@ -98,16 +98,21 @@ impl Asking<'_> {
         if matches!(place, Place::Session(_)) {
             offered.keep_among(&mut conversation.new);
         }
-        let mut options = offered.options(self.hosted.agent());
-        if self.is_whole {
-            // The client sees nothing before the end, and others who look on see the text at once.
-            options = options.with_streaming(false);
-        }
         match place {
-            Place::Session(session) => self.in_session(session, conversation, options).await,
+            Place::Session(session) => self.in_session(session, conversation, offered).await,
             Place::Request(id) => {
+                let options = self.options(offered, self.hosted);
                 self.alone(id, conversation, options.with_principal(self.principal.name())).await
             }
+        }
+    }
+
+    fn options(&self, offered: Offered, hosted: &Hosted) -> RunOptions {
+        let options = offered.options(hosted.agent());
+        match self.is_whole {
+            // The client sees nothing before the end, and others who look on see the text at once.
+            true => options.with_streaming(false),
+            false => options,
         }
     }
 
@@ -120,14 +125,14 @@ impl Asking<'_> {
         &self,
         session: &Session,
         conversation: Conversation,
-        options: RunOptions,
+        offered: Offered,
     ) -> Result<Viewer, Fault> {
         if !answered(&conversation).is_empty() {
             let has_calls = conversation.new.iter().any(|message| message.role() == Role::Assistant);
             match session.last().await? {
                 // Apart, since the future of each request, which is moved several times, would have room for it.
                 Some(last) => {
-                    return Box::pin(self.resume(session, last.run_id, conversation, options)).await;
+                    return Box::pin(self.resume(session, last.run_id, conversation, offered)).await;
                 }
                 // A conversation that was held elsewhere has its calls and their results in itself.
                 None if has_calls => {}
@@ -135,28 +140,34 @@ impl Asking<'_> {
             }
         }
         let id = run_in(session);
+        let options = self.options(offered, self.hosted);
         let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
         let run = session.run(input);
-        self.drive(session, id, run, Vec::new())
+        self.drive(self.hosted, session, id, run, Vec::new())
     }
 
-    /// Goes on with the last run of a session.
+    /// Goes on with the last run of a session, with the agent that it began with.
     pub(super) async fn resume(
         &self,
         session: &Session,
         id: String,
         conversation: Conversation,
-        options: RunOptions,
+        offered: Offered,
     ) -> Result<Viewer, Fault> {
+        let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
+        if hosted.name != self.hosted.name {
+            offered.fit(hosted.agent()).await?;
+        }
         let journal = session.journal_of(&id);
         answer(&*journal, &conversation).await?;
-        let run = session.resume_with(options);
+        let run = session.resume_with(self.options(offered, &hosted));
         inject(&run.control(), &conversation)?;
-        self.drive(session, id, run, answered(&conversation))
+        self.drive(&hosted, &session, id, run, answered(&conversation))
     }
 
     fn drive(
         &self,
+        hosted: &Hosted,
         session: &Session,
         id: String,
         run: AgentRun,
@@ -164,7 +175,7 @@ impl Asking<'_> {
     ) -> Result<Viewer, Fault> {
         let parking = self.has_tools.then(|| self.parking(Kept::Session(session.clone()), true));
         let way = self.way(parking, answered);
-        self.app.start(self.principal, self.hosted, Some(session), id, run, way)
+        self.app.start(self.principal, hosted, Some(session), id, run, way)
     }
 
     /// A run without a session: the client has the history.

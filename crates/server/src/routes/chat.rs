@@ -71,8 +71,8 @@ pub(crate) async fn completions(
         },
     };
     let viewer = asking.start(&place, conversation, settings, tools).await?;
-    let id = viewer.live().id.clone();
-    let head = Head { id: &id, created: seconds(), model: &hosted.name };
+    let live = Arc::clone(viewer.live());
+    let head = Head { id: &live.id, created: seconds(), model: &live.agent };
     let mut response = match asked.stream {
         true => streamed(viewer, Chunks::new(&head, wanted)).await?,
         false => {

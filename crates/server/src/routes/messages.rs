@@ -53,7 +53,8 @@ pub(crate) async fn create(
     };
     let viewer = asking.start(&place, conversation, settings, tools).await?;
     let approvals = Approvals::of(viewer.live().session.is_some());
-    let mut told = Reply::new(id, hosted.name.to_string(), citable, app.shown, !asked.stream, approvals);
+    let model = viewer.live().agent.to_string();
+    let mut told = Reply::new(id, model, citable, app.shown, !asked.stream, approvals);
     let mut response = match asked.stream {
         true => streamed(viewer, told).await?,
         false => {

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Session};
+use attache_agent::{EndReason, Outcome, Session};
+use attache_core::{Document, DocumentStore, MediaKind};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -23,6 +24,7 @@ use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::answer::{Asking as Approvals, End, Piece, notice};
 use crate::dialect::responses::{Head, Response};
+use crate::documents::content;
 use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::inbound::place::{Path, Query};
@@ -123,7 +125,7 @@ pub(crate) async fn create(
             Place::Session(_) => response_id(&run, before),
         },
         created: seconds(),
-        model: hosted.name.to_string(),
+        model: viewer.live().agent.to_string(),
         previous: asked.previous_response_id.clone(),
         conversation: named.and(viewer.live().session.clone()),
         is_background: asked.background,
@@ -297,7 +299,8 @@ async fn kept(
     let began = stored.info.began / 1000;
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
-    let is_whole = from_log(&mut told, &mut events, &stored, before)?;
+    let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
+    let is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
     Ok(Kept { session: stored.session, began, told, events, is_whole })
 }
 
@@ -314,11 +317,28 @@ fn head_of(id: &str, model: &str, created: u64) -> Head {
     }
 }
 
+/// The images that the model made, with their content, which no log has. Those that cannot be had any more are left out.
+async fn images(store: &dyn DocumentStore, outcome: &Outcome) -> Vec<Document> {
+    let mut images = Vec::new();
+    for image in outcome.documents().filter(|made| made.media_type().kind() == MediaKind::Image) {
+        if let Ok(bytes) = content(store, image).await {
+            images.push(image.clone().with_bytes(bytes));
+        }
+    }
+    images
+}
+
 /// Tells an answer from the log of its run. False if the run has not come to the end of that answer.
-fn from_log(told: &mut Response, out: &mut Vec<u8>, stored: &Stored, before: u32) -> Result<bool, Fault> {
+fn from_log(
+    told: &mut Response,
+    out: &mut Vec<u8>,
+    stored: &Stored,
+    images: &[Document],
+    before: u32,
+) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
     let Log { messages, external } = Log::of(stored);
-    let outcome = &stored.outcome();
+    let outcome = &stored.run.outcome();
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     for message in &messages {
@@ -365,28 +385,26 @@ fn from_log(told: &mut Response, out: &mut Vec<u8>, stored: &Stored, before: u32
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
     }
-    match outcome.reason {
-        EndReason::Cancelled => {
-            tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref())));
-        }
+    let end = match outcome.reason {
+        EndReason::Cancelled => None,
         EndReason::PendingApproval => {
             let notice = notice(outcome);
             if spoke {
                 tell(Piece::Break);
             }
             tell(Piece::Text(&notice));
-            tell(Piece::End { end: End::Approval, usage: &outcome.usage, outcome: Some(outcome) });
+            Some(End::Approval)
         }
-        EndReason::Length => {
-            tell(Piece::End { end: End::Length, usage: &outcome.usage, outcome: Some(outcome) })
+        EndReason::Length => Some(End::Length),
+        EndReason::ContentFilter => Some(End::Filter),
+        _ => (spoke || !outcome.pending.is_empty()).then_some(End::Stop),
+    };
+    match end {
+        Some(end) => {
+            images.iter().for_each(|image| tell(Piece::Made(image)));
+            tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
         }
-        EndReason::ContentFilter => {
-            tell(Piece::End { end: End::Filter, usage: &outcome.usage, outcome: Some(outcome) });
-        }
-        _ if spoke || !outcome.pending.is_empty() => {
-            tell(Piece::End { end: End::Stop, usage: &outcome.usage, outcome: Some(outcome) });
-        }
-        _ => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
+        None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
     }
     Ok(true)
 }

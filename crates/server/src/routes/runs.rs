@@ -87,7 +87,7 @@ pub(crate) async fn one(
         // Another process drives it, or will.
         true => object.by("snapshot", |out| event::view(&view, last, app.shown, out)),
         false => object.by("outcome", |out| {
-            event::end_members(Object::begin(out), &stored.outcome(), app.shown).end();
+            event::end_members(Object::begin(out), &stored.run.outcome(), app.shown).end();
         }),
     }
     .by("routing", |out| event::routing(&view, out))

@@ -36,13 +36,6 @@ impl Stored {
     pub(super) fn is_under_way(&self) -> bool {
         self.info.ended.is_none() && Stand::of(&self.run) == Stand::UnderWay
     }
-
-    /// Its end, or that for which it waits, without its messages.
-    pub(super) fn outcome(&self) -> Outcome {
-        let mut outcome = self.run.outcome();
-        outcome.messages.clear();
-        outcome
-    }
 }
 
 /// The logs of a session that tell what its messages do not: those of the newest run, and of each other one with results.

@@ -18,6 +18,7 @@ use crate::inbound::tools::Offered;
 use crate::live::Viewer;
 use crate::record::Of;
 use crate::request;
+use crate::resuming::began_with;
 
 /// The things that come with a turn beside the conversation.
 pub(super) enum Said {
@@ -56,6 +57,8 @@ pub(super) async fn turn(
     if !decisions.is_empty() {
         allow(asking.principal, Scope::Approve)?;
         let last = last.ok_or_else(|| Fault::not_found("approval"))?;
+        let (hosted, session) =
+            began_with(asking.app, asking.principal, asking.hosted, &session, &last.run_id).await?;
         let journal = session.journal_of(&last.run_id);
         for (approval, decision) in decisions {
             let decided = decide(&*journal, &approval, asking.principal.name(), decision).await?;
@@ -63,15 +66,14 @@ pub(super) async fn turn(
             let of = Of {
                 request: request.as_ref(),
                 principal: &by,
-                agent: &asking.hosted.name,
+                agent: &hosted.name,
                 session: Some(session.id().as_str()),
                 run: &last.run_id,
             };
             asking.app.record.decided(of, &decided);
         }
-        let tools = tools.with_instructions(conversation.system.take());
-        let options = tools.options(asking.hosted.agent());
-        return Ok((asking.resume(&session, last.run_id, conversation, options).await?, history));
+        let offered = tools.with_instructions(conversation.system.take());
+        return Ok((asking.resume(&session, last.run_id, conversation, offered).await?, history));
     }
     if conversation.new.is_empty() {
         return Err(Fault::invalid("the last message must be the user's, or answer a call").at("messages"));

@@ -250,9 +250,8 @@ async fn documents_come_as_files_images_and_addresses() {
 async fn documents_that_the_model_made_are_images_and_files_and_may_come_back() {
     let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
     let sound = Document::from_bytes(&b"RIFF0000WAVE"[..], "audio/wav").with_file_name("word.wav");
-    let stage =
-        Stage::new([Turn::text("Here."), Turn::text("Here."), Turn::text("Here."), Turn::text("Yes.")]);
-    let stage = stage.making([picture, sound]);
+    let here = || Turn::text("Here.").making(picture.clone()).making(sound.clone());
+    let stage = Stage::new([here(), here(), here(), Turn::text("Yes.")]);
     let client = Client::new(server(Agent::builder(stage.clone())));
     let whole = value(client.chat(asked(false, json!({}))).await).await;
     let message = &whole["choices"][0]["message"];
@@ -281,9 +280,8 @@ async fn documents_that_the_model_made_are_images_and_files_and_may_come_back() 
     let made: Vec<_> = before.documents().map(|made| made.media_type().essence().to_owned()).collect();
     assert_eq!(made, ["image/png", "audio/wav"]);
     // A session has them: their addresses come back with the history and are left out as the rest of it.
-    let stage = Stage::new([Turn::text("Here."), Turn::text("Yes.")]);
-    let stage =
-        stage.making([Document::external("https://pictures.example/one.png").with_media_type("image/png")]);
+    let linked = Document::external("https://pictures.example/one.png").with_media_type("image/png");
+    let stage = Stage::new([Turn::text("Here.").making(linked), Turn::text("Yes.")]);
     let client = Client::new(server(Agent::builder(stage.clone())));
     let with =
         |messages: &Value| asked(false, json!({"messages": messages, "attache": {"session": "drawn"}}));

@@ -5,12 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_agent::{Agent, AgentBuilder, MemorySessions, Sessions};
-use attache_core::message::MadeDocument;
 use attache_core::provider::ProviderState;
-use attache_core::{
-    AssistantPart, ChatRequest, ChunkStream, Document, LlmProvider, ModelCapabilities, ModelSettings,
-    StreamChunk,
-};
+use attache_core::{ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelSettings, StreamChunk};
 use attache_server::{Principal, Server};
 use attache_testkit::{ScriptedModel, Turn};
 use axum::Router;
@@ -29,7 +25,6 @@ pub(crate) struct Stage {
     script: ScriptedModel,
     gate: Option<Arc<Semaphore>>,
     state: Arc<State>,
-    made: Vec<Document>,
 }
 
 #[derive(Default)]
@@ -43,18 +38,12 @@ impl Stage {
     /// A model that says what the turns say, as fast as it is heard.
     pub(crate) fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         let script = ScriptedModel::new(turns).unverified();
-        Self { script, gate: None, state: Arc::default(), made: Vec::new() }
+        Self { script, gate: None, state: Arc::default() }
     }
 
     /// A model that reads images and PDF, too.
     pub(crate) fn seeing(mut self) -> Self {
         self.script = self.script.with_capabilities_of("anthropic", "claude-sonnet-4-5");
-        self
-    }
-
-    /// A model that makes these documents with each answer.
-    pub(crate) fn making(mut self, made: impl IntoIterator<Item = Document>) -> Self {
-        self.made = made.into_iter().collect();
         self
     }
 
@@ -139,14 +128,6 @@ impl LlmProvider for Stage {
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         let chunks = self.script.stream(request);
-        let made = self.made.clone();
-        let chunks = chunks.map(move |mut chunk| {
-            if let Ok(StreamChunk::Done(completion)) = &mut chunk {
-                let made = made.iter().cloned().map(MadeDocument::new).map(AssistantPart::Document);
-                completion.message.parts.extend(made);
-            }
-            chunk
-        });
         let (gate, state) = (self.gate.clone(), Arc::clone(&self.state));
         let held = (chunks, gate, state, None::<Heard>);
         Box::pin(futures_util::stream::unfold(held, |(mut chunks, gate, state, heard)| async move {
@@ -340,7 +321,7 @@ pub(crate) fn named(text: &str) -> String {
                 && at.bytes().all(|digit| digit.is_ascii_digit())
         });
         let is_id = numbered
-            || (["resp_", "rs_", "fc_", "toolu_", "run_"].iter().any(|kind| word.starts_with(kind))
+            || (["resp_", "rs_", "fc_", "ig_", "toolu_", "run_"].iter().any(|kind| word.starts_with(kind))
                 && word.len() > 30)
             || (is_hex && [8, 12, 29, 32, 36].contains(&word.len()))
             || word.starts_with("chatcmpl-")

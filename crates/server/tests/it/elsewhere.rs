@@ -54,6 +54,18 @@ async fn a_run_under_way_elsewhere_is_no_cancelled_one() {
     assert_eq!(told["outcome"]["reason"], "answer", "{told}");
 }
 
+// C30: a run that is gone from this process tells the documents of the model as one that is here does.
+#[tokio::test(start_paused = true)]
+async fn a_run_by_its_log_has_the_documents_that_the_model_made() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let [one, other] = nodes(&Stage::new([Turn::text("Here.").making(picture)]));
+    let run = one.run("s", "Draw.").await;
+    let here = one.ended(&run).await["snapshot"]["end"]["documents"].clone();
+    assert_eq!(here[0]["mediaType"], "image/png", "{here}");
+    let told = other.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"]["documents"], here, "{told}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_that_has_seen_the_end_is_told_that_there_is_nothing() {
     let [one, other] = nodes(&Stage::new([Turn::text("Berlin.")]));

@@ -111,6 +111,70 @@ async fn a_run_goes_on_with_the_agent_that_it_began_with() {
     assert_eq!((first.requests().len(), other.requests().len()), (0, 2));
 }
 
+// Results of calls go there, too, whichever agent the request names, by every dialect.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_told_a_result_goes_on_with_the_agent_that_it_began_with() {
+    let weather = json!({"name": "weather", "description": "The weather", "parameters": {"type": "object"}});
+    let function = json!([{"type": "function", "function": weather.clone()}]);
+    let mut flat = weather.clone();
+    flat["type"] = json!("function");
+    let claude = json!([{"name": "weather", "input_schema": {"type": "object"}}]);
+    let said = json!({"id": "1", "role": "user", "content": "Weather?"});
+    for dialect in ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/ag-ui"] {
+        let (first, other) =
+            (Stage::new([]), Stage::new([Turn::call("weather", json!({})), Turn::text("Sunny.")]));
+        let store = Arc::new(MemorySessions::new());
+        let of = |stage: &Stage| Sessions::new(Agent::builder(stage.clone()).build().unwrap(), store.clone());
+        let server = Server::new("papers", of(&first)).agent("forecaster", of(&other));
+        let client = Client::new(trusting(server));
+        let ask = async |model: &str, messages: Value| {
+            let body = match dialect {
+                "/v1/chat/completions" => json!({"model": model, "messages": messages, "tools": function}),
+                "/v1/responses" => json!({"model": model, "input": messages, "tools": [flat]}),
+                "/v1/messages" => {
+                    json!({"model": model, "messages": messages, "tools": claude, "max_tokens": 99})
+                }
+                _ => json!({
+                    "threadId": "s", "runId": "r", "messages": messages, "tools": [weather], "context": [],
+                    "forwardedProps": {"model": model},
+                }),
+            };
+            let request = Request::builder().method("POST").uri(dialect).header("x-attache-session", "s");
+            let request = request.header("content-type", "application/json");
+            text(client.send(request, body.to_string()).await).await
+        };
+        let plain = json!([{"role": "user", "content": "Weather?"}]);
+        let asked = ask("forecaster", if dialect == "/v1/ag-ui" { json!([said]) } else { plain }).await;
+        assert!(asked.contains("weather"), "{dialect}: {asked}");
+        let session = client.got("/v1/sessions/s").await;
+        let parts = session["messages"][1]["parts"].as_array().unwrap();
+        let id = parts.iter().find_map(|part| part["id"].as_str().or(part["callId"].as_str())).unwrap();
+        let result = match dialect {
+            "/v1/responses" => json!([{"type": "function_call_output", "call_id": id, "output": "sunny"}]),
+            "/v1/messages" => json!([
+                {"role": "user", "content": "Weather?"},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "weather", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "sunny"}]},
+            ]),
+            "/v1/ag-ui" => json!([said, {"id": "2", "role": "tool", "toolCallId": id, "content": "sunny"}]),
+            _ => {
+                let function = json!({"name": "weather", "arguments": "{}"});
+                let call = json!({"id": id, "type": "function", "function": function});
+                json!([
+                    {"role": "user", "content": "Weather?"},
+                    {"role": "assistant", "tool_calls": [call]},
+                    {"role": "tool", "tool_call_id": id, "content": "sunny"},
+                ])
+            }
+        };
+        let told = ask("papers", result).await;
+        assert!(told.contains("Sunny."), "{dialect}: {told}");
+        assert_eq!((first.requests().len(), other.requests().len()), (0, 2), "{dialect}");
+        // The answer tells which agent gave it, where it names one.
+        assert!(dialect == "/v1/ag-ui" || told.contains("forecaster"), "{dialect}: {told}");
+    }
+}
+
 // A41
 #[tokio::test(start_paused = true)]
 async fn a_second_run_of_a_session_is_refused_with_the_first() {

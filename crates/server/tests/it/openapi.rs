@@ -138,7 +138,7 @@ async fn answers_have_the_members_of_their_description() {
     let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
     let sound = Document::from_bytes(&b"RIFF0000WAVE"[..], "audio/wav").with_file_name("word.wav");
     let later = tool_fn("later", "Answers later.", || Ok::<_, ToolError>(Deferred::ask("How many?")));
-    let stage = Stage::new([Turn::text("Here."), Turn::call("later", "{}")]).making([picture, sound]);
+    let stage = Stage::new([Turn::text("Here.").making(picture).making(sound), Turn::call("later", "{}")]);
     let client = Client::new(server(Agent::builder(stage).tool(later)));
     let description = client.got("/openapi.json").await;
     let told = |path: &str, method: &str, answer: &Value| {

@@ -50,6 +50,44 @@ async fn an_answer_whole_and_streamed() {
     insta::assert_snapshot!("responses_streamed", named(&text(streamed).await));
 }
 
+// A36, C30: an image that the model made is an item of the output, as one of OpenAI's own tool is, and comes back as one.
+#[tokio::test]
+async fn images_that_the_model_made_are_items() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let sound = Document::from_bytes(&b"RIFF0000WAVE"[..], "audio/wav").with_file_name("word.wav");
+    let here = || Turn::text("Here.").making(picture.clone()).making(sound.clone());
+    let stage = Stage::new([here(), here(), Turn::text("Yes."), Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let whole = respond(&client, json!({})).await;
+    let [message, image] = &whole["output"].as_array().unwrap()[..] else { panic!("{whole}") };
+    assert_eq!((&message["type"], said(&whole).as_str()), (&json!("message"), "Here."));
+    let told = |name: &str| image[name].as_str().unwrap();
+    assert_eq!(
+        (told("type"), told("status"), told("result"), told("output_format")),
+        ("image_generation_call", "completed", "iVBORw0KGgo=", "png"),
+    );
+    // A response that is kept has it, too, although no log holds the content of documents.
+    let id = whole["id"].as_str().unwrap();
+    assert_eq!(client.got(&format!("/v1/responses/{id}")).await["output"], whole["output"]);
+    let streamed = client.post("/v1/responses", asked(json!({"stream": true}))).await;
+    let streamed = text(streamed).await;
+    insta::assert_snapshot!("responses_image_streamed", named(&streamed));
+    // It comes back with the history, or stands for the response that it is an item of.
+    let once_more = json!({"role": "user", "content": "Once more."});
+    let input = json!([{"role": "user", "content": "Draw."}, message, image, once_more]);
+    respond(&client, json!({"input": input, "store": false})).await;
+    let item = json!({"type": "item_reference", "id": image["id"]});
+    respond(&client, json!({"input": [item, once_more]})).await;
+    for request in &stage.requests()[2..] {
+        let Message::Assistant(before) = &*request.messages[1] else { panic!("{:?}", request.messages) };
+        let made = before.documents().next().unwrap();
+        assert_eq!((before.text(), made.media_type().essence()), ("Here.".to_owned(), "image/png"));
+    }
+    let input = json!([{"type": "image_generation_call", "id": "ig", "status": "completed", "result": "%"}, once_more]);
+    let wrong = client.post("/v1/responses", asked(json!({"input": input}))).await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+}
+
 // A36
 #[tokio::test]
 async fn a_client_runs_its_own_tools_and_a_response_goes_on_with_another() {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use attache_agent::{Agent, Compaction, EmptyReply, tool_fn};
+use attache_core::Document;
 use attache_testkit::Turn;
 use serde_json::{Value, json};
 
@@ -100,6 +101,23 @@ async fn messages_are_known_by_their_ids() {
         (&fourth[0]["id"], &fourth[6]["id"], &fourth[8]["id"]),
         (&json!("q1"), &json!("q3"), &json!("q4"))
     );
+}
+
+// C30: the protocol's own messages of a reply hold text alone.
+#[tokio::test]
+async fn documents_that_the_model_made_are_events_of_our_own() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let stage = Stage::new([Turn::text("Here.").making(picture), Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage)));
+    let told = asked(&client, "r1", &[question("q1")]).await;
+    let made: Vec<&Value> = told.iter().filter(|event| event["name"] == "attache.document").collect();
+    let [made] = made[..] else { panic!("{told:?}") };
+    assert_eq!((&made["type"], &made["value"]["mediaType"]), (&json!("CUSTOM"), &json!("image/png")));
+    let id = made["value"]["id"].as_str().unwrap();
+    let bytes = client.get(&format!("/v1/sessions/t/documents/{id}")).await;
+    assert_eq!(bytes.headers()["content-type"], "image/png");
+    let again = asked(&client, "r2", &[question("q1"), question("q2")]).await;
+    assert!(again.iter().all(|event| event["name"] != "attache.document"), "it is told once: {again:?}");
 }
 
 // A43: a summary that the model is shown is no message of a person, and what it stands for is none that a client lacks.

@@ -25,6 +25,29 @@ test('a list that is longer than the server tells at a time keeps its rows', asy
   assert.deepEqual([sessions.all.length, sessions.hasMore], [1500, false]);
 });
 
+test('further sessions are asked for behind the last one, and a refresh asks for all that are there', async () => {
+  const asked: string[] = [];
+  const { sessions } = chatWith((_method, path) => (asked.push(path), told(700, path)), async function* () {}).chat;
+  await sessions.load();
+  await sessions.more();
+  await sessions.more();
+  assert.deepEqual(sessions.all.map(({ id }) => id), Array.from({ length: 600 }, (_, at) => `s${at}`));
+  await sessions.load();
+  const behind = ['', '&after=200', '&after=400'].map((after) => `/v1/sessions?limit=200${after}`);
+  assert.deepEqual(asked, [...behind, '/v1/sessions?limit=600']);
+  assert.deepEqual([sessions.all.length, sessions.hasMore], [600, true]);
+});
+
+test('further sessions do not take the place of a refresh', async () => {
+  let title = 'before';
+  const answer = (path: string) => ({ ...told(300, path), sessions: told(300, path).sessions.map((session) => ({ ...session, title })) });
+  const { sessions } = chatWith((_method, path) => answer(path), async function* () {}).chat;
+  await sessions.load();
+  title = 'after';
+  await Promise.all([sessions.load(), sessions.more()]);
+  assert.deepEqual([sessions.all.length, sessions.all[0]?.title], [300, 'after']);
+});
+
 test('further sessions are there although the list was asked for anew meanwhile', async () => {
   const { sessions } = chatWith((_method, path) => told(500, path), async function* () {}).chat;
   await sessions.load();

@@ -6,6 +6,7 @@ import type { Answer } from '../state/model.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
+import { sentence } from './note.ts';
 import { type Page, type Standing, beginning, findPassage, heading, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
@@ -26,8 +27,8 @@ interface Area {
 type Preview =
   | { kind: 'image'; url: string }
   | { kind: 'sound'; url: string }
-  | { kind: 'pages'; count: number; pages: Page[]; isWhole: boolean; notes: string[] }
-  | { kind: 'text'; pages: Page[]; isWhole: boolean; unit: string; notes: string[] }
+  | { kind: 'pages'; count: number; pages: Page[]; isWhole: boolean; notes: unknown[] }
+  | { kind: 'text'; pages: Page[]; isWhole: boolean; unit: string; notes: unknown[] }
   | { kind: 'table'; rows: string[][]; isWhole: boolean }
   | { kind: 'none'; words: string };
 
@@ -195,7 +196,7 @@ class Pane extends Part {
           const from = object(value);
           return { number: number(from.number) ?? 1, name: text(from.name), isHidden: from.hidden === true, text: text(from.text).slice(0, MOST_TEXT) };
         });
-        const notes = list(told.notes).map(text);
+        const notes = list(told.notes);
         const isWhole = told.truncated !== true && pages.every((page) => page.text.length < MOST_TEXT);
         this.preview =
           mediaType === 'application/pdf' && features.pageImages !== false
@@ -277,8 +278,8 @@ class Pane extends Part {
     }
   }
 
-  private notesView(notes: string[]): unknown {
-    return notes.map((note) => html`<p class="note muted small">${icon('hand')}${note}</p>`);
+  private notesView(notes: unknown[]): unknown {
+    return notes.map((note) => html`<p class="note muted small">${icon('hand')}${sentence(note, this.chat.speech)}</p>`);
   }
 
   /** The cited words among those around them, or by themselves where they do not stand. */

@@ -14,7 +14,7 @@ export interface Page {
 }
 
 /** The units of documents with a word of their own; others have their number. */
-const UNITS: Record<string, Word> = { page: 'page', sheet: 'sheet', slide: 'slide', chapter: 'chapter' };
+export const UNITS: Record<string, Word> = { page: 'page', sheet: 'sheet', slide: 'slide', chapter: 'chapter' };
 
 /** The heading of a page. A name is in the language of its document, and may run the other way. */
 export function heading({ number: n, name, isHidden }: Page, unit: string, speech: Pick<Speech, 'say' | 'number'>): string {

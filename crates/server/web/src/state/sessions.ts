@@ -16,12 +16,12 @@ export class SessionList {
   /** The sessions that are versions of other ones. */
   origins: Origins = {};
   query = '';
-  /** True if there are more than those. */
-  hasMore = false;
+  /** The place behind the last one of those, where there are more. */
+  private next = '';
   /** The one that is about to be deleted. */
   leaving: SessionInfo | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** What is asked for last. */
+  /** What is asked for at this moment. */
   private asking: Promise<void> | undefined;
   /** The length of the list that is asked for. */
   private size = PAGE;
@@ -31,6 +31,11 @@ export class SessionList {
     private readonly changed: () => void,
     private readonly gone: (id: string) => void,
   ) {}
+
+  /** True if there are more than those. */
+  get hasMore(): boolean {
+    return this.next !== '';
+  }
 
   /** The sessions to show: of several versions of a conversation the one that was used last. */
   get shown(): SessionInfo[] {
@@ -44,24 +49,28 @@ export class SessionList {
     });
   }
 
-  /** Asks for the list anew, as long as it is. The answer to the last request is the one that counts: others wait for it. */
-  load(): Promise<void> {
-    const asked: Promise<void> = this.ask(() => this.asking === asked).then((isLast) => (isLast ? undefined : this.asking));
+  /** Asks for the list anew, as long as it is, or goes on behind `all`. The answer to the last request counts: others wait for it. */
+  load(all: SessionInfo[] = [], after = ''): Promise<void> {
+    const asked: Promise<void> = this.ask(() => this.asking === asked, all, after)
+      .then((isLast) => (isLast ? undefined : this.asking))
+      .finally(() => {
+        if (this.asking === asked) {
+          this.asking = undefined;
+        }
+      });
     this.asking = asked;
     return asked;
   }
 
-  /** Asks for further ones, too. */
+  /** Asks for further ones behind the last, or for all of them where the list is asked for at this moment. */
   more(): Promise<void> {
     this.size = Math.max(this.all.length, PAGE) + PAGE;
-    return this.load();
+    return this.asking ? this.load() : this.load([...this.all], this.next);
   }
 
   /** False if something else was asked for meanwhile. */
-  private async ask(isLast: () => boolean): Promise<boolean> {
+  private async ask(isLast: () => boolean, all: SessionInfo[], after: string): Promise<boolean> {
     const { size, query } = this;
-    const all: SessionInfo[] = [];
-    let after = '';
     do {
       const limit = Math.min(size - all.length, MOST);
       const facts = Object.entries({ q: query.trim(), after }).filter(([, fact]) => fact);
@@ -74,7 +83,7 @@ export class SessionList {
       after = text(told.next);
     } while (after && all.length < size);
     this.all = all;
-    this.hasMore = after !== '';
+    this.next = after;
     // A list of some tells nothing of the others.
     const before = query || after ? this.origins : {};
     const made = [...all].sort((one, other) => one.created - other.created);
