@@ -204,11 +204,6 @@ impl Live {
             && view.deferred.iter().all(|asked| log.deferred.iter().any(|open| open.call.id == asked.call.id))
     }
 
-    /// True if the client is to answer that call.
-    pub(crate) fn awaits(&self, call: &str) -> bool {
-        self.lock().view.client_calls().any(|known| known.id.as_str() == call)
-    }
-
     /// True if that approval is one that nobody has decided about.
     pub(crate) fn asks(&self, approval: &str) -> bool {
         self.lock().view.approvals.iter().any(|asked| asked.id == approval)
