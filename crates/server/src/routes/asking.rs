@@ -112,7 +112,7 @@ impl Asking<'_> {
     }
 
     fn way(&self, parking: Option<Parking>, answered: Vec<ToolCallId>) -> Way {
-        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered, goes_on: false }
+        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered, ..Way::default() }
     }
 
     /// A run of a session, which has the history: only what is new counts.
