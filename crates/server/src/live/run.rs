@@ -235,9 +235,10 @@ impl Live {
         self.lock().viewers
     }
 
-    /// About how many bytes the ring takes.
+    /// About how many bytes are kept for those who look on.
     pub(super) fn bytes(&self) -> usize {
-        self.lock().ring.bytes()
+        let state = self.lock();
+        state.ring.bytes() + state.view.bytes()
     }
 
     pub(super) fn enter(&self) {
