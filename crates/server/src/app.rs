@@ -60,6 +60,8 @@ pub(crate) struct Way {
     pub(crate) answered: Vec<ToolCallId>,
     /// True if those who look at the run are told what its log tells from before.
     pub(crate) goes_on: bool,
+    /// True if another process began it, which is gone.
+    pub(crate) is_taken_over: bool,
 }
 
 impl App {
@@ -87,6 +89,7 @@ impl App {
                 false => ClientCalls::Wait(self.limits.frontend_time),
             },
             is_kept: session.is_some(),
+            is_taken_over: way.is_taken_over,
         };
         let new = NewRun {
             id,

@@ -54,14 +54,12 @@ impl Parked {
         }
     }
 
-    /// Takes the log of the run without a session that waits for all these calls, and for no other.
-    pub(crate) fn take(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Arc<dyn Journal>> {
+    /// Takes the run without a session that waits for all these calls, and for no other.
+    pub(crate) fn take(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Taken<'_>> {
         let mut runs = self.lock();
         let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Log(_)))?;
-        match runs.remove(at)?.kept {
-            Kept::Log(journal) => Some(journal),
-            Kept::Session(_) => None,
-        }
+        let waiting = runs.remove(at)?;
+        Some(Taken { parked: self, waiting: Some(waiting) })
     }
 
     /// The session of the run that waits for all these calls, and for no other.
@@ -71,6 +69,35 @@ impl Parked {
         match &runs.get(at)?.kept {
             Kept::Session(session) => Some(session.clone()),
             Kept::Log(_) => None,
+        }
+    }
+}
+
+/// A run without a session that was taken to go on with it. It waits again if nobody does.
+pub(crate) struct Taken<'a> {
+    parked: &'a Parked,
+    waiting: Option<Waiting>,
+}
+
+impl Taken<'_> {
+    /// Its log.
+    pub(crate) fn log(&self) -> Option<Arc<dyn Journal>> {
+        match &self.waiting.as_ref()?.kept {
+            Kept::Log(journal) => Some(Arc::clone(journal)),
+            Kept::Session(_) => None,
+        }
+    }
+
+    /// It goes on.
+    pub(crate) fn goes_on(mut self) {
+        self.waiting = None;
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.parked.lock().push_back(waiting);
         }
     }
 }

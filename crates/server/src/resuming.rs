@@ -52,11 +52,22 @@ pub(crate) async fn go_on(
     run: &str,
     answered: Vec<ToolCallId>,
 ) -> Result<(), Fault> {
+    go_on_so(app, principal, hosted, session, run, Way { answered, ..Way::default() }).await
+}
+
+async fn go_on_so(
+    app: &App,
+    principal: &Principal,
+    hosted: &Hosted,
+    session: &Session,
+    run: &str,
+    way: Way,
+) -> Result<(), Fault> {
     if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
         return Ok(());
     }
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
-    let way = Way { on_disconnect: Some(OnDisconnect::Detach), answered, goes_on: true, ..Way::default() };
+    let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, ..way };
     let resumed = session.resume_with(offered(&session, run).await?.options(hosted.agent()));
     let mut viewer = match app.start(principal, &hosted, Some(&session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
@@ -192,17 +203,20 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
     if app.runs.is_closed() {
         return false;
     }
-    let adopted = match hosted.sessions.adopt(AT_ONCE).await {
+    // Each attempt counts: a run that found no room again and again would be given up.
+    let most = app.runs.room().min(AT_ONCE);
+    let adopted = match hosted.sessions.adopt(most).await {
         Ok(adopted) => adopted,
         Err(error) => {
             tracing::warn!(%error, "runs of processes that are gone could not be taken over");
             return false;
         }
     };
-    let mut is_more = adopted.len() == AT_ONCE;
+    let mut is_more = most > 0 && adopted.len() == most;
     for (session, run) in adopted {
         let principal = Principal::new(session.principal());
-        if let Err(fault) = go_on(app, &principal, hosted, &session, &run, Vec::new()).await {
+        let way = Way { is_taken_over: true, ..Way::default() };
+        if let Err(fault) = go_on_so(app, &principal, hosted, &session, &run, way).await {
             tracing::warn!(run, reason = fault.message(), "a run could not be taken over");
             // Another process may have room for it.
             let _ = session.let_go(true).await;

@@ -10,7 +10,7 @@ use attache_core::ToolResult;
 use futures_core::Stream as _;
 use tokio::time::{Instant, sleep_until};
 
-use super::entry::{Broken, What, without_history};
+use super::entry::{Broken, What, lighten};
 use super::rules::ClientCalls;
 use super::run::Live;
 use crate::record::Record;
@@ -35,7 +35,10 @@ async fn recall(live: &Live, mut before: LogEvents) {
     let mut events = Vec::new();
     for entry in &entries {
         match before.take(entry) {
-            Ok(told) => events.extend(told),
+            Ok(mut told) => {
+                told.iter_mut().for_each(lighten);
+                events.extend(told);
+            }
             Err(error) => tracing::warn!(run = live.id, %error, "an entry of a log cannot be told"),
         }
     }
@@ -95,12 +98,16 @@ impl Ending {
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.
-    fn add(&self, event: Event) -> bool {
+    fn add(&self, mut event: Event) -> bool {
         self.record.event(self.live.of(), &event);
+        lighten(&mut event);
         match &event.kind {
             // Nobody asked for a value.
             EventKind::PartialValue(_) => return false,
-            EventKind::Finished(_) => return self.finish(event),
+            EventKind::Finished(_) => {
+                self.live.push(What::Event(event));
+                return false;
+            }
             _ => {}
         }
         if let Some(call) = pending(&event.kind) {
@@ -113,13 +120,6 @@ impl Ending {
         }
         let waits = self.live.push(What::Event(event));
         waits && matches!(self.live.rules.client_calls, ClientCalls::Pause)
-    }
-
-    /// Adds the end.
-    fn finish(&self, mut event: Event) -> bool {
-        without_history(&mut event);
-        self.live.push(What::Event(event));
-        false
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{EndReason, Event, EventKind};
+use attache_core::{Document, DocumentSource, Message, Role};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -71,15 +72,26 @@ impl Entry {
     }
 }
 
-/// Takes the conversation before the run out of its end: it is no business of viewers, and would be held as long as the
-/// ring.
-pub(super) fn without_history(event: &mut Event) {
-    if let EventKind::Finished(Ok(outcome)) = &mut event.kind {
-        let is_author = |message: &Arc<attache_core::Message>| {
-            message.role() == attache_core::Role::User && !message.is_tool_call_documents()
-        };
-        let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
-        outcome.messages.drain(..asked);
+/// Takes out of an event what viewers are not told, since it would be held for as long as somebody may look at the run: the
+/// bytes of documents in results, and the messages of the end that are no replies of the run.
+pub(super) fn lighten(event: &mut Event) {
+    match &mut event.kind {
+        EventKind::ToolFinished { result, .. } => {
+            let is_held = |document: &Document| matches!(document.source(), DocumentSource::Bytes(_));
+            if result.tree.documents().iter().chain(&result.documents).any(is_held) {
+                result.tree = result.tree.map_documents(|document| document.clone().without_bytes());
+                result.documents = result.documents.drain(..).map(Document::without_bytes).collect();
+            }
+        }
+        EventKind::Nested { event, .. } => lighten(event),
+        EventKind::Finished(Ok(outcome)) => {
+            let is_author =
+                |message: &Arc<Message>| message.role() == Role::User && !message.is_tool_call_documents();
+            let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
+            outcome.messages.drain(..asked);
+            outcome.messages.retain(|message| message.role() == Role::Assistant);
+        }
+        _ => {}
     }
 }
 
@@ -108,9 +120,9 @@ fn weight_of(kind: &EventKind) -> usize {
         EventKind::ApprovalRequested(asked) => SMALL + asked.call.arguments.raw().len(),
         EventKind::CallDeferred(request) => SMALL + request.call.arguments.raw().len(),
         EventKind::ToolFinished { result, .. } => {
-            let in_memory = |document: &attache_core::Document| match document.source() {
-                attache_core::DocumentSource::Bytes(bytes) => bytes.len(),
-                attache_core::DocumentSource::Inline { text } => text.len(),
+            let in_memory = |document: &Document| match document.source() {
+                DocumentSource::Bytes(bytes) => bytes.len(),
+                DocumentSource::Inline { text } => text.len(),
                 _ => 0,
             };
             SMALL + result.tree.json().len() + result.documents.iter().map(in_memory).sum::<usize>()

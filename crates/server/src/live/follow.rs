@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_agent::{LogEvents, Session, SessionError};
 use tokio::time::{Instant, sleep_until};
 
-use super::entry::{Broken, Entry, What, without_history};
+use super::entry::{Broken, Entry, What, lighten};
 use super::log::{Stand, told};
 use super::run::Live;
 use super::runs::Runs;
@@ -179,7 +179,7 @@ impl Follower {
         if is_answer && self.view.end.is_none() && Stand::of(self.log.run()) == Stand::Waits {
             let mut event = self.log.finish();
             self.last = event.seq;
-            without_history(&mut event);
+            lighten(&mut event);
             self.close(What::Event(event), &mut news);
         }
         if self.part.is_some_and(|part| part.before > 0) {

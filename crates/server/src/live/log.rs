@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::{Action, Entry as LogEntry, LogEvents, Run, Waiting};
 use attache_core::ToolCallId;
 
-use super::entry::{Entry, What, without_history};
+use super::entry::{Entry, What, lighten};
 use super::view::View;
 
 /// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
@@ -57,7 +57,7 @@ pub(super) fn told(log: &mut LogEvents, entry: &LogEntry) -> Vec<Arc<Entry>> {
         }
     };
     let shared = events.into_iter().map(|mut event| {
-        without_history(&mut event);
+        lighten(&mut event);
         Arc::new(Entry { seq: event.seq, what: What::Event(event) })
     });
     shared.collect()

@@ -36,6 +36,8 @@ pub(crate) struct Rules {
     pub(crate) client_calls: ClientCalls,
     /// True if somebody may look at it after its end.
     pub(crate) is_kept: bool,
+    /// True if another process began it, which is gone.
+    pub(crate) is_taken_over: bool,
 }
 
 /// The treatment of calls that the client answers.

@@ -204,11 +204,6 @@ impl Live {
             && view.deferred.iter().all(|asked| log.deferred.iter().any(|open| open.call.id == asked.call.id))
     }
 
-    /// True if the client is to answer that call.
-    pub(crate) fn awaits(&self, call: &str) -> bool {
-        self.lock().view.client_calls().any(|known| known.id.as_str() == call)
-    }
-
     /// True if that approval is one that nobody has decided about.
     pub(crate) fn asks(&self, approval: &str) -> bool {
         self.lock().view.approvals.iter().any(|asked| asked.id == approval)
@@ -240,9 +235,10 @@ impl Live {
         self.lock().viewers
     }
 
-    /// About how many bytes the ring takes.
+    /// About how many bytes are kept for those who look on.
     pub(super) fn bytes(&self) -> usize {
-        self.lock().ring.bytes()
+        let state = self.lock();
+        state.ring.bytes() + state.view.bytes()
     }
 
     pub(super) fn enter(&self) {

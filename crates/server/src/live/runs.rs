@@ -77,7 +77,8 @@ impl Runs {
             return Err(TooMany::Driven);
         }
         let count = state.counts.entry(Arc::clone(&live.principal)).or_default();
-        if *count >= self.most_of_one {
+        // One that was taken in elsewhere is refused to nobody.
+        if *count >= self.most_of_one && !live.rules.is_taken_over {
             return Err(TooMany::Principal(self.most_of_one));
         }
         *count += 1;
@@ -126,6 +127,13 @@ impl Runs {
         let is_meant =
             |live: &&Arc<Live>| *live.principal == *principal && live.is_visible() && live.asks(approval);
         state.runs.values().find(is_meant).cloned()
+    }
+
+    /// The number of runs that may be taken over: as many are under way at a time as those of one principal may be.
+    pub(crate) fn room(&self) -> usize {
+        let state = self.lock();
+        let is_taken_over = |live: &&Arc<Live>| live.rules.is_taken_over && !live.has_ended();
+        self.most_of_one.saturating_sub(state.runs.values().filter(is_taken_over).count())
     }
 
     /// The number of runs that are under way.

@@ -7,7 +7,7 @@ use attache_core::tool::Progress;
 use attache_core::{Citation, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
-use super::entry::{Entry, What};
+use super::entry::{Entry, What, weight};
 
 /// A run so far: a fold over its events.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub(crate) struct View {
     pub(crate) usage: Usage,
     /// The last entry, once it is there.
     pub(crate) end: Option<Arc<Entry>>,
+    /// About the bytes of the results that it holds.
+    bytes: usize,
 }
 
 /// A piece of a turn.
@@ -94,6 +96,11 @@ impl View {
             Block::Call(call) => Some(call),
             Block::Text { .. } | Block::Thinking { .. } => None,
         })
+    }
+
+    /// About the bytes of the results that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The calls that the client answers.
@@ -215,6 +222,7 @@ impl View {
                 self.deferred.retain(|request| request.call.id != result.call_id);
                 let known = self.calls().any(|call| call.id == result.call_id);
                 if is_own || known {
+                    self.bytes += weight(&entry.what);
                     let finished = CallState::Finished(Arc::clone(entry));
                     self.call(&result.call_id, event.step, |call| call.state = finished);
                 }

@@ -17,7 +17,7 @@ use crate::hosted::Hosted;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
-use crate::paused_runs::{Kept, Parked};
+use crate::paused_runs::{Kept, Parked, Taken};
 use crate::resuming::{began_with, failure};
 use crate::sse;
 
@@ -117,7 +117,7 @@ impl Asking<'_> {
     }
 
     fn way(&self, parking: Option<Parking>, answered: Vec<ToolCallId>) -> Way {
-        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered, goes_on: false }
+        Way { on_disconnect: self.on_disconnect, pauses: true, parking, answered, ..Way::default() }
     }
 
     /// A run of a session, which has the history: only what is new counts.
@@ -192,7 +192,7 @@ impl Asking<'_> {
             true => None,
             false => self.app.parked.take(self.principal.name(), &self.hosted.name, &calls),
         };
-        let (run, parking) = match parked {
+        let (run, parking) = match parked.as_ref().and_then(Taken::log) {
             Some(journal) => {
                 answer(&*journal, &conversation).await?;
                 let run = agent.resume_with(Arc::clone(&journal), options);
@@ -212,7 +212,12 @@ impl Asking<'_> {
                 }
             }
         };
-        self.app.start(self.principal, self.hosted, None, id.to_owned(), run, self.way(parking, answered))
+        let way = self.way(parking, answered);
+        let viewer = self.app.start(self.principal, self.hosted, None, id.to_owned(), run, way)?;
+        if let Some(parked) = parked {
+            parked.goes_on();
+        }
+        Ok(viewer)
     }
 
     /// Keeps a run that waits for the client, if the agent's own tools did something in it.

@@ -75,16 +75,18 @@ pub(crate) async fn tool_result(
     let unknown = || Fault::not_found("call");
     let id = ToolCallId::parse(&answer.call_id).ok_or_else(unknown)?;
     let live = app.runs.of_session(principal.name(), &answer.session_id);
-    if let Some(live) = live.iter().find(|live| live.awaits(&answer.call_id)) {
-        let awaited = live.control.awaiting();
-        let call = awaited.iter().find(|call| call.id == id);
-        let call = call.ok_or_else(|| Fault::conflict("answered", "the call has its result already"))?;
-        live.control.submit([result_of(call, &answer)?]).await?;
-        return Ok(taken());
-    }
-    // One that has ended may wait for an answer to its question.
-    if live.iter().any(|live| !live.has_ended() && live.knows_call(&answer.call_id)) {
-        return Err(Fault::conflict("answered", "the call takes no result any more"));
+    let awaiting = live.iter().find_map(|live| {
+        let call = live.control.awaiting().into_iter().find(|call| call.id == id)?;
+        Some((live, call))
+    });
+    if let Some((live, call)) = awaiting {
+        match live.control.submit([result_of(&call, &answer)?]).await {
+            // It may have been let go in this moment: its log says whether the call still waits.
+            Err(SubmitError::ChatLoopClosed) => {}
+            submitted => return submitted.map(|()| taken()).map_err(Fault::from),
+        }
+    } else if live.iter().any(|live| !live.has_ended() && live.knows_call(&answer.call_id)) {
+        return Err(Fault::conflict("answered", "the call takes no result"));
     }
     // Nobody here drives the run: another process may, or nobody does.
     let hosted = &app.hosted(model.model.as_deref())?;

@@ -3,23 +3,25 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use attache_agent::SessionError;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::asked::{Request, read};
+use super::asked::{Model, Request, read};
 use super::asking::{Asking, streamed};
+use super::stored::Stored;
 use super::thread::{Said, turn};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::ui::Ui;
 use crate::fault::Fault;
-use crate::inbound::place::Path;
+use crate::inbound::place::{Path, Query};
 use crate::inbound::tools;
 use crate::inbound::ui::Body as Asked;
-use crate::live::{Live, Viewer};
+use crate::live::{Follower, Viewer};
 use crate::sse;
 
 static PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
@@ -41,30 +43,46 @@ pub(crate) async fn chat(
     let asking =
         Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
     let (viewer, _) = turn(&asking, &asked.id, conversation, decisions, offered).await?;
-    let told = told(&app, viewer.live(), own, known);
+    let live = viewer.live();
+    let told = told(&app, &live.id, live.session.as_deref().unwrap_or_default(), own, known);
     Ok(named(streamed(viewer, told).await?))
 }
 
-/// The message that is told now, from its beginning; nothing where none is.
+/// The message that is told now, from its beginning, whoever drives its run; nothing where none is.
 pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
+    let nothing = StatusCode::NO_CONTENT;
     let runs = app.runs.of_session(principal.name(), &id);
-    let Some(live) = runs.into_iter().find(|live| !live.has_ended()) else {
-        return Ok(StatusCode::NO_CONTENT.into_response());
+    if let Some(live) = runs.into_iter().find(|live| !live.has_ended()) {
+        let told = told(&app, &live.id, &id, HashSet::new(), HashSet::new());
+        return Ok(named(sse::response(Viewer::of_all(live), told, Vec::new())));
+    }
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let session = match hosted.sessions.get(principal.name(), &id).await {
+        Ok(session) => session,
+        Err(SessionError::NotFound) => return Ok(nothing.into_response()),
+        Err(error) => return Err(error.into()),
     };
-    let told = told(&app, &live, HashSet::new(), HashSet::new());
-    Ok(named(sse::response(Viewer::of_all(live), told, Vec::new())))
+    let Some(run) = session.runs().await?.pop() else { return Ok(nothing.into_response()) };
+    let stored = Stored::load(hosted, &principal, &run.id).await?;
+    if !stored.is_under_way() {
+        return Ok(nothing.into_response());
+    }
+    let told = told(&app, &run.id, &id, HashSet::new(), HashSet::new());
+    let log = hosted.agent().log_events();
+    let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
+    Ok(named(sse::response(follower, told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.
-fn told(app: &App, live: &Live, own: HashSet<String>, known: HashSet<String>) -> Ui {
-    let session = live.session.as_deref().unwrap_or_default();
+fn told(app: &App, run: &str, session: &str, own: HashSet<String>, known: HashSet<String>) -> Ui {
     let documents = format!("{}/v1/sessions/{session}/documents/", app.base);
-    Ui::new(format!("msg-{}", live.id), documents, own, known, app.shown)
+    Ui::new(format!("msg-{run}"), documents, own, known, app.shown)
 }
 
 fn named(mut response: Response) -> Response {

@@ -321,3 +321,23 @@ async fn the_routing_of_each_step_is_known_after_the_run() {
         assert_eq!(routing.iter().map(|step| &step["messageId"]).collect::<Vec<_>>(), replies[1..]);
     }
 }
+
+// A36: a page of Vercel's chat that comes back to another node is told the message from its beginning to its end.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_back_elsewhere_is_told_the_message() {
+    let stage = Stage::new([Turn::text("One two three.")]).held();
+    let [one, other] = nodes(&stage);
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Count."}]});
+    let body = json!({"id": "chat", "messages": [user], "onDisconnect": "detach"});
+    stage.let_out(1);
+    drop(one.post("/v1/ui", body).await);
+    let back = other.get("/v1/ui/chat/stream").await;
+    assert_eq!(back.status(), StatusCode::OK);
+    assert_eq!(other.named("bob").get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
+    stage.let_out(100);
+    let events = data(&text(back).await);
+    let said: String = events.iter().filter_map(|event| event["delta"].as_str()).collect();
+    assert_eq!((said.as_str(), &events[0]["type"]), ("One two three.", &json!("start")));
+    assert_eq!(events.last().unwrap(), "[DONE]");
+    assert_eq!(other.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT, "it has ended");
+}

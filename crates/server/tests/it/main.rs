@@ -15,6 +15,7 @@ mod common;
 mod elsewhere;
 mod expiring;
 mod front;
+mod full;
 mod guide;
 mod inbound;
 mod jwt;

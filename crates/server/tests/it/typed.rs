@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use attache_agent::{Agent, tool_fn};
+use attache_core::ToolError;
+use attache_core::tool::Deferred;
 use attache_testkit::Turn;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -291,4 +293,48 @@ async fn an_answer_of_a_page_is_small_beside_its_files() {
     assert!(rest.contains("Done."), "{rest}");
     let results = results(&stage);
     assert!(results[0].len() < 1_000 && results[0].contains("a chart"), "{results:?}");
+}
+
+// A56: a question is answered while another call of the same reply is still at work, at the node that drives the run and
+// at any other.
+#[tokio::test]
+async fn a_question_is_answered_while_another_tool_works() {
+    for elsewhere in [false, true] {
+        let work = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+        let done = std::sync::Arc::clone(&work);
+        let slow = tool_fn("slow", "Takes its time", move || {
+            let done = std::sync::Arc::clone(&done);
+            async move {
+                done.acquire().await.unwrap().forget();
+                Ok::<_, ToolError>("worked")
+            }
+        });
+        let ask = tool_fn("ask", "Asks", || async { Ok::<_, ToolError>(Deferred::ask("Which year?")) });
+        let calls = Turn::call("ask", json!({})).and_call("slow", json!({}));
+        let stage = Stage::new([calls, Turn::text("2026 it is.")]);
+        let sessions = crate::common::sessions(Agent::builder(stage.clone()).tool(ask).tool(slow));
+        let nodes = [sessions.clone(), sessions].map(|sessions| {
+            Client::new(crate::common::trusting(attache_server::Server::new("papers", sessions)))
+        });
+        let [here, there] = &nodes;
+        let run = here.run("s", "How much?").await;
+        let question = async {
+            loop {
+                let told = here.got(&format!("/v1/runs/{run}")).await;
+                let blocks = told["snapshot"]["blocks"].as_array().cloned().unwrap_or_default();
+                let states: Vec<_> = blocks.iter().map(|block| block["state"].as_str().unwrap()).collect();
+                if states == ["deferred", "running"] {
+                    return blocks[0]["callId"].as_str().unwrap().to_owned();
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let call = tokio::time::timeout(Duration::from_secs(20), question).await.expect("nothing is asked");
+        let by = if elsewhere { there } else { here };
+        assert_eq!(answer(by, &call, json!("2026"), false).await, StatusCode::OK, "elsewhere: {elsewhere}");
+        assert_eq!(answer(by, &call, json!("2025"), false).await, StatusCode::CONFLICT);
+        work.add_permits(1);
+        assert_eq!(here.ended(&run).await["snapshot"]["end"]["text"], "2026 it is.");
+        assert_eq!(results(&stage), ["2026", "worked"]);
+    }
 }

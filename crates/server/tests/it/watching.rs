@@ -239,3 +239,43 @@ async fn embedded_routes_go_on_with_the_run_of_a_process_that_is_gone() {
     });
     assert!(told.await.is_ok(), "nobody went on");
 }
+
+/// Bytes that tell whether they are in memory.
+struct Held(Arc<[u8]>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+// A40: documents that the store has leave memory with their run, also where it may be looked at for a while.
+#[tokio::test]
+async fn a_run_that_is_looked_at_holds_no_bytes_of_documents() {
+    use attache_core::Document;
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Arc<[u8]> = b"%PDF-1.4 a lease".as_slice().into();
+    let given = Arc::clone(&bytes);
+    let lease = attache_agent::tool_fn("lease", "", move || {
+        let held = bytes::Bytes::from_owner(Held(Arc::clone(&given)));
+        Ok(Document::from_bytes(held, "application/pdf").with_file_name("lease.pdf"))
+    });
+    let stage = Stage::new([Turn::call("lease", json!({})), Turn::text("Read.")]);
+    let documents = attache_stores::FileDocumentStore::open(folder.path()).unwrap();
+    let client = Client::new(server(Agent::builder(stage).tool(lease).store(Arc::new(documents))));
+    let run = client.run("s", "Read it.").await;
+    let told = client.ended(&run).await;
+    let document = &told["snapshot"]["blocks"][0]["result"]["documents"][0];
+    assert_eq!((&document["fileName"], &document["size"]), (&json!("lease.pdf"), &json!(16)), "{told}");
+    // The test has one, and the tool.
+    let gone = async {
+        while Arc::strong_count(&bytes) > 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("the bytes are held");
+    let told = client.got(&format!("/v1/runs/{run}")).await;
+    assert!(told["snapshot"].is_object(), "it may still be looked at: {told}");
+    let content = client.get(&format!("/v1/sessions/s/documents/{}", document["id"].as_str().unwrap())).await;
+    assert_eq!(text(content).await, "%PDF-1.4 a lease");
+}

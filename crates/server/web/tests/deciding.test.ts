@@ -111,3 +111,19 @@ test('what waits behind a decision that failed stays, and can be said by hand', 
   await turn();
   assert.deepEqual(said(), ['first hello']);
 });
+
+test('an answer to a question that was not taken is told, and one of the page that came too late is not', async () => {
+  const { chat } = chatWith(
+    (_method, path) => {
+      if (path.endsWith('/tool-result')) {
+        throw new Failure('the call takes no result', 409, 'answered');
+      }
+      return { messages: [], runs: [], sessions: [] };
+    },
+    async function* () {},
+  );
+  await chat.deliver('call', 'from the page');
+  assert.equal(chat.problem, undefined);
+  await chat.reply('call', '2026');
+  assert.equal(chat.problem, 'the call takes no result');
+});

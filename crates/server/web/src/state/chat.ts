@@ -162,18 +162,21 @@ export class Chat extends Conversation {
   /** Answers a question of a tool: a failure of the answer before is over. */
   reply(callId: string, result: unknown): Promise<void> {
     this.problem = undefined;
-    return this.deliver(callId, result);
+    return this.deliver(callId, result, false, this.session, true);
   }
 
-  /** Answers a call for the page, or a question of a tool. */
-  async deliver(callId: string, result: unknown, isError = false, session = this.session): Promise<void> {
+  /** Answers a call for the page, or a question of a tool: whoever answers one by hand hears if it was not taken. */
+  async deliver(callId: string, result: unknown, isError = false, session = this.session, isByHand = false): Promise<void> {
     const waits = !this.isRunning;
     try {
       await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
     } catch (error) {
       // Another tab was faster, or it came too late.
-      if (!(error instanceof Failure && error.status === 409)) {
+      const isOver = error instanceof Failure && error.status === 409;
+      if (!isOver || isByHand) {
         this.fail(error);
+      }
+      if (!isOver) {
         return;
       }
     }

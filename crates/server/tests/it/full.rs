@@ -1,0 +1,117 @@
+//! Servers that drive as many runs of somebody as they may.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use attache_agent::{Agent, EventKind, RunInput, SessionStore, Sessions, tool_fn};
+use attache_core::Message;
+use attache_server::{Server, ServerLimits};
+use attache_stores::SqliteStore;
+use attache_testkit::Turn;
+use http::StatusCode;
+use serde_json::json;
+
+use crate::common::{Client, Stage, server, trusting, value};
+
+fn one_run() -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    limits.runs = 1;
+    limits
+}
+
+// C38: runs of a process that is gone are taken over where their user has no room for new ones, and none is given up.
+#[tokio::test]
+async fn runs_of_a_process_that_is_gone_are_taken_over_by_a_full_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn SessionStore> =
+        Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    let sessions = |stage: &Stage| {
+        let look = tool_fn("look", "", || Ok("seen"));
+        let agent = Agent::builder(stage.clone()).tool(look).build().unwrap();
+        Sessions::new(agent, Arc::clone(&store)).with_lease(Duration::from_millis(600))
+    };
+    let stage = Stage::new((0..4).map(|_| Turn::text("Done."))).held();
+    let client = Client::new(trusting(Server::new("papers", sessions(&stage))).limits(one_run()));
+    let own = client.run("own", "Go.").await;
+    stage.asked().await;
+    let mut runs = vec![own];
+    for session in ["a", "b", "c"] {
+        let id = format!("{session}.0123456789ab");
+        let gone = Stage::new([Turn::call("look", json!({})), Turn::text("Never said.").then_hang()]);
+        let gone = sessions(&gone)
+            .with_name("papers")
+            .with_clock(|| SystemTime::now().checked_sub(Duration::from_secs(600)).unwrap());
+        let opened = gone.open("ann", Some(session)).await.unwrap();
+        let mut run = opened.run(RunInput::from("Go.").with_run_id(&id));
+        while !matches!(run.next().await.unwrap().kind, EventKind::ToolFinished { .. }) {}
+        // Its process is gone without a word.
+        std::mem::forget(run);
+        runs.push(id);
+    }
+    let taken_over = async {
+        while stage.heard() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), taken_over).await.expect("nobody goes on");
+    let refused = client.post("/v1/sessions/new/runs", json!({"message": "Go."})).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    stage.let_out(100);
+    for run in runs {
+        let answered = async {
+            while !client.got(&format!("/v1/runs/{run}")).await.to_string().contains("Done.") {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), answered).await.expect(&run);
+    }
+}
+
+// A64: a run without a session that waits for its client is still there where its answer found no room.
+#[tokio::test]
+async fn a_run_without_a_session_goes_on_once_there_is_room() {
+    let booked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&booked);
+    let book = tool_fn("book", "Books a table", move || {
+        Ok(format!("table {}", counter.fetch_add(1, Ordering::SeqCst) + 1))
+    });
+    let stage = Stage::new([
+        Turn::call("book", json!({})).and_call("weather", json!({})),
+        Turn::text("Wait.").then_hang(),
+        Turn::text("Table 1, and sun."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(book)).limits(one_run()));
+    let tools =
+        json!([{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]);
+    let asked =
+        |messages: serde_json::Value| json!({"model": "papers", "tools": tools, "messages": messages});
+    let question = json!({"role": "user", "content": "Book."});
+    let first = value(client.chat(asked(json!([question]))).await).await;
+    let message = first["choices"][0]["message"].clone();
+    let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"});
+    let more = asked(json!([question, message, result]));
+    let other = loop {
+        let began = client.post("/v1/sessions/other/runs", json!({"message": "Wait."})).await;
+        if began.status() == StatusCode::ACCEPTED {
+            break value(began).await["runId"].as_str().unwrap().to_owned();
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(client.chat(more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    client.post(&format!("/v1/runs/{other}/cancel"), json!({})).await;
+    let answer = loop {
+        let answer = client.chat(more.clone()).await;
+        if answer.status() != StatusCode::TOO_MANY_REQUESTS {
+            break value(answer).await;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(answer["choices"][0]["message"]["content"], "Table 1, and sun.", "{answer}");
+    assert_eq!(booked.load(Ordering::SeqCst), 1);
+    // The client knows nothing of the table.
+    let last = stage.requests().pop().unwrap();
+    let Message::ToolResults(results) = &**last.messages.last().unwrap() else { panic!("{last:?}") };
+    let read: Vec<_> = results.results.iter().map(|result| result.tree.model_text().into_owned()).collect();
+    assert_eq!(read, ["table 1", "sun"]);
+}
