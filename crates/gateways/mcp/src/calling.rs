@@ -305,7 +305,8 @@ impl<'a> Talk<'a> {
     /// The state of the server for the log, if it may stand there.
     fn handle(&self, stop: &Stop) -> Option<String> {
         let text = serde_json::to_string(stop).ok()?;
-        let is_plain = matches!(self.config.redactor().redact(&text), std::borrow::Cow::Borrowed(_));
+        let is_plain =
+            matches!(self.config.redactor().given_only().redact(&text), std::borrow::Cow::Borrowed(_));
         (text.len() <= LARGEST_STATE && is_plain).then_some(text)
     }
 

@@ -14,7 +14,7 @@ use super::output::{A2aBlock, A2aContent, A2aOutput};
 use super::request::Ask;
 use super::results::Reader;
 use super::update::{A2aQuestion, A2aUpdate};
-use crate::config::A2aQuestions;
+use crate::config::{A2aQuestions, cut};
 use crate::wire::{A2aState, Message, Task};
 
 /// Longer questions are cut.
@@ -40,7 +40,7 @@ impl A2aAgent {
     fn question(&self, task: &Task) -> A2aQuestion {
         let needs_auth = task.state == A2aState::AuthRequired;
         let said = task.said.as_ref().map(Message::words).unwrap_or_default();
-        let said = self.config().told(&said, LONGEST_QUESTION);
+        let said = cut(&self.config().redactor().given_only().redact(&said), LONGEST_QUESTION);
         let text = match (needs_auth, said.trim().is_empty()) {
             (false, false) => said,
             (false, true) => {

@@ -16,6 +16,9 @@ use tokio::sync::Notify;
 use super::common::{Answer, Scripted, complete, greeting, tool};
 use super::sessions::older;
 
+/// The state of a server, signed as many sign it.
+const SEALED: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N";
+
 fn form() -> Value {
     json!({"method": "elicitation/create", "params": {
         "mode": "form",
@@ -34,7 +37,7 @@ fn form() -> Value {
 /// The result that asks for an answer.
 fn asks(wish: &Value) -> Answer {
     Answer::Result(json!({
-        "resultType": "input_required", "inputRequests": {"who": wish}, "requestState": "sealed-1",
+        "resultType": "input_required", "inputRequests": {"who": wish}, "requestState": SEALED,
     }))
 }
 
@@ -46,7 +49,7 @@ fn text(text: &str) -> Answer {
 async fn signing() -> Scripted {
     Scripted::new(json!([tool("sign")]), |params| match params.get("inputResponses") {
         None => asks(&form()),
-        Some(given) if params["requestState"] == "sealed-1" => text(&format!("signed: {}", given["who"])),
+        Some(given) if params["requestState"] == SEALED => text(&format!("signed: {}", given["who"])),
         Some(_) => Answer::Error(-32602, "the state is lost"),
     })
     .await
