@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
     /// A task: its artifacts, the words with which it came into its state, and the files of its history that are not
     /// among these; of a history alone, the words of the agent too.
     pub(crate) fn task(mut self, task: Task) -> A2aOutput {
-        let Task { id, context, state, said, artifacts, history, is_cut } = task;
+        let Task { id, context, state, said, artifacts, history, is_cut, is_partial } = task;
         self.output.state = Some(state);
         (self.output.task, self.output.context) = (Some(id), context);
         for artifact in artifacts {
@@ -86,6 +86,11 @@ impl<'a> Reader<'a> {
         }
         if is_cut {
             self.note("the history of the task goes on, and is not read further".to_owned());
+        }
+        if is_partial {
+            self.note(
+                "the agent did not tell the whole task again: earlier pieces may be missing".to_owned(),
+            );
         }
         self.finish()
     }

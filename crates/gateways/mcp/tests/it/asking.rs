@@ -191,6 +191,35 @@ async fn an_address_to_open_is_shown_and_never_opened() {
 }
 
 #[tokio::test]
+async fn a_person_who_declines_to_open_an_address_is_not_asked_again() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": [tool("sign")]}))),
+        "tools/call" => {
+            let wish = json!({"message": "Sign in", "url": "https://a.example/", "elicitationId": "e-1", "mode": "url"});
+            let error = json!({"code": -32042, "message": "first", "data": {"elicitations": [wish]}});
+            let said = json!({"jsonrpc": "2.0", "id": asked.body["id"], "error": error}).to_string();
+            Answer::whole(200, "application/json", said)
+        }
+        other => greeting(other),
+    })
+    .await;
+    let server = || scripted.server().with_elicitation();
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome =
+        agent([calls()], server()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+    let call = outcome.deferred[0].call.id.clone();
+    let rest = agent([Turn::text("done")], server()).build().unwrap().resume(journal);
+    let outcome = rest.reply(&call, "decline").outcome().await.unwrap();
+    assert_eq!((&*outcome.text, outcome.reason), ("done", EndReason::Answer));
+    assert!(
+        told(&outcome).contains("wants an address opened first, which was declined"),
+        "{}",
+        told(&outcome)
+    );
+    assert_eq!(count(&scripted, "tools/call"), 1);
+}
+
+#[tokio::test]
 async fn an_address_that_is_none_of_the_web_is_declined() {
     for url in ["file:///etc/passwd", "https://bank.example@a.example/", "https:///x", "https://a/\n"] {
         let wish = json!({"method": "elicitation/create", "params": {
