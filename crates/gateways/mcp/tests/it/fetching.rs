@@ -93,3 +93,32 @@ async fn links_are_fetched_as_they_were_given() {
     }
     assert_eq!(fetched, [signed.as_str(), "found", "https://c.example/?key=***"]);
 }
+
+// A server may answer with more than the one content that was asked for.
+#[tokio::test]
+async fn the_content_at_the_address_is_taken_or_all_texts() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "resources/read" => {
+            let text = |uri: &str| json!({"uri": uri, "text": format!("of {uri}")});
+            let blob = json!({"uri": "f://c", "blob": "JVBERi0xLjc="});
+            let contents = match asked.body["params"]["uri"].as_str().unwrap() {
+                "f://b" => json!([text("f://a"), text("f://b"), blob]),
+                "f://texts" => json!([text("f://a"), text("f://b")]),
+                "f://mixed" => json!([text("f://a"), blob]),
+                _ => json!([text("f://elsewhere")]),
+            };
+            Answer::Result(complete(json!({"contents": contents})))
+        }
+        other => greeting(other),
+    })
+    .await;
+    let fetcher = McpFetcher::new([scripted.server()]);
+    let fetched = async |at: &str| match fetcher.fetch(&format!("mcp://test/f%3A%2F%2F{at}")).await {
+        Ok(fetched) => String::from_utf8(fetched.bytes.to_vec()).unwrap(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(fetched("b").await, "of f://b");
+    assert_eq!(fetched("texts").await, "f://a\n\nof f://a\n\nf://b\n\nof f://b");
+    assert!(fetched("mixed").await.contains("several contents"));
+    assert_eq!(fetched("moved").await, "of f://elsewhere");
+}
