@@ -55,7 +55,7 @@ pub(crate) async fn body(
     }
     let written = match endpoint.format {
         BodyFormat::Json => json(members, context).await?,
-        BodyFormat::Form => form(&members),
+        BodyFormat::Form => form(&members)?,
         BodyFormat::Multipart => multipart(members, context).await?,
     };
     Ok(Some(match &endpoint.body_type {
@@ -118,18 +118,18 @@ fn base64(document: &Document) -> Result<String, ToolError> {
     Ok(base64_simd::STANDARD.encode_to_string(content(document)?))
 }
 
-fn form(members: &[(&Parameter, Value)]) -> Written {
+fn form(members: &[(&Parameter, Value)]) -> Result<Written, ToolError> {
     let mut pairs = Vec::new();
     for (parameter, value) in members {
         match value {
             // Without a style an object stands as JSON. (OpenAPI, "Encoding Object")
             Value::Object(_) if parameter.style.is_none() => {
-                in_query(parameter, &Value::String(value.to_string()), &mut pairs);
+                in_query(parameter, &Value::String(value.to_string()), &mut pairs)?;
             }
-            value => in_query(parameter, value, &mut pairs),
+            value => in_query(parameter, value, &mut pairs)?,
         }
     }
-    Written { body: line(&pairs).into(), media_type: "application/x-www-form-urlencoded".to_owned() }
+    Ok(Written { body: line(&pairs).into(), media_type: "application/x-www-form-urlencoded".to_owned() })
 }
 
 /// A part of a form of several parts.

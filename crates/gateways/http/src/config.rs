@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;
-use crate::openapi::OpenApi;
+use crate::openapi::{OpenApi, Skipped};
 use crate::send::Redirects;
 use crate::tools::HttpTools;
 
@@ -141,6 +141,11 @@ impl HttpToolsConfig {
         read: impl FnOnce(&str) -> Result<String, HttpToolsError>,
     ) -> Result<HttpTools, HttpToolsError> {
         let described = self.openapi.as_deref().map(|place| self.described(&read(place)?)).transpose()?;
+        if let Some(first) = self.of_documents().filter(|_| described.is_none()) {
+            let message =
+                format!("{first:?} is for the operations of an `openapi` document, which it does not name");
+            return Err(HttpToolsError::new(message));
+        }
         let tools = match (&described, &self.base_url) {
             (Some(document), _) => document.tools(name)?,
             (None, Some(url)) => HttpTools::new(name, url)?,
@@ -156,6 +161,49 @@ impl HttpToolsConfig {
             tools = tools.with_secret_header(header, "", value.as_str())?;
         }
         self.endpoints.iter().try_fold(tools, |tools, endpoint| tools.with_endpoint(endpoint.endpoint()?))
+    }
+
+    /// The first member that counts for the operations of a document alone, of those that are set.
+    fn of_documents(&self) -> Option<&'static str> {
+        let members = [
+            ("tags", self.tags.is_empty()),
+            ("methods", self.methods.is_empty()),
+            ("operations", self.operations.is_empty()),
+            ("prefix", self.prefix.is_empty()),
+            ("credentials", self.credentials.is_empty()),
+        ];
+        members.into_iter().find(|(_, is_empty)| !is_empty).map(|(name, _)| name)
+    }
+
+    /// Says which choice of operations leads to none.
+    fn check_choice(&self, document: &OpenApi) -> Result<(), HttpToolsError> {
+        if self.tags.is_empty() && self.methods.is_empty() && self.operations.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| Err(HttpToolsError::new(message));
+        let all = document.operations()?;
+        if let Some(tag) = self.tags.iter().find(|tag| !all.iter().any(|known| known.tags.contains(tag))) {
+            return wrong(format!("no operation of the OpenAPI document has the tag {tag:?}"));
+        }
+        if let Some(method) = self.methods.iter().find(|method| method_of(method).is_none()) {
+            return wrong(format!("{method:?} is no method"));
+        }
+        let is_it = |id: &str, named: &str| id.eq_ignore_ascii_case(named);
+        if let Some(named) =
+            self.operations.iter().find(|named| !all.iter().any(|known| is_it(&known.id, named)))
+        {
+            return wrong(format!("the OpenAPI document has no operation {named:?}"));
+        }
+        let (taken, skipped) = document.read()?;
+        let is_named =
+            |skipped: &&Skipped| self.operations.iter().any(|named| is_it(&skipped.operation, named));
+        if let Some(skipped) = skipped.iter().find(is_named) {
+            return wrong(format!("the operation {:?} is no tool: {}", skipped.operation, skipped.why));
+        }
+        if taken.is_empty() {
+            return wrong("its tags, methods and operations together leave no tool".to_owned());
+        }
+        Ok(())
     }
 
     fn described(&self, text: &str) -> Result<OpenApi, HttpToolsError> {
@@ -180,28 +228,40 @@ impl HttpToolsConfig {
         for (header, value) in &self.headers {
             document = document.with_header(header, value.as_str());
         }
+        self.check_choice(&document)?;
         Ok(document)
     }
+}
+
+/// A method that an endpoint may have, however it is written.
+fn method_of(written: &str) -> Option<Method> {
+    let method = written.to_ascii_uppercase();
+    let is_known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&&*method);
+    method.parse().ok().filter(|_| is_known)
 }
 
 impl EndpointConfig {
     fn endpoint(&self) -> Result<Endpoint, HttpToolsError> {
         let wrong =
             |what: &str, value: &str| HttpToolsError::new(format!("{value:?} is no {what}")).of(&self.name);
-        let method = self.method.as_deref().unwrap_or("GET").to_ascii_uppercase();
-        let method: Method = match method.as_str() {
-            "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" => {
-                method.parse().map_err(|_| wrong("method", &method))?
-            }
-            _ => return Err(wrong("method", &method)),
-        };
+        let method = self.method.as_deref().unwrap_or("GET");
+        let method = method_of(method).ok_or_else(|| wrong("method", method))?;
+        if let Some(name) = self.required.iter().find(|name| !self.arguments.contains_key(*name)) {
+            let message = format!("{name:?} is required and is none of its arguments");
+            return Err(HttpToolsError::new(message).of(&self.name));
+        }
         let format = match self.body.as_deref().unwrap_or("json") {
             "json" => BodyFormat::Json,
             "form" => BodyFormat::Form,
             "multipart" => BodyFormat::Multipart,
             other => return Err(wrong("form of a body: json, form, multipart", other)),
         };
-        let mut endpoint = Endpoint::new(method, &self.name, &self.path)
+        let endpoint = Endpoint::new(method, &self.name, &self.path);
+        if let Some(body) = self.body.as_deref().filter(|_| !endpoint.takes_body()) {
+            let message = format!("a {} has no body, and {body:?} is the form of one", endpoint.method());
+            return Err(HttpToolsError::new(message).of(&self.name));
+        }
+        let mut endpoint = endpoint
             .with_description(&self.description)
             .with_body_format(format)
             .with_schema(json!({"properties": self.arguments, "required": self.required}));
@@ -244,11 +304,53 @@ mod tests {
         };
         assert!(endpoint(json!({"method": "FETCH"})).contains("\"find\" cannot be: \"FETCH\" is no method"));
         assert!(endpoint(json!({"body": "xml"})).contains("form of a body"));
+        assert!(endpoint(json!({"body": "multipart"})).contains("a GET has no body"));
+        let required = endpoint(json!({"arguments": {"city": {}}, "required": ["city", "cty"]}));
+        assert!(required.contains("\"cty\" is required and is none of its arguments"), "{required}");
+        for member in [
+            json!({"tags": ["x"]}),
+            json!({"methods": ["get"]}),
+            json!({"operations": ["a"]}),
+            json!({"prefix": "o."}),
+            json!({"credentials": {"key": "canary"}}),
+        ] {
+            let mut alone = json!({"base_url": "https://h"});
+            alone.as_object_mut().unwrap().extend(member.as_object().unwrap().clone());
+            let said = problem(alone);
+            assert!(said.contains("an `openapi` document, which it does not name"), "{said}");
+            assert!(member.as_object().unwrap().keys().all(|name| said.contains(name)), "{said}");
+        }
         assert!(endpoint(json!({"path": "/{id}"})).contains("nothing says what \"id\""));
         assert!(
             problem(json!({"base_url": "https://h", "forward_headers": ["host"]}))
                 .contains("never passed on")
         );
+    }
+
+    #[test]
+    fn a_choice_of_operations_that_leads_to_none_is_a_mistake() {
+        let document = json!({"openapi": "3.1.0", "paths": {
+            "/a": {"get": {"operationId": "a", "tags": ["x"]}, "post": {"operationId": "b", "tags": ["y"]}},
+            "/c": {"get": {"operationId": "c", "deprecated": true}},
+        }});
+        let said = |choice: Value| {
+            let mut all = json!({"base_url": "https://h", "openapi": "o.json"});
+            all.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
+            let tools = config(all).unwrap().tools("orders", |_| Ok(document.to_string()));
+            tools.map(|tools| tools.endpoints().count().to_string()).unwrap_or_else(|error| error.to_string())
+        };
+        assert_eq!(said(json!({"tags": ["x", "y"], "methods": ["GET", "head"]})), "1");
+        assert_eq!(said(json!({"operations": ["A"]})), "1");
+        for (choice, expected) in [
+            (json!({"tags": ["x", "z"]}), "has the tag \"z\""),
+            (json!({"operations": ["a", "aa"]}), "no operation \"aa\""),
+            (json!({"operations": ["c"]}), "\"c\" is no tool: it is deprecated"),
+            (json!({"methods": ["fetch"]}), "\"fetch\" is no method"),
+            (json!({"tags": ["x"], "methods": ["post"]}), "leave no tool"),
+        ] {
+            let said = said(choice);
+            assert!(said.contains(expected), "{said}");
+        }
     }
 
     #[test]

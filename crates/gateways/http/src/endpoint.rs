@@ -376,7 +376,7 @@ impl Endpoint {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for parameter in self.parameters.iter().chain(&self.whole) {
-            properties.insert(parameter.argument.clone(), parameter.schema.clone());
+            properties.insert(parameter.argument.clone(), parameter.shown_schema());
             if parameter.required {
                 required.push(Value::String(parameter.argument.clone()));
             }

@@ -84,7 +84,12 @@ impl Fixed {
 
     pub(crate) fn cookie(name: &str, secret: impl Into<Secret>) -> Result<Self, HttpToolsError> {
         check_cookie_name(name)?;
-        let value = FixedValue::Given { prefix: String::new(), secret: secret.into(), is_secret: true };
+        let secret = secret.into();
+        if !is_cookie_value(secret.expose()) {
+            let message = format!("the value of the cookie {name:?} has a sign that none may have");
+            return Err(HttpToolsError::new(message));
+        }
+        let value = FixedValue::Given { prefix: String::new(), secret, is_secret: true };
         Ok(Self { place: FixedPlace::Cookie(name.to_owned()), value })
     }
 
@@ -222,6 +227,11 @@ impl Dressing {
         if is_cookie_value(secret.expose()) {
             self.cookies.retain(|(known, _)| known != name);
             self.cookies.push((name.to_owned(), secret.clone()));
+        } else {
+            tracing::warn!(
+                cookie = name,
+                "a cookie of a caller is not passed on: no cookie may have its value"
+            );
         }
     }
 

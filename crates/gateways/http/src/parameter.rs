@@ -151,6 +151,26 @@ impl Parameter {
         self.explode.unwrap_or_else(|| matches!(self.style(), Style::Form | Style::DeepObject))
     }
 
+    /// Its schema as the model reads it: where each member of an object stands for itself, those that it does not name
+    /// cannot be sent.
+    pub(crate) fn shown_schema(&self) -> Value {
+        let mut schema = self.schema.clone();
+        let is_spread = match self.place {
+            Place::Query => self.part_type.is_none(),
+            Place::Body => self.style.is_some(),
+            Place::Path => false,
+        };
+        if is_spread
+            && self.style() == Style::Form
+            && self.explodes()
+            && let Value::Object(members) = &mut schema
+            && members.get("additionalProperties").is_some_and(|others| *others != Value::Bool(false))
+        {
+            members.remove("additionalProperties");
+        }
+        schema
+    }
+
     /// True if a deep object may have such a member: one that its schema names, or any where the schema says so or names
     /// none at all.
     pub(crate) fn takes_member(&self, name: &str) -> bool {
@@ -203,6 +223,18 @@ pub(crate) fn argument_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_reads_of_no_members_that_cannot_be_sent() {
+        let open = json!({"type": "object", "properties": {"a": {}}, "additionalProperties": true});
+        let spread = Parameter::query("q", open.clone());
+        assert_eq!(spread.shown_schema(), json!({"type": "object", "properties": {"a": {}}}));
+        let deep = Parameter::query("q", open.clone()).with_style(Style::DeepObject, true);
+        let joined = Parameter::query("q", open.clone()).with_style(Style::Form, false);
+        for whole in [deep, joined, Parameter::body("q", open.clone())] {
+            assert_eq!(whole.shown_schema(), open);
+        }
+    }
 
     #[test]
     fn names_that_providers_take() {

@@ -108,7 +108,7 @@ pub(crate) async fn request(
     let mut query = Vec::new();
     for parameter in endpoint.parameters.iter().filter(|parameter| parameter.place == Place::Query) {
         if let Some(value) = arguments.remove(&parameter.argument) {
-            in_query(parameter, &value, &mut query);
+            in_query(parameter, &value, &mut query)?;
         }
     }
     let mut dressing = Dressing::default();

@@ -10,6 +10,7 @@ use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
+use crate::openapi::Skipped;
 use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
@@ -55,6 +56,7 @@ pub struct HttpTools {
     sent: Sent,
     manner: Manner,
     network: Network,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 /// The settings that the client of the network is made of.
@@ -98,7 +100,15 @@ impl HttpTools {
             most_bytes: 32 << 20,
         };
         let base = Base::parse(base_url)?;
-        Ok(Self { name: name.into(), base, endpoints: Vec::new(), sent: Sent::default(), manner, network })
+        Ok(Self {
+            name: name.into(),
+            base,
+            endpoints: Vec::new(),
+            sent: Sent::default(),
+            manner,
+            network,
+            skipped: Vec::new(),
+        })
     }
 
     /// Adds an endpoint.
@@ -122,6 +132,11 @@ impl HttpTools {
         let spec = endpoint.spec().with_origin(format!("http:{}", self.name));
         self.endpoints.push(Declared { endpoint, template, spec });
         Ok(self)
+    }
+
+    /// The operations of its OpenAPI document that became no tool, but for those that nobody chose.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
     }
 
     /// Adds endpoints.

@@ -1,5 +1,6 @@
 //! Values as paths, queries and forms have them. (OpenAPI's parameter styles, RFC 6570)
 
+use attache_core::{ToolError, ToolErrorKind};
 use attache_transport::percent_encoded;
 use serde_json::{Map, Value};
 
@@ -7,6 +8,8 @@ use crate::parameter::{Parameter, Place, Style};
 
 /// Deeper objects are none of a query.
 const DEEPEST: usize = 8;
+/// The most names in a message.
+const MOST_NAMES: usize = 10;
 
 /// The text of a value that stands alone; `None` for null.
 pub(crate) fn scalar(value: &Value) -> Option<String> {
@@ -87,7 +90,64 @@ pub(crate) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
 ///
 /// A name comes from the declaration alone: members of an object that stand for themselves are those that its schema
 /// names, so that no argument can add a parameter.
-pub(crate) fn in_query(parameter: &Parameter, value: &Value, into: &mut Vec<(String, String)>) {
+///
+/// # Errors
+/// If members of an object would be lost.
+pub(crate) fn in_query(
+    parameter: &Parameter,
+    value: &Value,
+    into: &mut Vec<(String, String)>,
+) -> Result<(), ToolError> {
+    let lost = lost(parameter, value);
+    if !lost.is_empty() {
+        let names: Vec<String> = lost.iter().take(MOST_NAMES).map(|name| format!("{name:?}")).collect();
+        let argument = &parameter.argument;
+        let text = format!("{argument:?} has members that it cannot be sent with: {}", names.join(", "));
+        return Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments));
+    }
+    write(parameter, value, into);
+    Ok(())
+}
+
+/// The members of an object that have no place in a query.
+fn lost<'v>(parameter: &Parameter, value: &'v Value) -> Vec<&'v str> {
+    let is_text = parameter.place == Place::Query && parameter.part_type.is_some();
+    let mut lost = Vec::new();
+    match (value, parameter.style(), parameter.explodes()) {
+        _ if is_text => {}
+        (_, Style::DeepObject, _) => {
+            if let Value::Object(object) = value {
+                lost.extend(named(object).filter(|name| !parameter.takes_member(name)));
+            }
+            bracketed(value, DEEPEST, &mut lost);
+        }
+        (Value::Object(object), Style::Form, true) => {
+            lost.extend(named(object).filter(|name| !parameter.names_member(name)));
+        }
+        _ => {}
+    }
+    lost
+}
+
+/// The names of members that say something.
+fn named(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
+}
+
+/// Adds the names of members, at any depth, with a bracket in them: it would be read as another depth.
+fn bracketed<'v>(value: &'v Value, deepest: usize, into: &mut Vec<&'v str>) {
+    let Some(deepest) = deepest.checked_sub(1) else { return };
+    match value {
+        Value::Object(object) => {
+            into.extend(named(object).filter(|name| name.contains(['[', ']'])));
+            object.values().for_each(|member| bracketed(member, deepest, into));
+        }
+        Value::Array(items) => items.iter().for_each(|item| bracketed(item, deepest, into)),
+        _ => {}
+    }
+}
+
+fn write(parameter: &Parameter, value: &Value, into: &mut Vec<(String, String)>) {
     // A parameter with a media type stands as a text of that type.
     if parameter.place == Place::Query && parameter.part_type.is_some() && !value.is_null() {
         let text = percent_encoded(value.to_string().as_bytes());
@@ -183,8 +243,11 @@ mod tests {
     fn query(style: Style, explode: bool, value: &Value) -> String {
         let schema = json!({"properties": {"R": {}, "G": {}, "B": {}, "a": {}, "b": {}, "d": {}}});
         let mut pairs = Vec::new();
-        in_query(&Parameter::query("color", schema).with_style(style, explode), value, &mut pairs);
-        line(&pairs)
+        let parameter = Parameter::query("color", schema).with_style(style, explode);
+        match in_query(&parameter, value, &mut pairs) {
+            Ok(()) => line(&pairs),
+            Err(error) => error.for_model().to_owned(),
+        }
     }
 
     // The table "Style Examples" of OpenAPI 3.0.4, with delimiters encoded as 3.0.4 asks for.
@@ -233,13 +296,14 @@ mod tests {
     // A20
     #[test]
     fn members_of_an_object_add_no_parameter_that_is_not_declared() {
-        assert_eq!(query(Style::Form, true, &json!({"R": 1, "admin": "true"})), "R=1");
-        let sent = query(Style::DeepObject, true, &json!({"R": {"a][b": 1, "c": 2}, "admin": 1, "G][x": 1}));
-        assert_eq!(sent, "color%5BR%5D%5Bc%5D=2");
+        let form = query(Style::Form, true, &json!({"R": 1, "admin": "true", "none": null}));
+        assert_eq!(form, "\"color\" has members that it cannot be sent with: \"admin\"");
+        let deep = query(Style::DeepObject, true, &json!({"R": {"a][b": 1, "c": 2}, "admin": 1}));
+        assert_eq!(deep, "\"color\" has members that it cannot be sent with: \"admin\", \"a][b\"");
         let mut pairs = Vec::new();
         let open = json!({"type": "object", "properties": {"R": {}}, "additionalProperties": true});
         let open = Parameter::query("color", open).with_style(Style::DeepObject, true);
-        in_query(&open, &json!({"any": 1, "a][b": 1}), &mut pairs);
+        in_query(&open, &json!({"any": 1}), &mut pairs).unwrap();
         assert_eq!(line(&pairs), "color%5Bany%5D=1");
     }
 

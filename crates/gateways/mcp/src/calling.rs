@@ -158,6 +158,12 @@ impl<'a> Talk<'a> {
             for (name, wish) in wishes {
                 given.insert(name, self.answer(wish, handle.clone()).await?);
             }
+            let is_accepted = |answer: &Value| answer.get("action").and_then(Value::as_str) == Some("accept");
+            if at.anew && !given.values().all(is_accepted) {
+                let alias = &self.config.alias;
+                let text = format!("the server {alias:?} wants an address opened first, which was declined");
+                return Err(ToolError::new(text));
+            }
             (answers, state) = match at.anew {
                 true => (None, None),
                 false => (Some(given).filter(|given| !given.is_empty()), at.required.request_state),
@@ -305,7 +311,8 @@ impl<'a> Talk<'a> {
     /// The state of the server for the log, if it may stand there.
     fn handle(&self, stop: &Stop) -> Option<String> {
         let text = serde_json::to_string(stop).ok()?;
-        let is_plain = matches!(self.config.redactor().redact(&text), std::borrow::Cow::Borrowed(_));
+        let is_plain =
+            matches!(self.config.redactor().given_only().redact(&text), std::borrow::Cow::Borrowed(_));
         (text.len() <= LARGEST_STATE && is_plain).then_some(text)
     }
 

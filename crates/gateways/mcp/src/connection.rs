@@ -206,7 +206,10 @@ async fn serve(
             let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
             settings.max_sse_event_size = longest;
             settings.max_json_response_size = longest;
-            let wire = StreamableHttpClientTransport::with_client(Wire::new(endpoint, id), settings);
+            let wire = StreamableHttpClientTransport::with_client(
+                Wire::new(endpoint, id, config.limits.call),
+                settings,
+            );
             client.serve_with_lifecycle(wire, mode).await
         }
     })

@@ -22,7 +22,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
 impl Config {
     /// A text of the server in a question to people: each line but the first is marked, so that none passes for ours.
     pub(crate) fn quoted(&self, text: &str, longest: usize) -> String {
-        cut(self.redactor().redact(text).trim(), longest).replace('\n', "\n> ")
+        cut(self.redactor().given_only().redact(text).trim(), longest).replace('\n', "\n> ")
     }
 
     /// The error that the model reads of a request that failed. `begun` says that it may have taken effect.

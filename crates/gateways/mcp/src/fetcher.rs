@@ -59,19 +59,16 @@ impl McpFetcher {
             return Err(FetchError::new(FetchErrorKind::Refused, "its server is not known"));
         };
         let read = server.read_within(uri, LIMIT).await.map_err(|error| failure(&error))?;
-        let Some(first) = read.into_iter().next() else {
-            return Err(FetchError::new(FetchErrorKind::NotFound, "its server has nothing there"));
-        };
-        let malformed =
-            || FetchError::new(FetchErrorKind::Malformed, "its server's answer is none that is known");
-        let (bytes, media_type) = match first {
+        let malformed = |text| FetchError::new(FetchErrorKind::Malformed, text);
+        let unknown = || malformed("its server's answer is none that is known");
+        let (bytes, media_type) = match one(uri, read)? {
             Odd::Known(ResourceContents::TextResourceContents { text, mime_type, .. }) => {
                 (text.into_bytes(), mime_type)
             }
             Odd::Known(ResourceContents::BlobResourceContents { blob, mime_type, .. }) => {
-                (decoded(&blob).ok_or_else(malformed)?, mime_type)
+                (decoded(&blob).ok_or_else(unknown)?, mime_type)
             }
-            _ => return Err(malformed()),
+            _ => return Err(unknown()),
         };
         if bytes.len() > self.max_bytes {
             let text = format!("it has more than the {} bytes that are fetched", self.max_bytes);
@@ -96,6 +93,38 @@ impl Fetcher for McpFetcher {
                 (None, None) => Err(FetchError::new(FetchErrorKind::Refused, "its address is not fetched")),
             }
         })
+    }
+}
+
+/// The content of a resource: that at its own address, where its server answers with others beside it, such as those of a
+/// folder; the texts of these where none is at that address.
+fn one(uri: &str, mut read: Vec<Odd<ResourceContents>>) -> Result<Odd<ResourceContents>, FetchError> {
+    let is_it = |contents: &Odd<ResourceContents>| match contents {
+        Odd::Known(
+            ResourceContents::TextResourceContents { uri: at, .. }
+            | ResourceContents::BlobResourceContents { uri: at, .. },
+        ) => at == uri,
+        _ => false,
+    };
+    let at = if read.len() == 1 { Some(0) } else { read.iter().position(is_it) };
+    if let Some(at) = at {
+        return Ok(read.swap_remove(at));
+    }
+    if read.is_empty() {
+        return Err(FetchError::new(FetchErrorKind::NotFound, "its server has nothing there"));
+    }
+    let texts = read.into_iter().map(|contents| match contents {
+        Odd::Known(ResourceContents::TextResourceContents { uri, text, .. }) => {
+            Some(format!("{uri}\n\n{text}"))
+        }
+        _ => None,
+    });
+    match texts.collect::<Option<Vec<String>>>() {
+        Some(texts) => Ok(Odd::Known(ResourceContents::text(texts.join("\n\n"), uri))),
+        None => {
+            let text = "its server has several contents there, and none is that of its address";
+            Err(FetchError::new(FetchErrorKind::Malformed, text))
+        }
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
     let capabilities = info.as_deref().map(|info| &info.capabilities);
     let mut specs = Vec::new();
     let mut catalog = Catalog::default();
-    let redactor = config.redactor();
+    let redactor = config.redactor().given_only();
     let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
     // A server that says so has no tools to list.
     let has_tools = !has_others || capabilities.is_some_and(|has| has.tools.is_some());

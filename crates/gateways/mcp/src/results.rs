@@ -60,7 +60,7 @@ impl<T: DeserializeOwned> Odd<T> {
 impl<'a> Reader<'a> {
     pub(crate) fn new(config: &'a Config) -> Self {
         Self {
-            redactor: config.redactor(),
+            redactor: config.redactor().given_only(),
             config,
             documents: 0,
             output: McpOutput::default(),
@@ -240,9 +240,11 @@ impl<'a> Reader<'a> {
             return;
         }
         let for_user = is_for_user(link.annotations.as_ref());
+        let is_web = link.uri.starts_with("https://") || link.uri.starts_with("http://");
+        // Others than the server may be given the address of a web page; its own it must read as it wrote it.
+        let own = (!is_web).then(|| address(&self.config.alias, &link.uri));
         let uri = self.clean(link.uri);
-        let is_web = uri.starts_with("https://") || uri.starts_with("http://");
-        let address = if is_web { uri.clone() } else { address(&self.config.alias, &uri) };
+        let address = own.unwrap_or_else(|| uri.clone());
         let mut document = Document::external(address);
         if let Some(media_type) =
             link.mime_type.as_deref().filter(|written| MediaType::parse(written).is_some())

@@ -249,7 +249,7 @@ impl McpServer {
     /// As for [`connect`](Self::connect).
     pub async fn instructions(&self) -> Result<Option<String>, ToolError> {
         let session = self.link.session(&self.config).await?;
-        let redactor = self.config.redactor();
+        let redactor = self.config.redactor().given_only();
         let said = session.info().and_then(|info| info.instructions.clone());
         Ok(said.map(|said| redactor.redact(&said).into_owned()))
     }
@@ -325,7 +325,7 @@ impl McpServer {
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
                 Ok(Ok(mut items)) => {
-                    let redactor = self.config.redactor();
+                    let redactor = self.config.redactor().given_only();
                     items.iter_mut().for_each(|item| clean(&redactor, item));
                     all.insert(kind.member().to_owned(), Value::Array(items));
                 }

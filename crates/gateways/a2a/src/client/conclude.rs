@@ -14,11 +14,14 @@ use super::output::{A2aBlock, A2aContent, A2aOutput};
 use super::request::Ask;
 use super::results::Reader;
 use super::update::{A2aQuestion, A2aUpdate};
-use crate::config::A2aQuestions;
-use crate::wire::{A2aState, Message, Task};
+use crate::config::{A2aQuestions, cut};
+use crate::wire::{A2aState, Content, Message, Task};
 
 /// Longer questions are cut.
 const LONGEST_QUESTION: usize = 4_000;
+/// Longer names of files in a question are cut, and more are counted.
+const LONGEST_NAME: usize = 100;
+const MOST_NAMES: usize = 10;
 
 impl A2aAgent {
     /// The state of a task, for callers that go on with it.
@@ -40,7 +43,7 @@ impl A2aAgent {
     fn question(&self, task: &Task) -> A2aQuestion {
         let needs_auth = task.state == A2aState::AuthRequired;
         let said = task.said.as_ref().map(Message::words).unwrap_or_default();
-        let said = self.config().told(&said, LONGEST_QUESTION);
+        let said = cut(&self.config().redactor().given_only().redact(&said), LONGEST_QUESTION);
         let text = match (needs_auth, said.trim().is_empty()) {
             (false, false) => said,
             (false, true) => {
@@ -49,7 +52,25 @@ impl A2aAgent {
             (true, false) => format!("The agent {:?} needs authorisation: {said}", self.config().alias),
             (true, true) => format!("The agent {:?} needs authorisation.", self.config().alias),
         };
-        A2aQuestion { text, needs_auth }
+        A2aQuestion { text: format!("{text}{}", self.files(task)), needs_auth }
+    }
+
+    /// A line on the files that the task has given so far, which stand in its result.
+    fn files(&self, task: &Task) -> String {
+        let redactor = self.config().redactor().given_only();
+        let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+        let names: Vec<String> = parts
+            .chain(task.said.iter().flat_map(|said| &said.parts))
+            .filter(|part| matches!(part.content, Content::Bytes(_) | Content::Url(_)))
+            .map(|part| part.name.as_deref().or(part.media_type.as_deref()).unwrap_or("a file"))
+            .map(|name| cut(&redactor.redact(name), LONGEST_NAME).replace('\n', " "))
+            .collect();
+        let (shown, more) = names.split_at(names.len().min(MOST_NAMES));
+        match (shown, more.len()) {
+            ([], _) => String::new(),
+            (shown, 0) => format!("\nFiles so far: {}", shown.join(", ")),
+            (shown, more) => format!("\nFiles so far: {}, and {more} more", shown.join(", ")),
+        }
     }
 
     /// The result of a call, as far as the task has come.

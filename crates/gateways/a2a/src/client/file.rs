@@ -15,13 +15,8 @@ pub(crate) fn is_file_of(config: &Config, url: &str) -> bool {
     !has_user(url) && (is_below(&config.url, url) || config.origins.iter().any(trusted))
 }
 
-/// The address of a document for a file that an agent names.
-pub(crate) fn address(config: &Config, url: &str) -> String {
-    match is_file_of(config, url) {
-        true => {
-            let step = |text: &str| percent_encoded(text.as_bytes());
-            format!("{SCHEME}{}/{}", step(&config.alias), step(url))
-        }
-        false => url.to_owned(),
-    }
+/// The address of a document for a file of an agent's own.
+pub(crate) fn own_address(config: &Config, url: &str) -> Option<String> {
+    let step = |text: &str| percent_encoded(text.as_bytes());
+    is_file_of(config, url).then(|| format!("{SCHEME}{}/{}", step(&config.alias), step(url)))
 }

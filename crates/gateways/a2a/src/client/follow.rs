@@ -63,6 +63,8 @@ impl Line<'_> {
         let mut gathered = Gathered::default();
         let mut source = self.begin(draft, end, &mut gathered).await?;
         let failed = |failure| (failure, true);
+        // A stream behind an answer tells nothing of what came before the question, unless it tells the whole task.
+        let mut goes_on = draft.task.is_some() && source.is_some();
         let (mut was_cut, mut streams, mut failures, mut wait) = (false, 0, 0, FIRST_LOOK);
         guard.note(gathered.id());
         while !gathered.is_settled() {
@@ -70,6 +72,7 @@ impl Line<'_> {
             if let Some(stream) = &mut source {
                 match stream.next(end).await {
                     Ok(Some(event)) => {
+                        goes_on &= !matches!(&event, Event::Task(task) if task.state.is_final());
                         gathered.apply(event).map_err(failed)?;
                         guard.note(gathered.id());
                         continue;
@@ -111,13 +114,14 @@ impl Line<'_> {
             sleep_until(end.min(Instant::now() + wait)).await;
             wait = (wait * 2).min(LAST_LOOK);
         }
-        if was_cut
+        if (was_cut || goes_on && gathered.is_final())
             && gathered.message.is_none()
             && let Some(id) = gathered.id().map(str::to_owned)
         {
             let limit = Instant::now() + self.config.limits.request;
-            if let Ok(event) = self.look(&id, limit).await {
-                gathered.apply(event).map_err(failed)?;
+            match self.look(&id, limit).await {
+                Ok(event) => gathered.apply(event).map_err(failed)?,
+                Err(_) => gathered.is_partial(),
             }
         }
         Ok(gathered)

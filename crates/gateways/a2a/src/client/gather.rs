@@ -25,6 +25,18 @@ impl Gathered {
         self.message.is_some() || state.is_some_and(|state| state.is_final() || state.is_waiting())
     }
 
+    /// True if the task has come to its end.
+    pub(crate) fn is_final(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| task.state.is_final())
+    }
+
+    /// Notes that pieces of the task may be missing.
+    pub(crate) fn is_partial(&mut self) {
+        if let Some(task) = &mut self.task {
+            task.is_partial = true;
+        }
+    }
+
     /// Takes an event in. Those of other tasks are none of ours.
     pub(crate) fn apply(&mut self, event: Event) -> Result<(), Failure> {
         match event {
@@ -49,15 +61,38 @@ impl Gathered {
 
     /// A task as it is now. Streamed content that it does not repeat stays.
     fn snapshot(&mut self, mut task: Task) {
-        if let Some(known) = self.task.take() {
+        if let Some(mut known) = self.task.take() {
             if known.id != task.id {
                 self.task = Some(known);
                 return;
             }
-            let missing = |artifact: &Artifact| task.artifacts.iter().all(|other| other.id != artifact.id);
-            let kept: Vec<Artifact> = known.artifacts.into_iter().filter(missing).collect();
+            let is_same = |one: &str, other: &str| !one.is_empty() && one == other;
+            let kept = known.artifacts.into_iter().filter(|artifact| {
+                let is_repeated = |other: &Artifact| is_same(&other.id, &artifact.id) || other == artifact;
+                !task.artifacts.iter().any(is_repeated)
+            });
+            let kept: Vec<Artifact> = kept.collect();
             task.artifacts.extend(kept);
             task.context = task.context.or(known.context);
+            if known.state.is_final() && !task.state.is_final() {
+                task.state = known.state;
+            }
+            if task.said.is_none() && known.state == task.state {
+                task.said = known.said;
+            } else if let Some(said) = known.said {
+                known.history.push(Past::Message(said));
+            }
+            let kept = known.history.into_iter().filter(|past| {
+                let is_repeated = |other: &Past| match (other, past) {
+                    (Past::Message(other), Past::Message(past)) => {
+                        is_same(&other.id, &past.id) || other == past
+                    }
+                    (other, past) => other == past,
+                };
+                !task.history.iter().any(is_repeated)
+            });
+            let kept: Vec<Past> = kept.take(MOST.saturating_sub(task.history.len())).collect();
+            task.history.extend(kept);
         }
         self.task = Some(task);
     }
@@ -75,7 +110,9 @@ impl Gathered {
 
 fn add(task: &mut Task, artifact: Artifact, appends: bool) -> Result<(), Failure> {
     let count = task.artifacts.len();
-    match task.artifacts.iter_mut().find(|known| known.id == artifact.id) {
+    // Those without an id are each their own; one that goes on belongs to the last.
+    let is_known = |known: &&mut Artifact| known.id == artifact.id && (appends || !artifact.id.is_empty());
+    match task.artifacts.iter_mut().rev().find(is_known) {
         Some(known) if appends => {
             known.name = artifact.name.or(known.name.take());
             known.description = artifact.description.or(known.description.take());

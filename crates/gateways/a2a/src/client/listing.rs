@@ -44,7 +44,7 @@ impl Config {
 
     /// The tools of an agent with that card.
     pub(crate) fn specs(&self, card: &A2aCard) -> Vec<ToolSpec> {
-        let redactor = self.redactor();
+        let redactor = self.redactor().given_only();
         let clean = |text: &str, longest: usize| cut(redactor.redact(text).trim(), longest);
         let name = clean(&card.name, LONGEST_NAME);
         let about = clean(&card.description, self.limits.description_chars);

@@ -6,7 +6,7 @@ pub(crate) mod asking;
 pub(crate) mod conclude;
 mod failure;
 pub(crate) mod fetcher;
-mod file;
+pub(crate) mod file;
 pub(crate) mod follow;
 pub(crate) mod gather;
 pub(crate) mod handle;

@@ -8,7 +8,7 @@ use attache_transport::Redactor;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::file::address;
+use super::file::own_address;
 use super::gather::join_texts;
 use super::output::{A2aBlock, A2aContent, A2aOutput};
 use crate::config::{Config, cut};
@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(config: &'a Config) -> Self {
         Self {
             config,
-            redactor: config.redactor(),
+            redactor: config.redactor().given_only(),
             output: A2aOutput::default(),
             documents: 0,
             shown: HashSet::new(),
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
     /// A task: its artifacts, the words with which it came into its state, and the files of its history that are not
     /// among these; of a history alone, the words of the agent too.
     pub(crate) fn task(mut self, task: Task) -> A2aOutput {
-        let Task { id, context, state, said, artifacts, history, is_cut } = task;
+        let Task { id, context, state, said, artifacts, history, is_cut, is_partial } = task;
         self.output.state = Some(state);
         (self.output.task, self.output.context) = (Some(id), context);
         for artifact in artifacts {
@@ -86,6 +86,11 @@ impl<'a> Reader<'a> {
         }
         if is_cut {
             self.note("the history of the task goes on, and is not read further".to_owned());
+        }
+        if is_partial {
+            self.note(
+                "the agent did not tell the whole task again: earlier pieces may be missing".to_owned(),
+            );
         }
         self.finish()
     }
@@ -147,13 +152,14 @@ impl<'a> Reader<'a> {
 
     /// A file that is read when it is needed.
     fn url(&mut self, url: String, name: Option<String>, said: Option<String>) -> Option<A2aContent> {
-        let url = self.clean(url);
         if !url.starts_with("https://") && !url.starts_with("http://") {
             let which = name.map(|name| format!(" {name:?}")).unwrap_or_default();
             let text = format!("the file{which} is not shown: it is at an address that is none of the web");
             return Some(A2aContent::Note(text));
         }
-        let mut document = Document::external(address(self.config, &url));
+        // Others than the agent may be given the address of a web page; its own it must read as it wrote it.
+        let url = own_address(self.config, &url).unwrap_or_else(|| self.clean(url));
+        let mut document = Document::external(url.clone());
         if let Some(said) = said.filter(|said| MediaType::parse(said).is_some()) {
             document = document.with_media_type(&self.clean(said));
         }

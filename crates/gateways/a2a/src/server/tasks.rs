@@ -378,6 +378,7 @@ impl Tasks {
         left: &mut usize,
         store: Option<&Arc<dyn DocumentStore>>,
     ) -> View {
+        let store = store.map(|store| (store, self.sessions.agent()));
         let mut view = logged.view(&place.id, &place.context, store, self.gives_documents, left).await;
         // The arguments of calls are for those who decide about them.
         view.asks = view.asks.filter(|_| self.caller_approves);

@@ -1,14 +1,23 @@
 //! Runs as tasks: what the log of a run says of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use attache_agent::{Action, EndReason, Entry, EntryKind, Outcome, Run};
+use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run};
 use attache_core::tool::Progress;
 use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
+use crate::client::file::SCHEME;
 use crate::wire::{A2aState, PROGRESS};
+
+/// The time to fetch a document that the caller cannot fetch.
+const FETCHING: Duration = Duration::from_secs(30);
+
+/// The store of documents, and the agent that may fetch others; `None` where none are shown.
+pub(crate) type Store<'a> = Option<(&'a Arc<dyn DocumentStore>, &'a Agent)>;
 
 /// A task as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +132,7 @@ impl Logged {
         &self,
         id: &str,
         context: &str,
-        store: Option<&Arc<dyn DocumentStore>>,
+        store: Store<'_>,
         gives_documents: bool,
         left: &mut usize,
     ) -> View {
@@ -193,14 +202,24 @@ fn given<'m>(messages: &[&'m Arc<Message>], calls: &[&ToolCallId]) -> Vec<&'m Do
     given
 }
 
-async fn file(document: &Document, store: Option<&Arc<dyn DocumentStore>>, left: &mut usize) -> File {
-    if let DocumentSource::External { url } = document.source() {
+async fn file(document: &Document, store: Store<'_>, left: &mut usize) -> File {
+    let is_ours = |url: &str| [SCHEME, "mcp://"].iter().any(|scheme| url.starts_with(scheme));
+    let url = match document.source() {
+        DocumentSource::External { url } => Some(url),
+        _ => None,
+    };
+    if let Some(url) = url.filter(|url| !is_ours(url)) {
         return File::Url(document.clone(), url.to_string());
     }
     let name = document.file_name().unwrap_or("a document").to_owned();
     let bytes: Option<Bytes> = match (document.bytes(), store) {
         (Some(bytes), _) => Some(bytes),
-        (None, Some(store)) => store.get(document.id()).await.ok(),
+        // Its address means nothing to the caller.
+        (None, Some((_, agent))) if url.is_some() => {
+            let fetched = timeout(FETCHING, agent.fetched(document)).await.ok().flatten();
+            fetched.and_then(|fetched| fetched.bytes())
+        }
+        (None, Some((store, _))) => store.get(document.id()).await.ok(),
         (None, None) => None,
     };
     let Some(bytes) = bytes else {
@@ -217,11 +236,7 @@ async fn file(document: &Document, store: Option<&Arc<dyn DocumentStore>>, left:
     File::Bytes(held)
 }
 
-async fn said(
-    message: &Arc<Message>,
-    store: Option<&Arc<dyn DocumentStore>>,
-    left: &mut usize,
-) -> Option<Said> {
+async fn said(message: &Arc<Message>, store: Store<'_>, left: &mut usize) -> Option<Said> {
     let id = message.id().as_str().to_owned();
     match &**message {
         Message::User(user) if !message.is_tool_call_documents() => {

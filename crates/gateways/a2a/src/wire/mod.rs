@@ -168,6 +168,8 @@ pub(crate) struct Task {
     pub(crate) history: Vec<Past>,
     /// True if there was more of the history than is read.
     pub(crate) is_cut: bool,
+    /// True if the agent may have given pieces of it that were not told here.
+    pub(crate) is_partial: bool,
 }
 
 /// An answer, or an event of a stream.

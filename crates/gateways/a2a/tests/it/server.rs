@@ -8,8 +8,9 @@ use attache_a2a::{
     A2aVersion,
 };
 use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, SessionStore, Sessions, tool_fn};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::{Deferred, Progress};
-use attache_core::{Approval, Document, ResultStatus, ToolContext};
+use attache_core::{Approval, BoxFuture, Document, ResultStatus, ToolContext};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
 use base64_simd::URL_SAFE_NO_PAD;
@@ -31,6 +32,16 @@ pub(crate) struct Ours {
     serving: tokio::task::JoinHandle<()>,
 }
 
+/// A fetcher that has a plan at each address of one agent, and nothing else.
+struct Plans;
+
+impl Fetcher for Plans {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        let found = url.starts_with("a2a-file://plans/").then(|| Fetched::new(&b"%PDF-1.7 plan"[..]));
+        Box::pin(async { found.ok_or(FetchError::new(FetchErrorKind::NotFound, "nothing there")) })
+    }
+}
+
 /// The tools of the agent: one gives a lease, one asks, one pays once it is approved.
 fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
     let lease = tool_fn("lease", "Gives a lease", || {
@@ -48,7 +59,13 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
         tokio::time::sleep(Duration::from_millis(200)).await;
         Ok::<_, attache_core::ToolError>("indexed")
     });
+    let links = tool_fn("links", "Gives what other agents have", || {
+        let at = |url: &str| Document::external(url).with_file_name("plan.pdf");
+        Ok(["a2a-file://plans/1", "mcp://others/1", "https://h.example/plan.pdf"].map(at))
+    });
     Agent::builder(model)
+        .fetcher(Plans)
+        .tool(links)
         .tool(index)
         .tool(lease)
         .tool(which)
@@ -153,6 +170,17 @@ async fn an_answer_with_a_document_arrives_in_each_version_and_way() {
         assert_eq!(output.documents[0].file_name(), Some("lease.pdf"));
         assert!(output.tree.json().contains("Here it is."), "{}", output.tree.json());
     }
+}
+
+// The caller cannot read what an agent or a server of ours has.
+#[tokio::test]
+async fn what_a_tool_links_to_through_an_agent_of_ours_is_handed_over() {
+    let ours = Ours::new([Turn::call("links", json!({})), Turn::text("Here.")]).await;
+    let output = ask(&ours.agent()).await.unwrap();
+    let bytes: Vec<_> = output.documents.iter().map(|document| document.bytes()).collect();
+    assert_eq!(bytes, [Some("%PDF-1.7 plan".into()), None]);
+    let shown = format!("{} {:?}", output.tree.json(), output.documents);
+    assert!(shown.contains("its content is not there") && !shown.contains("mcp://"), "{shown}");
 }
 
 #[tokio::test]

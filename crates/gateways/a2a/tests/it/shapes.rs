@@ -217,3 +217,34 @@ async fn a_stream_of_version_0_3_is_followed_to_its_end() {
     assert_eq!(ask(&agent).await.unwrap().tree.model_text(), "In 2031.");
     assert_eq!(fake.methods(), ["message/stream"]);
 }
+
+// A file with a key in its address is fetched as the agent gave it, and what it holds is not changed.
+#[tokio::test]
+async fn files_are_what_and_where_the_agent_says() {
+    let signed = "https://b.example/lease.pdf?X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20260101";
+    let table = "key,owner\nAKIAIOSFODNN7EXAMPLE,Ann\n";
+    let parts = json!([
+        {"url": signed, "filename": "sk-2026-budget-final.pdf"},
+        {"raw": base64_simd::STANDARD.encode_to_string(table), "mediaType": "text/csv"}]);
+    let fake = Fake::v1(false, move |asked, _| {
+        // A file of the agent's own, with a token in its address.
+        let host = asked.headers["host"].to_str().unwrap();
+        let own = json!({"url": format!("http://{host}/files/x?t=eyJhbGciOi1.eyJzdWIiOi1.dozjgNryP4J3")});
+        let all = parts.as_array().unwrap().iter().chain([&own]).collect::<Vec<_>>();
+        result(&message(&json!(all)))
+    })
+    .await;
+    let output = ask(&fake.agent()).await.unwrap();
+    let places: Vec<_> = output
+        .documents
+        .iter()
+        .filter_map(|document| match document.source() {
+            DocumentSource::External { url } => Some(&**url),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(places[0], signed);
+    assert!(places[1].ends_with("eyJhbGciOi1.eyJzdWIiOi1.dozjgNryP4J3"), "{places:?}");
+    assert_eq!(output.documents[0].file_name(), Some("sk-2026-budget-final.pdf"));
+    assert_eq!(output.documents[1].bytes().unwrap(), table);
+}

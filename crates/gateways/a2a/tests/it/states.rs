@@ -89,6 +89,66 @@ async fn a_question_is_one_to_the_user_and_each_reply_goes_to_the_same_task() {
     }
 }
 
+/// A stream that gives a file, asks with another one, and ends behind the answer. `forgets` says that the agent does not
+/// know the task any more then.
+async fn gives_files_and_asks(forgets: bool) -> Fake {
+    let file = |name: &str| json!({"raw": "JVBERi0xLjc=", "filename": name});
+    let lease = json!({"artifactId": "a", "parts": [file("lease.pdf")]});
+    let question = json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "As in this plan?"},
+        {"url": "https://files.example/plan.png", "filename": "plan.png"}]});
+    let status = |state: &str, message: Option<&Value>| json!({"state": format!("TASK_STATE_{state}"), "message": message});
+    let update =
+        |status: Value| json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": status}});
+    let first = [
+        json!({"task": task("WORKING")}),
+        json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "artifact": lease}}),
+        update(status("INPUT_REQUIRED", Some(&question))),
+    ];
+    let second = [update(status("COMPLETED", None))];
+    let mut whole = task("COMPLETED");
+    (whole["artifacts"], whole["history"]) = (json!([lease]), json!([question]));
+    Fake::v1(true, move |asked, _| match (asked.rpc(), asked.params()["message"]["taskId"].as_str()) {
+        ("SendStreamingMessage", None) => events(&first),
+        ("SendStreamingMessage", Some(_)) => events(&second),
+        ("GetTask", _) if !forgets => result(&whole),
+        _ => error(-32001, "Task not found"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_an_agent_gave_before_its_question_stands_in_the_result() {
+    let names = |output: &attache_a2a::A2aOutput| -> Vec<_> {
+        output.documents().map(|document| document.file_name().map(str::to_owned)).collect()
+    };
+    let prompt = "As in this plan?\nFiles so far: lease.pdf, plan.png";
+    let lease_and_plan = [Some("lease.pdf".to_owned()), Some("plan.png".to_owned())];
+    // In a run whose process is another one behind the question.
+    let fake = gives_files_and_asks(false).await;
+    let journal = Arc::new(MemoryJournal::new());
+    let (ours, _) = asking(&fake, [Turn::call("a2a_leases___ask", json!({"message": "draw"}))]);
+    let outcome = ours.run_in(journal.clone(), "A lease.").outcome().await.unwrap();
+    let request = outcome.deferred[0].clone();
+    assert_eq!(request.deferred.prompt.as_deref(), Some(prompt));
+    let (ours, model) = asking(&fake, [Turn::text("Here.")]);
+    ours.resume(journal).reply(&request.call.id, "yes").outcome().await.unwrap();
+    let seen = format!("{:?}", model.requests()[0].messages);
+    assert!(seen.contains("lease.pdf") && seen.contains("plan.png"), "{seen}");
+    // Of a call that ended with the question.
+    let agent = fake.agent();
+    let deferred = ask(&agent).await.unwrap().deferred.unwrap();
+    assert_eq!(deferred.prompt.as_deref(), Some(prompt));
+    let A2aUpdate::Done(output) = agent.answer(&deferred.handle.unwrap(), "yes").await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(names(&output), lease_and_plan);
+    // An agent that does not tell it again has it said that something may be missing.
+    let agent = gives_files_and_asks(true).await;
+    let deferred = ask(&agent.agent()).await.unwrap().deferred.unwrap();
+    let answered = agent.agent().answer(&deferred.handle.unwrap(), "yes").await.unwrap();
+    assert!(format!("{answered:?}").contains("earlier pieces may be missing"), "{answered:?}");
+}
+
 #[tokio::test]
 async fn a_question_that_is_declined_cancels_its_task() {
     let fake = asks_twice().await;

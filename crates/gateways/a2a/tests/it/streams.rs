@@ -37,6 +37,27 @@ async fn a_stream_that_is_cut_is_taken_up_again() {
 }
 
 #[tokio::test]
+async fn a_look_at_a_task_does_not_take_what_was_streamed() {
+    let piece = |text: &str| json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "artifact": {"parts": [{"text": text}]}}});
+    let working = |file: &str| {
+        json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING",
+            "message": {"messageId": file, "role": "ROLE_AGENT", "parts": [{"raw": file, "filename": "a.bin"}]}}}})
+    };
+    let first = [piece("one"), piece("two"), working("YQ=="), working("Yg=="), completed()];
+    let fake = Fake::v1(true, move |asked, _| match asked.rpc() {
+        "SendStreamingMessage" => cut_after(&first[..4]),
+        "SubscribeToTask" => events(&first[4..]),
+        // Of a store that is behind, and keeps no history.
+        _ => result(&task("WORKING")),
+    })
+    .await;
+    let output = ask(&fake.agent()).await.unwrap();
+    let shown = output.tree.json();
+    assert!(shown.contains("one") && shown.contains("two"), "each without an id is its own: {shown}");
+    assert_eq!(output.documents.len(), 2, "{shown}");
+}
+
+#[tokio::test]
 async fn a_task_is_looked_at_where_its_stream_cannot_be_taken_up() {
     let fake = Fake::v1(true, |asked, count| match asked.rpc() {
         "SendStreamingMessage" => events(&[json!({"task": task("WORKING")})]),

@@ -41,8 +41,10 @@ impl OpenApi {
     /// # Errors
     /// If no base URL is known, or a credential is of no scheme of the document.
     pub fn tools(&self, name: impl Into<String>) -> Result<HttpTools, HttpToolsError> {
-        let (endpoints, _) = self.read()?;
-        HttpTools::new(name, &self.base()?.url)?.with_endpoints(endpoints)
+        let (endpoints, skipped) = self.read()?;
+        let mut tools = HttpTools::new(name, &self.base()?.url)?.with_endpoints(endpoints)?;
+        tools.skipped = skipped;
+        Ok(tools)
     }
 
     /// The operations as endpoints.
@@ -61,7 +63,12 @@ impl OpenApi {
         Ok(self.read()?.1)
     }
 
-    fn read(&self) -> Result<(Vec<Endpoint>, Vec<Skipped>), HttpToolsError> {
+    /// All operations, in the order of the document.
+    pub(crate) fn operations(&self) -> Result<Vec<Operation>, HttpToolsError> {
+        Ok(Reader::new(self)?.operations().into_iter().map(|found| found.operation).collect())
+    }
+
+    pub(crate) fn read(&self) -> Result<(Vec<Endpoint>, Vec<Skipped>), HttpToolsError> {
         let reader = Reader::new(self)?;
         let (mut endpoints, mut skipped) = (Vec::new(), Vec::new());
         let mut names = HashSet::new();

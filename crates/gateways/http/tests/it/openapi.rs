@@ -117,8 +117,12 @@ async fn parameters_are_written_in_their_styles() {
     let two = ["x,y", "z"];
     let arguments = json!({
         "label": two, "matrix": two, "simple": {"a": 1, "b": 2}, "form": two, "flat": two, "pipe": two, "space": two,
-        "deep": {"a": 1, "b": [2]}, "free": {"a": 1, "evil": 2}, "json": {"a": [1]},
+        "deep": {"a": 1, "b": [2]}, "free": {"a": 1}, "json": {"a": [1]},
     });
+    let mut forged = arguments.clone();
+    forged["free"]["evil"] = json!(2);
+    let error = call(&tools, "x", forged).await.unwrap_err();
+    assert!(error.for_model().contains("\"free\" has members that it cannot be sent with: \"evil\""));
     assert_eq!(
         target(&tools, "x", arguments).await,
         "/v1/.x%2Cy.z/;matrix=x%2Cy,z/a,1,b,2?form=x%2Cy&form=z&flat=x%2Cy,z&pipe=x%2Cy%7Cz&space=x%2Cy%20z\

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, Secret};
 use attache_transport::{HttpClient, Reply, RequestParts};
@@ -40,8 +41,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(endpoint: &McpEndpoint, id: &Arc<OnceLock<String>>) -> Self {
-        Self { client: endpoint.connections(), endpoint: Arc::new(endpoint.clone()), id: Arc::clone(id) }
+    /// `call` is the time that a call may take, also in silence.
+    pub(crate) fn new(endpoint: &McpEndpoint, id: &Arc<OnceLock<String>>, call: Duration) -> Self {
+        let client = endpoint.connections();
+        let timeouts = client.timeouts();
+        let client = client
+            .with_timeouts(timeouts.with_idle(timeouts.idle.max(call)).with_total(timeouts.total.max(call)));
+        Self { client, endpoint: Arc::new(endpoint.clone()), id: Arc::clone(id) }
     }
 
     /// Sends a request once, where the server sends it on included.
@@ -279,4 +285,26 @@ fn events(reply: Reply, limit: usize) -> BoxStream<'static, Result<Sse, SseError
 /// The data of an event, emptied where it nests deeper than is read.
 fn shallow(data: String) -> String {
     String::from_utf8(Shallow::whole(data.into_bytes())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_transport::Timeouts;
+
+    use super::*;
+
+    #[test]
+    fn a_call_may_be_silent_for_as_long_as_it_may_take() {
+        let timeouts = |endpoint: McpEndpoint, call: u64| {
+            Wire::new(&endpoint, &Arc::default(), Duration::from_secs(call)).client.timeouts()
+        };
+        let endpoint = || McpEndpoint::new("https://h/mcp");
+        assert_eq!(timeouts(endpoint(), 120), Timeouts::default());
+        for endpoint in [endpoint(), endpoint().public_only()] {
+            let long = timeouts(endpoint, 7_200);
+            assert_eq!((long.idle.as_secs(), long.total.as_secs()), (7_200, 7_200));
+        }
+        let short = HttpClient::new(Timeouts::new().with_idle(Duration::from_secs(5)));
+        assert_eq!(timeouts(endpoint().client(short), 120).idle.as_secs(), 120);
+    }
 }

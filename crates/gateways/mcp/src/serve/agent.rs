@@ -15,10 +15,11 @@ use rmcp::model::{
     CallToolResponse, ElicitResult, ElicitationAction, InputRequiredResult, Tool, ToolAnnotations,
 };
 use serde_json::{Map, Value};
+use tokio::time::timeout_at;
 
 use super::answer::{self, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
-use super::blocks::Blocks;
+use super::blocks::{Blocks, is_ours};
 use super::call::{McpCall, McpLogLevel};
 use super::incoming;
 use super::paused::{Paused, Waits};
@@ -32,6 +33,8 @@ const ROUNDS: usize = 20;
 const QUEUED: usize = 16;
 /// The time between two deletions of conversations that nobody uses.
 const CLEANUP: Duration = Duration::from_secs(10 * 60);
+/// The time to fetch the documents of an answer that its client cannot fetch.
+const FETCHING: Duration = Duration::from_secs(60);
 /// The name of whoever decides, in the log of a run.
 const BY: &str = "the user of an MCP client";
 
@@ -259,9 +262,13 @@ impl McpAgent {
         let mut found = Vec::new();
         if self.shows_documents {
             let all = self.agent.documents_of(messages);
+            let end = tokio::time::Instant::now() + FETCHING;
             for document in documents.into_iter().take(shared.limits.documents) {
                 let loaded = match document.source() {
                     DocumentSource::Stored => all.load(&DocumentRef::from(document.id())).await.ok(),
+                    DocumentSource::External { url } if is_ours(url) => {
+                        timeout_at(end, self.agent.fetched(&document)).await.ok().flatten()
+                    }
                     _ => None,
                 };
                 found.push(loaded.unwrap_or(document));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::limits::McpServeLimits;
 use super::shelf::{Shelf, Whose, address, name};
+use crate::results::SCHEME;
 
 /// The key of the file name in the metadata of blocks that have no place for one.
 const FILE_NAME: &str = "attache/fileName";
@@ -88,6 +89,13 @@ impl<'a> Blocks<'a> {
         let media = document.media_type().to_string();
         let Some(bytes) = document.bytes() else {
             return match document.source() {
+                DocumentSource::External { url } if is_ours(url) => {
+                    let name = name(document);
+                    let text = format!(
+                        "[the document {name} is where only this server reads it, and cannot be had now]"
+                    );
+                    (ContentBlock::text(text), None)
+                }
                 DocumentSource::External { url } => {
                     (ContentBlock::resource_link(link(url, document)), Some(url.to_string()))
                 }
@@ -148,6 +156,11 @@ impl<'a> Blocks<'a> {
         }
         (self.content, self.documents)
     }
+}
+
+/// True for an address that means nothing to others: that of a server or an agent of which a tool is ours.
+pub(super) fn is_ours(url: &str) -> bool {
+    [SCHEME, "a2a-file://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 fn count(documents: usize) -> String {

@@ -16,6 +16,9 @@ use tokio::sync::Notify;
 use super::common::{Answer, Scripted, complete, greeting, tool};
 use super::sessions::older;
 
+/// The state of a server, signed as many sign it.
+const SEALED: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N";
+
 fn form() -> Value {
     json!({"method": "elicitation/create", "params": {
         "mode": "form",
@@ -34,7 +37,7 @@ fn form() -> Value {
 /// The result that asks for an answer.
 fn asks(wish: &Value) -> Answer {
     Answer::Result(json!({
-        "resultType": "input_required", "inputRequests": {"who": wish}, "requestState": "sealed-1",
+        "resultType": "input_required", "inputRequests": {"who": wish}, "requestState": SEALED,
     }))
 }
 
@@ -46,7 +49,7 @@ fn text(text: &str) -> Answer {
 async fn signing() -> Scripted {
     Scripted::new(json!([tool("sign")]), |params| match params.get("inputResponses") {
         None => asks(&form()),
-        Some(given) if params["requestState"] == "sealed-1" => text(&format!("signed: {}", given["who"])),
+        Some(given) if params["requestState"] == SEALED => text(&format!("signed: {}", given["who"])),
         Some(_) => Answer::Error(-32602, "the state is lost"),
     })
     .await
@@ -185,6 +188,35 @@ async fn an_address_to_open_is_shown_and_never_opened() {
     assert_eq!(told(&outcome), "signed");
     assert_eq!(sent.load(Ordering::Relaxed), 2);
     assert!(elsewhere.asked().is_empty(), "nobody opens it but the person");
+}
+
+#[tokio::test]
+async fn a_person_who_declines_to_open_an_address_is_not_asked_again() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": [tool("sign")]}))),
+        "tools/call" => {
+            let wish = json!({"message": "Sign in", "url": "https://a.example/", "elicitationId": "e-1", "mode": "url"});
+            let error = json!({"code": -32042, "message": "first", "data": {"elicitations": [wish]}});
+            let said = json!({"jsonrpc": "2.0", "id": asked.body["id"], "error": error}).to_string();
+            Answer::whole(200, "application/json", said)
+        }
+        other => greeting(other),
+    })
+    .await;
+    let server = || scripted.server().with_elicitation();
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome =
+        agent([calls()], server()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+    let call = outcome.deferred[0].call.id.clone();
+    let rest = agent([Turn::text("done")], server()).build().unwrap().resume(journal);
+    let outcome = rest.reply(&call, "decline").outcome().await.unwrap();
+    assert_eq!(outcome.text, "done");
+    assert!(
+        told(&outcome).contains("wants an address opened first, which was declined"),
+        "{}",
+        told(&outcome)
+    );
+    assert_eq!(count(&scripted, "tools/call"), 1);
 }
 
 #[tokio::test]

@@ -137,7 +137,7 @@ fn task(members: Node<'_>) -> Option<Task> {
     let artifacts = artifacts.filter_map(|node| Some(artifact(node.object()?))).collect();
     let (history, is_cut) = history(members);
     let id = filled(members, &["id"])?;
-    Some(Task { id, context: context(members), state, said, artifacts, history, is_cut })
+    Some(Task { id, context: context(members), state, said, artifacts, history, is_cut, is_partial: false })
 }
 
 /// A history depth first: of a task inside it the artifacts, its words, and then its own history.

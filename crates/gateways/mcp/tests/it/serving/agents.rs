@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
-use attache_core::{Approval, Document, ErrorKind, Message, ToolError, UserPart};
+use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, UserPart};
 use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServer, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
@@ -44,6 +45,43 @@ async fn an_agent_answers_with_its_documents_and_tells_its_progress() {
     let steps: Vec<_> = client.told.iter().filter_map(|told| told["params"]["message"].as_str()).collect();
     let expected = ["the model is asked", "fetch_plan runs", "fetch_plan is done", "the model is asked"];
     assert_eq!(steps, expected);
+}
+
+/// A fetcher that has a plan at each address of a server, and nothing else.
+struct Plans;
+
+impl Fetcher for Plans {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        let found = url.starts_with("mcp://plans/").then(|| Fetched::new(PNG));
+        Box::pin(async { found.ok_or(FetchError::new(FetchErrorKind::NotFound, "nothing there")) })
+    }
+}
+
+// The client of our server cannot read what a server of ours has.
+#[tokio::test]
+async fn what_a_tool_links_to_through_a_server_of_ours_is_handed_over() {
+    let answer = async |turns: [Turn; 2], fetches: bool| {
+        let links = tool_fn("links", "Gives links", || {
+            let at = |url: &str| Document::external(url).with_file_name("plan.png");
+            Ok(["mcp://plans/1", "mcp://others/1", "https://h.example/plan.png"].map(at))
+        });
+        let agent = Agent::builder(ScriptedModel::new(turns).unverified()).tool(links);
+        let agent = if fetches { agent.fetcher(Plans) } else { agent };
+        let mut client = Client::new(service(agent.build().unwrap()), json!({})).await;
+        client.call("ask", json!({"question": "Where?"})).await
+    };
+    let turns = || [Turn::call("links", "{}"), Turn::text("There.")];
+    for (fetches, expected) in [
+        (true, ["text", "image", "text", "resource_link"]),
+        (false, ["text", "text", "text", "resource_link"]),
+    ] {
+        let result = answer(turns(), fetches).await;
+        let kinds: Vec<_> =
+            result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+        assert_eq!(kinds, expected, "{result}");
+        assert!(result["content"][2]["text"].as_str().unwrap().contains("cannot be had now"), "{result}");
+        assert!(!result.to_string().contains("mcp://"), "{result}");
+    }
 }
 
 #[tokio::test]
