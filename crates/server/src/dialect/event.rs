@@ -75,6 +75,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
             result_members(object, result, shown).with("disposition", disposition)
         }
         EventKind::ToolResultsReceived { count } => object.with("count", count),
+        EventKind::ReplyWithdrawn { reply } => object.with("messageId", reply),
         EventKind::StepFinished { finish_reason, usage, .. } => {
             object.with("finishReason", finish_reason).with("usage", &bare(usage))
         }
@@ -120,6 +121,7 @@ fn word(kind: &EventKind, shown: Shown) -> Option<&'static str> {
         EventKind::ToolFinished { .. } => "tool_finished",
         EventKind::ToolResultsReceived { .. } => "tool_results",
         EventKind::StepFinished { .. } => "step_finished",
+        EventKind::ReplyWithdrawn { .. } => "reply_withdrawn",
         EventKind::Nested { .. } => "nested",
         EventKind::Warning { .. } => "warning",
         EventKind::Source(_) => "citation",
@@ -138,7 +140,11 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         Some(What::Paused) => "paused",
         Some(What::Broken(_)) => "interrupted",
     };
-    let is_shown = |block: &&Block| shown.thinking || !matches!(block, Block::Thinking { .. });
+    let is_shown = |block: &&Block| match block {
+        Block::Text { step, .. } => !view.is_withdrawn(*step),
+        Block::Thinking { step, .. } => shown.thinking && !view.is_withdrawn(*step),
+        Block::Call(_) => true,
+    };
     Object::begin(out)
         .with("type", "snapshot")
         .with("seq", &last)

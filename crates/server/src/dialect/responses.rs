@@ -89,6 +89,11 @@ impl Response {
     /// Tells only the events behind that number.
     pub(crate) fn after(mut self, sequence: Option<u64>) -> Self {
         self.after = sequence;
+    /// Tells the words of a step once it is over, for an answer that is told as a whole.
+    pub(crate) fn whole(self) -> Self {
+        Self { answer: self.answer.whole(true), ..self }
+    }
+
         self
     }
 

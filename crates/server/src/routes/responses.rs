@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Outcome, Session};
+use attache_agent::{EndReason, Outcome, Session, is_read};
 use attache_core::{Document, DocumentStore, MediaKind};
 use axum::Extension;
 use axum::body::Body;
@@ -136,7 +136,7 @@ pub(crate) async fn create(
         (true, _) => streamed(viewer, told).await?,
         (false, true) => begun(&app, viewer, told).await?,
         (false, false) => {
-            let mut told = told;
+            let mut told = told.whole();
             gather(viewer, &mut told).await;
             json(told.finish()?)
         }
@@ -210,7 +210,7 @@ impl Log {
         }
         external.retain(|id| !asks(id));
         let is_user = |message: &Arc<attache_core::Message>| {
-            message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+            message.role() == attache_core::Role::User && is_read(message)
         };
         let mut messages = outcome.messages;
         let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
@@ -341,11 +341,12 @@ fn from_log(
     let outcome = &stored.run.outcome();
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
-    for message in &messages {
-        let attache_core::Message::Assistant(message) = &**message else { continue };
+    let mut last_spoke = false;
+    for read in &messages {
+        let attache_core::Message::Assistant(message) = &**read else { continue };
         at += u32::from(asks);
         asks = message.tool_calls().any(|call| external.contains(&call.id));
-        if at != before {
+        if at != before || !is_read(read) {
             continue;
         }
         let (mut index, mut said) = (0, false);

@@ -32,3 +32,4 @@ mod threads;
 mod typed;
 mod watching;
 mod web;
+mod withdrawn;
