@@ -22,7 +22,7 @@ use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session
 use super::stored::Stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
-use crate::dialect::answer::{Asking as Approvals, End, Piece, notice};
+use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
 use crate::documents::content;
 use crate::fault::Fault;
@@ -372,6 +372,7 @@ fn from_log(
         }
     }
     let last = at + u32::from(asks);
+        last_spoke = said;
     if last < before {
         return Err(unknown());
     }
@@ -386,21 +387,14 @@ fn from_log(
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
     }
-    let end = match outcome.reason {
-        EndReason::Cancelled => None,
-        EndReason::PendingApproval => {
-            let notice = notice(outcome);
-            if spoke {
-                tell(Piece::Break);
-            }
-            tell(Piece::Text(&notice));
-            Some(End::Approval)
+    let notice = (outcome.reason == EndReason::PendingApproval).then(|| notice(outcome));
+    for words in unsaid(outcome, last_spoke).into_iter().chain(notice.as_deref()) {
+        if std::mem::replace(&mut spoke, true) {
+            tell(Piece::Break);
         }
-        EndReason::Length => Some(End::Length),
-        EndReason::ContentFilter => Some(End::Filter),
-        _ => (spoke || !outcome.pending.is_empty()).then_some(End::Stop),
-    };
-    match end {
+        tell(Piece::Text(words));
+    }
+    match end(outcome, spoke) {
         Some(end) => {
             images.iter().for_each(|image| tell(Piece::Made(image)));
             tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });

@@ -21,6 +21,7 @@ mod inbound;
 mod jwt;
 mod leaving;
 mod messages;
+mod kept;
 mod native;
 mod openapi;
 mod pages;
