@@ -18,6 +18,7 @@ mod front;
 mod full;
 mod guide;
 mod inbound;
+mod hidden;
 mod jwt;
 mod leaving;
 mod messages;
