@@ -266,7 +266,9 @@ pub(crate) async fn one(
     // Another process drives it, or will. The log tells it from its beginning.
     let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, Approvals::Words);
     let log = hosted.agent().log_events();
-    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, Some(0));
+    // The log says it in fewer pieces than the drive whose events the client has seen.
+    let seen = asked.starting_after.is_none().then_some(0);
+    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, seen);
     let follower = follower.of_answer(before);
     Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
@@ -370,9 +372,9 @@ fn from_log(
                 _ => {}
             }
         }
+        last_spoke = said;
     }
     let last = at + u32::from(asks);
-        last_spoke = said;
     if last < before {
         return Err(unknown());
     }

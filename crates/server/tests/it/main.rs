@@ -12,6 +12,7 @@ mod chat;
 mod chatting;
 mod cited;
 mod common;
+mod cut;
 mod elsewhere;
 mod expiring;
 mod front;
