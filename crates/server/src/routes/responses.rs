@@ -22,6 +22,7 @@ use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session
 use super::stored::Stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
+use crate::dialect::Tell as _;
 use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
 use crate::documents::content;
@@ -302,7 +303,12 @@ async fn kept(
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
-    let is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
+    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
+    let live = app.runs.get(principal.name(), run).filter(|_| !is_whole);
+    if let Some(failure) = live.and_then(|live| live.failure()) {
+        told.entry(&failure, &mut events);
+        is_whole = true;
+    }
     Ok(Kept { session: stored.session, began, told, events, is_whole })
 }
 
