@@ -239,7 +239,10 @@ impl Run {
             (_, false) if landing.is_some() && !self.may_finish(&calls) => {
                 self.take_output(&calls);
                 self.close(&calls, "not executed: tools are off");
-                ending(landing.unwrap_or(EndReason::MaxSteps))
+                match self.has_answered() {
+                    true => self.answered(EndReason::Answer, landing),
+                    false => ending(landing.unwrap_or(EndReason::MaxSteps)),
+                }
             }
             (reason, false) if *reason == FinishReason::Length || calls.iter().any(is_truncated) => {
                 self.close(&calls, "output limit reached before this call was complete; send a smaller call");
@@ -264,11 +267,13 @@ impl Run {
             }
             (FinishReason::Pause, true) if continued => {
                 self.pauses += 1;
-                self.before_model()
+                // A provider goes on with a reply that it paused only where nothing is said behind it.
+                Phase::Model { landing: self.limit_reached() }
             }
             (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
             (FinishReason::Length, true) => ending(EndReason::Length),
-            (_, true) if blank => match message.refusal() {
+            // A picture is an answer, too.
+            (_, true) if blank && message.documents().next().is_none() => match message.refusal() {
                 Some(refusal) => {
                     self.text = refusal;
                     ending(EndReason::Refusal)

@@ -135,8 +135,15 @@ impl Run {
         self.close_open("not executed: the reply is to be made again");
         self.ask_again();
         let id = self.mint();
-        self.push(notice(text).with_id(id));
-        self.phase = self.before_model();
+        let said = notice(text).with_id(id);
+        match self.phase {
+            // The next step is told of already.
+            Phase::Model { .. } => self.hear(std::iter::once(said.shared())),
+            _ => {
+                self.push(said);
+                self.phase = self.before_model();
+            }
+        }
     }
 
     /// The key of the hooks' verdict at this point.

@@ -279,7 +279,7 @@ impl McpAgent {
     }
 }
 
-/// Drives a run to its end, tells the client how far it is, and gathers the documents of its tools.
+/// Drives a run to its end, tells the client how far it is, and gathers the documents of its tools and its model.
 async fn drive(
     mut run: AgentRun,
     call: &McpCall,
@@ -288,18 +288,24 @@ async fn drive(
     while let Some(event) = run.next().await {
         tell(&event, call).await;
         match event.kind {
-            EventKind::ToolFinished { result, .. } => {
-                for document in &result.documents {
-                    if !documents.iter().any(|known| known.id() == document.id()) {
-                        documents.push(document.clone());
-                    }
-                }
+            EventKind::ToolFinished { result, .. } => gather(&result.documents, documents),
+            EventKind::Finished(end) => {
+                let outcome = end.as_deref().unwrap_or_else(|error| error.partial());
+                gather(outcome.documents(), documents);
+                return end.map(|outcome| *outcome);
             }
-            EventKind::Finished(end) => return end.map(|outcome| *outcome),
             _ => {}
         }
     }
     run.outcome().await
+}
+
+fn gather<'a>(found: impl IntoIterator<Item = &'a Document>, documents: &mut Vec<Document>) {
+    for document in found {
+        if !documents.iter().any(|known| known.id() == document.id()) {
+            documents.push(document.clone());
+        }
+    }
 }
 
 /// Tells the client what a run does.

@@ -47,6 +47,17 @@ async fn an_agent_answers_with_its_documents_and_tells_its_progress() {
     assert_eq!(steps, expected);
 }
 
+#[tokio::test]
+async fn a_picture_that_the_model_of_an_agent_makes_is_an_answer() {
+    let (_, agent) = plain([Turn::empty().making(Document::new(PNG).with_file_name("plan.png"))]);
+    let mut client = Client::new(service(agent), json!({})).await;
+    let result = client.call("ask", json!({"question": "Draw the plan."})).await;
+    let blocks = result["content"].as_array().unwrap();
+    let image = blocks.iter().find(|block| block["type"] == "image").unwrap_or_else(|| panic!("{result}"));
+    assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
+    assert_eq!(result["isError"], json!(false), "{result}");
+}
+
 /// A fetcher that has a plan at each address of a server, and nothing else.
 struct Plans;
 
