@@ -20,7 +20,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::resuming::{self, begun, go_on};
+use crate::resuming::{self, Left, begun, go_on_with};
 use crate::sse;
 
 pub(crate) async fn stream(
@@ -105,7 +105,7 @@ pub(crate) async fn tool_result(
         }
         delivered => {
             delivered?;
-            go_on(&app, &principal, hosted, &session, &last.run_id, vec![id]).await?;
+            go_on_with(&app, &principal, hosted, &session, &last.run_id, &Left::Result(id)).await?;
             Ok(taken())
         }
     }
