@@ -54,20 +54,21 @@ impl Parked {
         }
     }
 
-    /// Takes the log of the run without a session that waits for all these calls, and for no other.
-    pub(crate) fn take(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Arc<dyn Journal>> {
+    /// Takes the log of the run without a session that waits for all these calls, and for no other, with the name of the
+    /// agent that it began with.
+    pub(crate) fn take(&self, principal: &str, calls: &[&str]) -> Option<(Arc<str>, Arc<dyn Journal>)> {
         let mut runs = self.lock();
-        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Log(_)))?;
-        match runs.remove(at)?.kept {
-            Kept::Log(journal) => Some(journal),
-            Kept::Session(_) => None,
+        let at = find(&runs, principal, calls, |kept| matches!(kept, Kept::Log(_)))?;
+        match runs.remove(at)? {
+            Waiting { agent, kept: Kept::Log(journal), .. } => Some((agent, journal)),
+            Waiting { kept: Kept::Session(_), .. } => None,
         }
     }
 
     /// The session of the run that waits for all these calls, and for no other.
-    pub(crate) fn session(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Session> {
+    pub(crate) fn session(&self, principal: &str, calls: &[&str]) -> Option<Session> {
         let runs = self.lock();
-        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Session(_)))?;
+        let at = find(&runs, principal, calls, |kept| matches!(kept, Kept::Session(_)))?;
         match &runs.get(at)?.kept {
             Kept::Session(session) => Some(session.clone()),
             Kept::Log(_) => None,
@@ -79,14 +80,12 @@ impl Parked {
 fn find(
     runs: &VecDeque<Waiting>,
     principal: &str,
-    agent: &str,
     calls: &[&str],
     is_meant: impl Fn(&Kept) -> bool,
 ) -> Option<usize> {
     let now = Instant::now();
     runs.iter().rposition(|waiting| {
         *waiting.principal == *principal
-            && *waiting.agent == *agent
             && is_meant(&waiting.kept)
             && now.duration_since(waiting.since) < KEPT
             && waiting.calls.len() == calls.len()
