@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, Event, EventKind};
+use attache_agent::{Disposition, EndReason, Event, EventKind};
 use attache_core::{Document, DocumentSource, Message, Role};
 
 /// One thing that happened.
@@ -60,6 +60,12 @@ impl Entry {
             What::Event(event) => matches!(event.kind, EventKind::Finished(_)),
             What::Paused | What::Broken(_) => true,
         }
+    }
+
+    /// True if it tells a result that somebody gave.
+    pub(super) fn is_submitted(&self) -> bool {
+        let What::Event(event) = &self.what else { return false };
+        matches!(event.kind, EventKind::ToolFinished { disposition: Disposition::Submitted, .. })
     }
 
     /// True if the run never goes on.

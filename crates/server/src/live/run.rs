@@ -1,7 +1,7 @@
 //! One run under way.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use attache_agent::{Control, Event, LogEvents, Outcome, Session};
 use attache_core::{ToolCall, ToolCallId};
@@ -33,6 +33,8 @@ pub(crate) struct Live {
     pub(super) held: Option<Session>,
     /// True if the run went on with a log.
     goes_on: bool,
+    /// The number of the answer that this drive gives, from 0, of a run that asks its client in between.
+    answer: OnceLock<u32>,
     state: Mutex<State>,
     /// Tells viewers of new entries.
     pub(super) changed: Notify,
@@ -121,6 +123,7 @@ impl Live {
             answered,
             held,
             goes_on,
+            answer: OnceLock::new(),
             state: Mutex::new(state),
             changed: Notify::new(),
             attention: Notify::new(),
@@ -153,6 +156,20 @@ impl Live {
     /// True if the run began in another drive, which this one's view alone tells of.
     pub(crate) fn goes_on(&self) -> bool {
         self.goes_on
+    }
+
+    /// Says which answer of the run this drive gives.
+    pub(crate) fn gives(&self, answer: u32) {
+        let _ = self.answer.set(answer);
+    }
+
+    /// True if this drive tells that answer from its beginning, and nothing else.
+    pub(crate) fn tells(&self, answer: u32) -> bool {
+        match self.answer.get() {
+            Some(given) => *given == answer,
+            // It tells the run from its beginning.
+            None => answer == 0 && self.goes_on && !self.lock().view.has_asked(),
+        }
     }
 
     /// True if somebody may look at it: one that goes on was begun already, and is driven here once its lease is taken.
