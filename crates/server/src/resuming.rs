@@ -43,7 +43,7 @@ pub(crate) async fn begun(app: &App, viewer: &mut Viewer) -> Result<Option<Seen>
     Ok(seen)
 }
 
-/// Goes on with the last run of a session, unless somebody drives it already.
+/// Goes on with the last run of a session, unless somebody drives it already: false then.
 pub(crate) async fn go_on(
     app: &App,
     principal: &Principal,
@@ -51,7 +51,7 @@ pub(crate) async fn go_on(
     session: &Session,
     run: &str,
     answered: Vec<ToolCallId>,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     go_on_so(app, principal, hosted, session, run, Way { answered, ..Way::default() }).await
 }
 
@@ -62,9 +62,9 @@ async fn go_on_so(
     session: &Session,
     run: &str,
     way: Way,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
-        return Ok(());
+        return Ok(false);
     }
     let began = began_with(app, principal, hosted, session, run).await?;
     let (hosted, session) = began.as_ref().map_or((hosted, session), |(hosted, session)| (hosted, session));
@@ -72,13 +72,13 @@ async fn go_on_so(
     let resumed = session.resume_with(offered(session, run).await?.options(hosted.agent()));
     let mut viewer = match app.start(principal, hosted, Some(session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
-        Err(fault) if fault.code() == "under_way" => return Ok(()),
+        Err(fault) if fault.code() == "under_way" => return Ok(false),
         started => started?,
     };
     match begun(app, &mut viewer).await {
         // Another process has it.
-        Err(fault) if fault.code() == "session_busy" => Ok(()),
-        begun => begun.map(drop),
+        Err(fault) if fault.code() == "session_busy" => Ok(false),
+        begun => begun.map(|_| true),
     }
 }
 

@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use super::answer::json;
 use super::asked::{Model, Request, read};
+use super::stored::has_work;
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
@@ -99,16 +100,15 @@ pub(crate) async fn tool_result(
         false => unknown(),
     })?;
     let journal = session.journal_of(&last.run_id);
-    match deliver(&*journal, result_of(call, &answer)?).await {
-        Err(SubmitError::UnknownCall { .. }) => {
-            Err(Fault::conflict("answered", "the call takes no result any more"))
-        }
-        delivered => {
-            delivered?;
-            go_on(&app, &principal, hosted, &session, &last.run_id, vec![id]).await?;
-            Ok(taken())
-        }
-    }
+    let answered = || Fault::conflict("answered", "the call takes no result any more");
+    let is_news = match deliver(&*journal, result_of(call, &answer)?).await {
+        Err(SubmitError::UnknownCall { .. }) => return Err(answered()),
+        // Where the request before came no further, nobody has gone on with the run: this one does.
+        Err(SubmitError::DuplicateResult { .. }) if has_work(&*journal, &id).await? => false,
+        delivered => delivered.map(|()| true)?,
+    };
+    let began = go_on(&app, &principal, hosted, &session, &last.run_id, vec![id]).await?;
+    if is_news || began { Ok(taken()) } else { Err(answered()) }
 }
 
 fn taken() -> Response {
