@@ -18,6 +18,8 @@ pub struct ServerLimits {
     pub body_time: Duration,
     /// The time in which the head of a request comes: 10 s.
     pub head_time: Duration,
+    /// The time in which a client takes something of what is to be written to it: 60 s. Then its connection ends.
+    pub write_time: Duration,
     /// The most connections: 4,096. Further ones wait.
     pub connections: usize,
     /// The most runs of a principal that are under way: 64. Runs of processes that are gone are taken over beside them, as
@@ -45,6 +47,7 @@ impl Default for ServerLimits {
             upload_types: Vec::new(),
             body_time: Duration::from_secs(60),
             head_time: Duration::from_secs(10),
+            write_time: Duration::from_secs(60),
             connections: 4096,
             runs: 64,
             requests_per_minute: None,
