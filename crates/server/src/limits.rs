@@ -10,6 +10,9 @@ pub struct ServerLimits {
     pub body: usize,
     /// The most bytes of an upload: 64 MiB.
     pub upload: usize,
+    /// The most bytes of bodies that are read at a time, each beyond its first 64 KiB: 512 MiB. Further ones are refused
+    /// (503), so that it should be several times what one may have.
+    pub bodies: usize,
     /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`: all by default. A text that
     /// is no such [pattern](attache_core::MediaType::pattern) takes nothing. Documents inside other requests may be of any
     /// type. The chat offers those that the model of its agent reads where none are named.
@@ -44,6 +47,7 @@ impl Default for ServerLimits {
         Self {
             body: 32 << 20,
             upload: 64 << 20,
+            bodies: 512 << 20,
             upload_types: Vec::new(),
             body_time: Duration::from_secs(60),
             head_time: Duration::from_secs(10),

@@ -176,3 +176,36 @@ async fn a_result_that_comes_again_goes_on_with_the_run_that_nobody_drives() {
     let answer = patiently(&client, path, &more).await;
     assert_eq!(answer["choices"][0]["message"]["content"], "Read, too.", "{answer}");
 }
+
+// A40: bodies that are read at a time are bounded in all, and small ones always find room.
+#[tokio::test]
+async fn bodies_that_are_read_at_a_time_are_bounded() {
+    use futures_util::StreamExt as _;
+    use futures_util::stream::{iter, once};
+    use tokio::sync::oneshot::channel;
+    let mut limits = ServerLimits::default();
+    limits.bodies = 1 << 20;
+    let client = Client::new(server(Agent::builder(Stage::new([]))).limits(limits));
+    let upload = async |body: axum::body::Body| {
+        let request = http::Request::builder().method("POST").uri("/v1/documents");
+        client.send(request, body).await.status()
+    };
+    let ((was_read, is_read), (goes_on, waits)) = (channel(), channel());
+    let rest = once(async move {
+        was_read.send(()).unwrap();
+        waits.await.unwrap();
+        "the end".into()
+    });
+    let pieces = iter([bytes::Bytes::from("a".repeat(1 << 20))]).chain(rest).map(Ok::<_, std::io::Error>);
+    let slow = upload(axum::body::Body::from_stream(pieces));
+    let others = async {
+        is_read.await.unwrap();
+        let large = || "b".repeat(256 << 10).into();
+        assert_eq!(upload(large()).await, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(upload("small".into()).await, StatusCode::CREATED);
+        goes_on.send(()).unwrap();
+    };
+    let (slow, ()) = tokio::join!(slow, others);
+    assert_eq!(slow, StatusCode::CREATED);
+    assert_eq!(upload("b".repeat(256 << 10).into()).await, StatusCode::CREATED, "there is room again");
+}
