@@ -63,8 +63,15 @@ async fn go_on_so(
     run: &str,
     way: Way,
 ) -> Result<bool, Fault> {
-    if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
-        return Ok(false);
+    if let Some(live) = app.runs.get(principal.name(), run).filter(|live| !live.has_ended()) {
+        if live.control.is_active() {
+            return Ok(false);
+        }
+        // Its driver looks at nothing any more, and may let it go with what came since.
+        live.ends().await;
+        if live.let_go_in().is_none() {
+            return Ok(false);
+        }
     }
     let began = began_with(app, principal, hosted, session, run).await?;
     let (hosted, session) = began.as_ref().map_or((hosted, session), |(hosted, session)| (hosted, session));

@@ -1,12 +1,14 @@
 //! One run under way.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use attache_agent::{Control, Event, LogEvents, Outcome, Session};
 use attache_core::{ToolCall, ToolCallId};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::entry::{Entry, What};
 use super::event_buffer::{Bounds, Ring};
@@ -41,6 +43,9 @@ pub(crate) struct Live {
     /// Tells the driver that something else changed: a viewer left, a call waits, the server stops.
     pub(super) attention: Notify,
 }
+
+/// The time in which a run that is about to end does so.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// A run to drive.
 pub(crate) struct NewRun {
@@ -198,6 +203,21 @@ impl Live {
     /// True once the last entry is there.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().view.end.is_some()
+    }
+
+    /// Waits until the last entry is there, of a run that is about to end: not for long.
+    pub(crate) async fn ends(&self) {
+        let ended = async {
+            loop {
+                let mut changed = pin!(self.changed.notified());
+                changed.as_mut().enable();
+                if self.has_ended() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        let _ = timeout(ENDING, ended).await;
     }
 
     /// True if the run has come to its end, and nothing is behind that place.

@@ -82,11 +82,11 @@ pub(crate) async fn tool_result(
     });
     if let Some((live, call)) = awaiting {
         match live.control.submit([result_of(&call, &answer)?]).await {
-            // It may have been let go in this moment: its log says whether the call still waits.
+            // It is let go at this moment, or has ended: its log says whether the call still waits.
             Err(SubmitError::ChatLoopClosed) => {}
             submitted => return submitted.map(|()| taken()).map_err(Fault::from),
         }
-    } else if live.iter().any(|live| !live.has_ended() && live.knows_call(&answer.call_id)) {
+    } else if live.iter().any(|live| live.control.is_active() && live.knows_call(&answer.call_id)) {
         return Err(Fault::conflict("answered", "the call takes no result"));
     }
     // Nobody here drives the run: another process may, or nobody does.

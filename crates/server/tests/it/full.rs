@@ -177,7 +177,7 @@ async fn a_result_that_comes_again_goes_on_with_the_run_that_nobody_drives() {
     assert_eq!(answer["choices"][0]["message"]["content"], "Read, too.", "{answer}");
 }
 
-// A40: bodies that are read at a time are bounded in all, and small ones always find room.
+// Bodies that are read at a time are bounded in all, and small ones always find room.
 #[tokio::test]
 async fn bodies_that_are_read_at_a_time_are_bounded() {
     use futures_util::StreamExt as _;

@@ -128,7 +128,7 @@ async fn a_client_that_sends_no_head_is_let_go() {
     assert!(ended.is_ok(), "the connection is held open");
 }
 
-// A62: whoever takes nothing of a long answer holds up nobody.
+// Whoever takes nothing of a long answer holds up nobody.
 #[tokio::test]
 async fn a_client_that_reads_nothing_is_let_go() {
     let mut limits = attache_server::ServerLimits::default();
