@@ -310,7 +310,7 @@ impl Server {
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
-            bodies: Bodies::new(self.limits.bodies),
+            bodies: Bodies::new(self.limits.bodies, self.limits.body_time),
             limits: self.limits,
             since,
             has_begun: AtomicBool::new(false),

@@ -2,27 +2,28 @@
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
-use crate::app::App;
 use crate::fault::Fault;
 
 /// The bytes of a body that take no room.
 const SMALL: usize = 64 << 10;
 
-/// The room for bodies that are read at a time.
+/// The room for bodies that are read at a time, and the time in which one comes.
 pub(crate) struct Bodies {
     most: usize,
     taken: AtomicUsize,
+    time: Duration,
 }
 
 impl Bodies {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, taken: AtomicUsize::new(0) }
+    pub(crate) fn new(most: usize, time: Duration) -> Self {
+        Self { most, taken: AtomicUsize::new(0), time }
     }
 }
 
@@ -62,9 +63,9 @@ impl Drop for Read<'_> {
 }
 
 /// Reads a body of at most `most` bytes, which comes in time.
-pub(crate) async fn bytes(app: &App, body: Body, most: usize) -> Result<Read<'_>, Fault> {
+pub(crate) async fn bytes(bodies: &Bodies, body: Body, most: usize) -> Result<Read<'_>, Fault> {
     let reading = async {
-        let mut read = Read { bytes: Bytes::new(), bodies: &app.bodies, taken: 0 };
+        let mut read = Read { bytes: Bytes::new(), bodies, taken: 0 };
         let mut stream = body.into_data_stream();
         let mut gathered = BytesMut::new();
         while let Some(piece) = stream.next().await {
@@ -87,7 +88,7 @@ pub(crate) async fn bytes(app: &App, body: Body, most: usize) -> Result<Read<'_>
         }
         Ok(read)
     };
-    tokio::time::timeout(app.limits.body_time, reading).await.unwrap_or_else(|_| Err(Fault::slow()))
+    tokio::time::timeout(bodies.time, reading).await.unwrap_or_else(|_| Err(Fault::slow()))
 }
 
 /// Reads JSON.
