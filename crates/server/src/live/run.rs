@@ -62,9 +62,9 @@ pub(crate) struct NewRun {
     pub(crate) before: Option<LogEvents>,
 }
 
-/// A look at a run that is let go until the client answers these calls; see
+/// Keeps a run that is let go until the client answers these calls, or sends the same answers again; see
 /// [`ClientCalls::Pause`](super::ClientCalls::Pause).
-pub(crate) type Parking = Box<dyn Fn(&View) + Send + Sync>;
+pub(crate) type Parking = Box<dyn Fn(&View, &[ToolCallId]) + Send + Sync>;
 
 #[derive(Debug)]
 struct State {
@@ -301,6 +301,13 @@ impl Live {
         let Some(session) = &self.held else { return };
         if let Err(error) = session.let_go(adoptable).await {
             tracing::warn!(run = self.id, %error, "the lease could not be let go");
+        }
+    }
+
+    /// Keeps the run for the client's answers to these calls, if somebody keeps such runs.
+    pub(super) fn park(&self, calls: &[ToolCallId]) {
+        if let Some(park) = &self.parking {
+            park(&self.view().0, calls);
         }
     }
 

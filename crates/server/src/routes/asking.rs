@@ -214,9 +214,9 @@ impl Asking<'_> {
     fn parking(&self, kept: Kept, always: bool) -> Parking {
         let parked: Arc<Parked> = Arc::clone(&self.app.parked);
         let (principal, agent) = (self.principal.shared(), Arc::clone(&self.hosted.name));
-        Box::new(move |view: &View| {
+        Box::new(move |view: &View, calls: &[ToolCallId]| {
             if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
-                let calls = view.client_calls().map(|call| call.id.as_str().to_owned()).collect();
+                let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
                 parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
             }
         })

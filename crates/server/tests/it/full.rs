@@ -1,4 +1,4 @@
-//! Servers that drive as many runs of somebody as they may.
+//! Servers that cannot go on with a run now: they drive as many as they may, or the model does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use attache_agent::{Agent, EventKind, RunInput, SessionStore, Sessions, tool_fn};
 use attache_core::tool::Deferred;
-use attache_core::{Message, ToolError};
+use attache_core::{ErrorKind, Message, ToolError};
 use attache_server::{Server, ServerLimits};
 use attache_stores::SqliteStore;
 use attache_testkit::Turn;
@@ -208,4 +208,32 @@ async fn bodies_that_are_read_at_a_time_are_bounded() {
     let (slow, ()) = tokio::join!(slow, others);
     assert_eq!(slow, StatusCode::CREATED);
     assert_eq!(upload("b".repeat(256 << 10).into()).await, StatusCode::CREATED, "there is room again");
+}
+
+// A64: nor is it lost where the model does not answer once the client has.
+#[tokio::test]
+async fn a_run_without_a_session_goes_on_once_the_model_answers() {
+    let book = tool_fn("book", "Books a table", || Ok("table 1"));
+    let stage = Stage::new([
+        Turn::call("book", json!({})).and_call("weather", json!({})),
+        Turn::empty().then_error(ErrorKind::RateLimited),
+        Turn::text("Table 1, and sun."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(book)));
+    let tools =
+        json!([{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]);
+    let asked =
+        |messages: serde_json::Value| json!({"model": "papers", "tools": tools, "messages": messages});
+    let question = json!({"role": "user", "content": "Book."});
+    let first = value(client.chat(asked(json!([question]))).await).await;
+    let message = first["choices"][0]["message"].clone();
+    let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"});
+    let more = asked(json!([question, message, result]));
+    assert_eq!(client.chat(more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    let answer = value(client.chat(more).await).await;
+    assert_eq!(answer["choices"][0]["message"]["content"], "Table 1, and sun.", "{answer}");
+    let last = stage.requests().pop().unwrap();
+    let Message::ToolResults(results) = &**last.messages.last().unwrap() else { panic!("{last:?}") };
+    let read: Vec<_> = results.results.iter().map(|result| result.tree.model_text().into_owned()).collect();
+    assert_eq!(read, ["table 1", "sun"]);
 }
