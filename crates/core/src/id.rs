@@ -89,6 +89,12 @@ impl DocumentId {
         Self(fresh::text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
+    /// The id under which facts about the document may be kept beside it, in the same store. Whoever keeps what is mentioned,
+    /// or deletes a document, does so with its facts.
+    pub fn facts(&self) -> Self {
+        Self(Arc::from(format!("{}-facts", self.0)))
+    }
+
     /// True if this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
     /// makes them.
     pub fn is_inside(&self, outer: &DocumentId) -> bool {

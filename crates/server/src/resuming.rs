@@ -43,20 +43,19 @@ pub(crate) async fn begun(app: &App, viewer: &mut Viewer) -> Result<Option<Seen>
     Ok(seen)
 }
 
-/// Goes on with the last run of a session, unless somebody drives it already.
+/// Goes on with the last run of a session, unless somebody drives it already: false then.
 pub(crate) async fn go_on(
     app: &App,
     principal: &Principal,
     hosted: &Hosted,
     session: &Session,
     run: &str,
-    answered: Vec<ToolCallId>,
-) -> Result<(), Fault> {
-    go_on_so(app, principal, hosted, session, run, Way { answered, ..Way::default() }).await.map(drop)
+) -> Result<bool, Fault> {
+    go_on_so(app, principal, hosted, session, run, Way::default()).await
 }
 
 /// Goes on with the last run of a session, for which a decision or the result of a call was left. Whoever drives it may have
-/// looked for that for the last time, and is about to stop.
+/// looked for that for the last time, and is about to stop. False if somebody else drives it.
 pub(crate) async fn go_on_with(
     app: &Arc<App>,
     principal: &Principal,
@@ -64,10 +63,9 @@ pub(crate) async fn go_on_with(
     session: &Session,
     run: &str,
     left: &Left,
-) -> Result<(), Fault> {
-    let way = || Way { answered: left.call().cloned().into_iter().collect(), ..Way::default() };
-    if go_on_so(app, principal, hosted, session, run, way()).await? {
-        return Ok(());
+) -> Result<bool, Fault> {
+    if go_on_so(app, principal, hosted, session, run, left.way()).await? {
+        return Ok(true);
     }
     let (app, principal, hosted) = (Arc::clone(app), principal.clone(), hosted.clone());
     let (session, run, left) = (session.clone(), run.to_owned(), left.clone());
@@ -75,10 +73,7 @@ pub(crate) async fn go_on_with(
         for wait in LOOKS {
             sleep(Duration::from_millis(wait)).await;
             let goes_on = match left.is_waited_for(&session, &run).await {
-                Ok(true) => {
-                    let way = Way { answered: left.call().cloned().into_iter().collect(), ..Way::default() };
-                    go_on_so(&app, &principal, &hosted, &session, &run, way).await
-                }
+                Ok(true) => go_on_so(&app, &principal, &hosted, &session, &run, left.way()).await,
                 Ok(false) => return,
                 Err(error) => Err(error.into()),
             };
@@ -91,11 +86,11 @@ pub(crate) async fn go_on_with(
             }
         }
     });
-    Ok(())
+    Ok(false)
 }
 
-/// The milliseconds after which it is looked whether a run has taken what was left for it. One that is driven for longer looks again
-/// before it stops.
+/// The milliseconds after which it is looked whether a run has taken what was left for it. One that is driven for longer
+/// looks again before it stops.
 const LOOKS: [u64; 5] = [100, 300, 1_000, 3_000, 10_000];
 
 /// A thing that was left for a run.
@@ -108,11 +103,12 @@ pub(crate) enum Left {
 }
 
 impl Left {
-    fn call(&self) -> Option<&ToolCallId> {
-        match self {
-            Self::Decision(_) => None,
-            Self::Result(call) => Some(call),
-        }
+    fn way(&self) -> Way {
+        let answered = match self {
+            Self::Decision(_) => Vec::new(),
+            Self::Result(call) => vec![call.clone()],
+        };
+        Way { answered, ..Way::default() }
     }
 
     /// True if the log of the run lacks it, and has not ended.
@@ -137,8 +133,15 @@ async fn go_on_so(
     run: &str,
     way: Way,
 ) -> Result<bool, Fault> {
-    if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
-        return Ok(false);
+    if let Some(live) = app.runs.get(principal.name(), run).filter(|live| !live.has_ended()) {
+        if live.control.is_active() {
+            return Ok(false);
+        }
+        // Its driver looks at nothing any more, and may let it go with what came since.
+        live.ends().await;
+        if live.let_go_in().is_none() {
+            return Ok(false);
+        }
     }
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, ..way };
@@ -207,7 +210,7 @@ pub(crate) async fn cancel(
     }
     let is_first = session.stop(run, WHY).await?;
     // It ends here if nobody drives it, also where whoever asked before could not see to it.
-    go_on(app, principal, hosted, &session, run, Vec::new()).await?;
+    go_on(app, principal, hosted, &session, run).await?;
     Ok(is_first)
 }
 

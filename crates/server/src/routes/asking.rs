@@ -9,6 +9,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
+use super::stored::has_work;
 use crate::app::{App, Way, run_in};
 use crate::auth::Principal;
 use crate::dialect::Tell;
@@ -233,9 +234,9 @@ impl Asking<'_> {
     fn parking(&self, hosted: &Hosted, kept: Kept, always: bool) -> Parking {
         let parked: Arc<Parked> = Arc::clone(&self.app.parked);
         let (principal, agent) = (self.principal.shared(), Arc::clone(&hosted.name));
-        Box::new(move |view: &View| {
+        Box::new(move |view: &View, calls: &[ToolCallId]| {
             if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
-                let calls = view.client_calls().map(|call| call.id.as_str().to_owned()).collect();
+                let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
                 parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
             }
         })
@@ -256,12 +257,13 @@ async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<()
         count += 1;
         match deliver(journal, result.clone()).await {
             Ok(()) => {}
-            Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((count, error)),
+            Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((&result.call_id, error)),
             Err(error) => return Err(error.into()),
         }
     }
     match refused {
-        Some((_, error)) if count == 1 => Err(error.into()),
+        // Where the request before came no further, nobody has gone on with the run: this one does.
+        Some((call, error)) if count == 1 && !has_work(journal, call).await? => Err(error.into()),
         _ => Ok(()),
     }
 }

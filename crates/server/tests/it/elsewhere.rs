@@ -186,7 +186,7 @@ async fn a_decision_in_the_last_moment_of_a_drive_lets_the_run_go_on() {
     assert_eq!(stage.requests().len(), 1);
     store.release(&session, fence, None).await.unwrap();
     let answered = async {
-        while node.got(&format!("/v1/runs/{run}")).await["outcome"]["reason"] != "answer" {
+        while node.got(&format!("/v1/runs/{run}")).await["snapshot"]["end"]["reason"] != "answer" {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
