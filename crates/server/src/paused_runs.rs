@@ -1,9 +1,8 @@
 //! Runs that wait for answers of clients that name no session.
 //!
 //! The client sends the conversation again, but it does not know what the agent's own tools did in between. A run without
-//! a session in which they did something is kept until somebody has gone on with it; any other begins anew from what the client
-//! sends.
-//! The session of a run that has one is found by its calls.
+//! a session in which they did something is kept until somebody has gone on with it; any other begins anew from what the
+//! client sends. The session of a run that has one is found by its calls.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
