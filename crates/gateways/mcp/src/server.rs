@@ -254,6 +254,12 @@ impl McpServer {
         Ok(said.map(|said| redactor.redact(&said).into_owned()))
     }
 
+    /// The tools that the last list of the server had and that are not offered, each with the reason: too large, nested too
+    /// deep, of a name that is none. Those that [`only`](Self::only) and its like leave out are none of them.
+    pub fn left_out(&self) -> Vec<String> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner).left_out.lines()
+    }
+
     /// Reads a resource.
     ///
     /// # Errors
@@ -321,10 +327,11 @@ impl McpServer {
 
     async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
         let session = self.link.session(&self.config).await?;
-        let mut all = Map::new();
+        let (mut all, mut missing) = (Map::new(), Vec::new());
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
-                Ok(Ok(mut items)) => {
+                Ok(Ok((mut items, left_out))) => {
+                    missing.extend(left_out.lines());
                     let redactor = self.config.redactor().given_only();
                     items.iter_mut().for_each(|item| clean(&redactor, item));
                     all.insert(kind.member().to_owned(), Value::Array(items));
@@ -335,7 +342,9 @@ impl McpServer {
                 Err(_) => return Err(self.config.late("did not list its tools in time")),
             }
         }
-        Ok(McpOutput { structured: Some(Value::Object(all)), ..McpOutput::default() })
+        let note = (!missing.is_empty()).then(|| format!("left out of the list: {}", missing.join("; ")));
+        let content = note.into_iter().map(McpContent::Note).collect();
+        Ok(McpOutput { structured: Some(Value::Object(all)), content, ..McpOutput::default() })
     }
 
     async fn call_tool(
