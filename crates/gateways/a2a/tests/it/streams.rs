@@ -189,3 +189,17 @@ async fn progress_does_not_begin_anew_behind_a_question() {
     let told: Vec<_> = heard.iter().map(|come| (come.done, come.message.as_deref().unwrap())).collect();
     assert_eq!(told, [(1.0, "I look."), (2.0, "I read."), (3.0, "I write.")]);
 }
+
+// An agent behind a proxy that gives up may well work on what it was asked.
+#[tokio::test]
+async fn a_failure_of_the_server_does_not_say_that_nothing_was_begun() {
+    for (status, is_known) in [(503, false), (504, false), (408, false), (429, true), (400, true)] {
+        let fake = Fake::v1(false, move |_, _| {
+            axum::response::Response::builder().status(status).body("".into()).unwrap()
+        })
+        .await;
+        let error = ask(&fake.agent()).await.unwrap_err();
+        let says = error.for_model().contains("it is not known if it works on it");
+        assert_eq!(says, !is_known, "{status}: {error}");
+    }
+}
