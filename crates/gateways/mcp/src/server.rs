@@ -361,7 +361,8 @@ impl McpServer {
         }
         let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
         // The older protocol's word on which calls must be tasks is not among what the SDK reads of a tool, so that the
-        // server says it: a call of the wrong kind is a method that it does not know, and has done nothing.
+        // server says it: a call of the wrong kind is a method that it does not know, and has done nothing. A tool with
+        // effects is called a second time only where the word is about tasks: it may be that of another server behind it.
         let is_old = talk.is_old().await?;
         let mut is_task = is_old && self.config.defers;
         let lasts = if self.config.defers { self.config.lifetime } else { Some(self.config.limits.call) };
@@ -377,12 +378,14 @@ impl McpServer {
                 (params.input_responses, params.request_state) = (answers, state);
                 ClientRequest::CallToolRequest(CallToolRequest::new(params))
             };
-            let answer = talk.ask(request, catalog.is_repeatable(theirs) && !is_task).await;
-            let is_refused = match &answer {
-                Ok(ServerResult::CallToolResult(result)) => task::is_refused(result),
-                Ok(_) => false,
-                Err(_) => talk.is_unknown,
+            let repeatable = catalog.is_repeatable(theirs);
+            let answer = talk.ask(request, repeatable && !is_task).await;
+            let refusal = match &answer {
+                Ok(ServerResult::CallToolResult(result)) => task::refusal(result),
+                Ok(_) => None,
+                Err(_) => talk.unknown.clone(),
             };
+            let is_refused = refusal.is_some_and(|said| repeatable || said.to_lowercase().contains("task"));
             if is_second || !is_old || !is_refused {
                 break answer?;
             }
