@@ -10,12 +10,12 @@ use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
-use crate::openapi::Skipped;
 use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
 use crate::send::{Manner, Redirects, Unanswered};
 use crate::service::Way;
+use crate::skipped::Skipped;
 use crate::template::Template;
 
 /// Endpoints of a service behind one base URL, as tools.
