@@ -338,7 +338,8 @@ impl HttpTools {
             None => most,
         };
         let effect = endpoint.effect();
-        let sent = self.manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
+        let manner = self.manner.within(endpoint.timeout);
+        let sent = manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
         let (most_bytes, changes) = (self.manner.most_bytes, effect != Effect::Read);
         let outcome = match sent {
             Ok(answered) => Ok(HttpOutput::read(answered, &outgoing.secrets, &endpoint.name)),
