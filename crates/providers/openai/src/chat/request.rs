@@ -32,7 +32,7 @@ const ROLE: RoleTag = RoleTag::new(0);
 pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("chat/completions", ask.settings, ask.key)?;
-    let wire_key = ["chat/", &server.model_id()].concat();
+    let wire_key = ["chat/", &server.profile.name, "/", &server.model].concat();
     let (fits, new) = (|kept: &Kept| kept.fits(server, tools), || Kept::new(server, tools));
     with_kept(ask.request, &wire_key, fits, new, |kept| body(kept, ask, parts))
 }
@@ -71,29 +71,32 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
 fn render(log: &mut EncodedLog, renderer: Renderer<'_>, leading: usize) -> Result<()> {
     let messages = &renderer.request.messages;
     let turns = Turns::new(renderer, messages, leading);
-    let variant = |at, _: &Message| turns.variant(at) ^ turns.files_variant(at);
-    log.sync(messages, variant, |at, message, out| {
-        let written = match (message, turns.place(at)) {
-            (_, Place::Nowhere) => false,
-            (Message::System(system), Place::Here) => {
-                renderer.system(system, renderer.server.profile.system_role.as_str(), out)
-            }
-            (Message::System(_) | Message::User(_), _) => {
-                turns.bridge(at, out);
-                renderer.user_turn(&turns.members(at), out)?
-            }
-            (Message::Assistant(assistant), _) => match turns.joined(at) {
-                Some(joined) => renderer.assistant(&joined, out)?,
-                None => renderer.assistant(assistant, out)?,
-            },
-            (Message::ToolResults(results), _) => match asked(messages, at) {
-                Some((_, asked)) => renderer.results(results, asked, out)?,
-                None => false,
-            },
-            _ => return Err(invalid("a message has a role that this API does not know")),
-        };
-        Ok(written.then_some(ROLE))
-    })
+    log.sync(
+        messages,
+        |at, message| turns.variant(at, message),
+        |at, message, out| {
+            let written = match (message, turns.place(at)) {
+                (_, Place::Nowhere) => false,
+                (Message::System(system), Place::Here) => {
+                    renderer.system(system, renderer.server.profile.system_role.as_str(), out)
+                }
+                (Message::System(_) | Message::User(_), _) => {
+                    turns.bridge(at, out);
+                    renderer.user_turn(&turns.members(at), out)?
+                }
+                (Message::Assistant(assistant), _) => match turns.joined(at) {
+                    Some(joined) => renderer.assistant(&joined, out)?,
+                    None => renderer.assistant(assistant, out)?,
+                },
+                (Message::ToolResults(results), _) => match asked(messages, at) {
+                    Some((_, asked)) => renderer.results(results, asked, out)?,
+                    None => false,
+                },
+                _ => return Err(invalid("a message has a role that this API does not know")),
+            };
+            Ok(written.then_some(ROLE))
+        },
+    )
 }
 
 /// Writes the instructions before the messages; as a part with `part_end` behind its text, if that is given.
