@@ -71,32 +71,29 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
 fn render(log: &mut EncodedLog, renderer: Renderer<'_>, leading: usize) -> Result<()> {
     let messages = &renderer.request.messages;
     let turns = Turns::new(renderer, messages, leading);
-    log.sync(
-        messages,
-        |at, message| turns.variant(at, message),
-        |at, message, out| {
-            let written = match (message, turns.place(at)) {
-                (_, Place::Nowhere) => false,
-                (Message::System(system), Place::Here) => {
-                    renderer.system(system, renderer.server.profile.system_role.as_str(), out)
-                }
-                (Message::System(_) | Message::User(_), _) => {
-                    turns.bridge(at, out);
-                    renderer.user_turn(&turns.members(at), out)?
-                }
-                (Message::Assistant(assistant), _) => match turns.joined(at) {
-                    Some(joined) => renderer.assistant(&joined, out)?,
-                    None => renderer.assistant(assistant, out)?,
-                },
-                (Message::ToolResults(results), _) => match asked(messages, at) {
-                    Some((_, asked)) => renderer.results(results, asked, out)?,
-                    None => false,
-                },
-                _ => return Err(invalid("a message has a role that this API does not know")),
-            };
-            Ok(written.then_some(ROLE))
-        },
-    )
+    let variant = |at, message: &Message| turns.variant(at, message);
+    log.sync(messages, variant, |at, message, out| {
+        let written = match (message, turns.place(at)) {
+            (_, Place::Nowhere) => false,
+            (Message::System(system), Place::Here) => {
+                renderer.system(system, renderer.server.profile.system_role.as_str(), out)
+            }
+            (Message::System(_) | Message::User(_), _) => {
+                turns.bridge(at, out);
+                renderer.user_turn(&turns.members(at), out)?
+            }
+            (Message::Assistant(assistant), _) => match turns.joined(at) {
+                Some(joined) => renderer.assistant(&joined, out)?,
+                None => renderer.assistant(assistant, out)?,
+            },
+            (Message::ToolResults(results), _) => match asked(messages, at) {
+                Some((_, asked)) => renderer.results(results, asked, out)?,
+                None => false,
+            },
+            _ => return Err(invalid("a message has a role that this API does not know")),
+        };
+        Ok(written.then_some(ROLE))
+    })
 }
 
 /// Writes the instructions before the messages; as a part with `part_end` behind its text, if that is given.
