@@ -138,7 +138,7 @@ impl<'a> Turns<'a> {
 
     /// Several replies as one; `None` if there is only the one at `at`.
     pub(super) fn joined(&self, at: usize) -> Option<AssistantMessage> {
-        let members = self.members(at);
+        let members = if self.alternates() { self.members(at) } else { return None };
         if members.len() < 2 {
             return None;
         }
