@@ -175,13 +175,14 @@ fn unique(prefix: &str) -> Arc<str> {
 }
 
 fn numbered(prefix: &str, number: u128) -> Arc<str> {
-    let mut digits = [0_u8; uuid::fmt::Simple::LENGTH];
+    const LONGEST: usize = "call_".len();
+    let mut room = [0_u8; LONGEST + uuid::fmt::Simple::LENGTH];
+    let (start, digits) = room.split_at_mut(LONGEST);
     // Formatting a number of 128 bits costs thousands of instructions, writing a UUID's digits some dozens.
-    let digits = Uuid::from_u128(number).simple().encode_lower(&mut digits);
-    let mut text = String::with_capacity(prefix.len() + digits.len());
-    text.push_str(prefix);
-    text.push_str(digits);
-    Arc::from(text)
+    Uuid::from_u128(number).simple().encode_lower(digits);
+    start.iter_mut().rev().zip(prefix.bytes().rev()).for_each(|(place, byte)| *place = byte);
+    let text = room.get(LONGEST.saturating_sub(prefix.len())..).unwrap_or_default();
+    Arc::from(std::str::from_utf8(text).unwrap_or(prefix))
 }
 
 #[cfg(test)]
@@ -225,5 +226,7 @@ mod tests {
         let digits = id.as_str().strip_prefix("call_").unwrap();
         assert!(digits.len() == 32 && u128::from_str_radix(digits, 16).is_ok(), "{digits}");
         assert_ne!(id, ToolCallId::new());
+        let id = MessageId::new();
+        assert!(id.as_str().strip_prefix("msg_").is_some_and(|digits| digits.len() == 32), "{id}");
     }
 }

@@ -11,7 +11,7 @@ use attache_core::{
 };
 
 use crate::limits::EmptyReply;
-use crate::log::{Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule};
+use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
@@ -78,7 +78,9 @@ impl Run {
     }
 
     fn numbered(&self, number: u64) -> MessageId {
-        MessageId::parse([&self.base, ".", &number.to_string()].concat()).unwrap_or_else(MessageId::new)
+        let number = Digits::of(number);
+        let id = with_joined(&[&self.base, ".", number.as_str()], |id| MessageId::parse(id));
+        id.unwrap_or_else(MessageId::new)
     }
 
     /// The id of the next message that the run makes: that of a reply, while the model is asked. It is made once.
