@@ -95,6 +95,23 @@ async fn what_a_tool_links_to_through_a_server_of_ours_is_handed_over() {
     }
 }
 
+// Tools that are served by themselves.
+#[tokio::test]
+async fn what_a_served_tool_links_to_through_a_server_of_ours_is_handed_over() {
+    let links = tool_fn("links", "Gives links", || {
+        Ok(["mcp://plans/1", "mcp://others/1"].map(|url| Document::external(url).with_file_name("plan.png")))
+    });
+    let agent = Agent::without_model().tool(links).fetcher(Plans).build().unwrap();
+    let mut client = Client::new(McpService::new("plans").with_tools_of(agent), json!({})).await;
+    let result = client.call("links", json!({})).await;
+    let images = result["content"].as_array().unwrap().iter().filter(|block| block["type"] == "image");
+    assert_eq!(images.count(), 1, "{result}");
+    assert!(
+        result.to_string().contains("cannot be had now") && !result.to_string().contains("mcp://"),
+        "{result}"
+    );
+}
+
 #[tokio::test]
 async fn documents_of_a_question_reach_the_model() {
     let model = ScriptedModel::new([Turn::text("A letter.")])
