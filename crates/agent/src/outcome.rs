@@ -286,7 +286,8 @@ impl RunError {
     }
 
     /// The same with another account of what was done until then.
-    pub(crate) fn with_partial(self, change: impl FnOnce(Outcome) -> Outcome) -> Self {
+    #[must_use]
+    pub fn with_partial(self, change: impl FnOnce(Outcome) -> Outcome) -> Self {
         let Inner { outcome, message, source } = &*self.inner;
         let (outcome, message, source) = (change(outcome.clone()), *message, source.clone());
         Self { inner: Arc::new(Inner { outcome, message, source }) }

@@ -49,6 +49,13 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
     for note in said.notes() {
         line(&harmless(&format!("! {note}")));
     }
+    #[cfg(feature = "http-tools")]
+    for service in said.http_tools().unwrap_or_default() {
+        for skipped in service.skipped() {
+            let name = attache_core::ToolHandler::name(&service);
+            line(&harmless(&format!("! http.{name}: the operation {skipped}, so that it is no tool")));
+        }
+    }
     match said.sessions_place() {
         Some(SessionsPlace::File(file)) => {
             line(&format!("· sessions are kept in {}", harmless(&file.display().to_string())))

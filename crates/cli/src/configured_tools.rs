@@ -21,7 +21,7 @@ use attache_agent::{AgentBuilder, Ask, Proposal, Verdict};
 use attache_config::Approvals;
 use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::tool::ToolSpec;
-use attache_core::{BoxFuture, Effect, ToolHandler};
+use attache_core::{Approval, BoxFuture, Effect, Tool, ToolHandler};
 #[cfg(feature = "mcp")]
 use attache_mcp::{FileTokens, McpFetcher, McpOAuth, McpServer};
 use attache_transport::GuardedFetcher;
@@ -34,6 +34,8 @@ use crate::config::Config;
 use crate::config::{Folder, folder};
 use crate::output::{harmless, line, short, with_causes};
 
+/// The longest text on a server that cannot be used.
+const LONGEST_PROBLEM: usize = 600;
 /// The user is told every so often for whom the command waits.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -54,7 +56,7 @@ pub(crate) struct Outside {
 
 impl Outside {
     /// Starts and connects everything that the configuration names, side by side. A server that fails costs its own
-    /// tools alone, and is told.
+    /// tools alone.
     pub(crate) async fn connected(config: &Config, quiet: bool) -> Self {
         let mut outside = Self::default();
         outside.failed.extend(config.said.left_out().iter().map(|problem| format!("left out: {problem}")));
@@ -75,12 +77,33 @@ impl Outside {
         let (dead, failed): (Vec<_>, Vec<_>) = outside.reached(quiet).await.into_iter().unzip();
         outside.dead = dead;
         outside.failed.extend(failed);
-        if !quiet {
-            for problem in &outside.failed {
-                line(&format!("! {}", short(problem, 300)));
-            }
-        }
         outside
+    }
+
+    /// Tells people of the servers that cannot be used.
+    pub(crate) fn told(self) -> Self {
+        for problem in &self.failed {
+            line(&format!("! {}", short(problem, LONGEST_PROBLEM)));
+        }
+        self
+    }
+
+    /// The tools of these servers and services that are not offered, with the reason: known once they were listed.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut add = |source: String, tools: Vec<String>| {
+            all.extend(tools.into_iter().map(|tool| format!("{source} lacks {tool}")));
+        };
+        #[cfg(feature = "mcp")]
+        for server in &self.servers {
+            add(format!("mcp {}", server.alias()), server.left_out());
+        }
+        #[cfg(feature = "http-tools")]
+        for service in self.services() {
+            let skipped = service.skipped().iter().map(ToString::to_string).collect();
+            add(format!("http {}", service.name()), skipped);
+        }
+        all
     }
 
     /// True if the configuration names servers, agents or endpoints, also such that cannot be used now.
@@ -268,6 +291,17 @@ pub(crate) fn servers(config: &Config) -> Vec<McpServer> {
         let file = folder(Folder::Data)?.join("mcp-tokens.json");
         Some(McpOAuth::new(FileTokens::new(file)).name("attache"))
     })
+}
+
+/// The tools, of which those that the user allows by their names are not asked about, whatever they say of themselves.
+pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>, approvals: &Approvals) -> Vec<Arc<dyn Tool>> {
+    let unasked = |tool: Arc<dyn Tool>| -> Arc<dyn Tool> {
+        match approvals.allows(tool.spec().definition.name()) {
+            true => Arc::new(tool.with_metadata(|metadata| metadata.approval = Approval::Never)),
+            false => tool,
+        }
+    };
+    tools.into_iter().map(unasked).collect()
 }
 
 /// The agent that asks before what the configuration asks about; before every call, if `asks_first`.

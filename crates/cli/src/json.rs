@@ -16,6 +16,11 @@ pub(crate) fn line(event: &Event) -> String {
     format!("{body}\n")
 }
 
+/// The line of a warning that comes before a run: it has neither `seq` nor `step`.
+pub(crate) fn warning(code: &str, message: &str) -> String {
+    format!("{}\n", json!({ "type": "warning", "code": code, "message": message }))
+}
+
 fn fields(kind: &EventKind) -> (&'static str, Value) {
     match kind {
         EventKind::RunStarted { run_id } => ("run_started", json!({ "run_id": run_id })),

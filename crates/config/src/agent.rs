@@ -101,15 +101,17 @@ impl Approvals {
         self
     }
 
+    /// True if the lists allow a tool by its name, and none of them says otherwise.
+    pub fn allows(&self, tool: &str) -> bool {
+        holds(&self.allow, tool) && !holds(&self.ask, tool) && !holds(&self.deny, tool)
+    }
+
     /// The verdict on a call of a tool, by its name and effect.
     pub fn verdict(&self, tool: &str, effect: Effect) -> Verdict {
-        // A person may write the name that models see.
-        let seen = wire_name(tool);
-        let holds = |names: &[String]| names.iter().any(|name| fits(name, tool) || fits(name, &seen));
-        if holds(&self.deny) {
+        if holds(&self.deny, tool) {
             return Verdict::Deny("the configuration does not allow this tool to run".to_owned());
         }
-        if holds(&self.ask) {
+        if holds(&self.ask, tool) {
             return Verdict::Ask(Ask::because("the configuration asks before each call of it"));
         }
         let asks = match self.default {
@@ -117,7 +119,7 @@ impl Approvals {
             AskedAbout::Effects => effect != Effect::Read,
             AskedAbout::Always => true,
         };
-        match asks && !holds(&self.allow) {
+        match asks && !holds(&self.allow, tool) {
             true if effect == Effect::Read => {
                 Verdict::Ask(Ask::because("the configuration asks before each call"))
             }
@@ -132,6 +134,12 @@ impl ApprovalPolicy for Approvals {
         let tool = proposal.tool;
         Box::pin(std::future::ready(self.verdict(tool.definition.name(), tool.metadata.effect)))
     }
+}
+
+/// True if a pattern fits the tool: its name, or the one that models see, since a person may write either.
+fn holds(patterns: &[String], tool: &str) -> bool {
+    let seen = wire_name(tool);
+    patterns.iter().any(|pattern| fits(pattern, tool) || fits(pattern, &seen))
 }
 
 /// True if the name fits the pattern, in which `*` stands for anything.

@@ -477,6 +477,9 @@ pub(crate) struct ServerLimitsSection {
     /// Bytes of an upload; 67,108,864 by default.
     #[schemars(range(min = 1024))]
     pub(crate) upload_bytes: Option<u32>,
+    /// Bytes of bodies that are read at a time; 536,870,912 by default.
+    #[schemars(range(min = 1024))]
+    pub(crate) bodies_bytes: Option<u32>,
     /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`; all by default. Documents
     /// inside other requests may be of any type.
     pub(crate) upload_types: Vec<String>,
@@ -503,4 +506,7 @@ pub(crate) struct ServerLimitsSection {
     /// Seconds in which the body of a request comes; 60 by default.
     #[schemars(range(min = 1))]
     pub(crate) body_seconds: Option<u32>,
+    /// Seconds in which a client takes something of what is written to it; 60 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) write_seconds: Option<u32>,
 }

@@ -55,6 +55,8 @@ pub struct ServerSettings {
     pub body_bytes: Option<u32>,
     /// The most bytes of an upload.
     pub upload_bytes: Option<u32>,
+    /// The most bytes of bodies that are read at a time.
+    pub bodies_bytes: Option<u32>,
     /// The media types of uploads, in [normal form](MediaType::pattern); all if there are none.
     pub upload_types: Vec<String>,
     /// The most runs of a principal at once.
@@ -73,6 +75,8 @@ pub struct ServerSettings {
     pub head_seconds: Option<u32>,
     /// The seconds in which the body of a request comes.
     pub body_seconds: Option<u32>,
+    /// The seconds in which a client takes something of what is written to it.
+    pub write_seconds: Option<u32>,
     /// The address under which clients reach the server.
     pub public_url: Option<String>,
     /// True if the agent is an MCP server too.
@@ -175,6 +179,7 @@ impl Config {
             let ServerLimitsSection {
                 body_bytes,
                 upload_bytes,
+                bodies_bytes,
                 upload_types,
                 runs,
                 requests_per_minute,
@@ -184,6 +189,7 @@ impl Config {
                 frontend_seconds,
                 head_seconds,
                 body_seconds,
+                write_seconds,
             } = limits;
             let keys = keys.map(|written| read.place(&written));
             settings.api_keys.extend(api_keys.into_iter().map(|(name, key)| (name, key.into())));
@@ -208,6 +214,7 @@ impl Config {
             settings.greeting = greeting.or(settings.greeting);
             settings.body_bytes = body_bytes.or(settings.body_bytes);
             settings.upload_bytes = upload_bytes.or(settings.upload_bytes);
+            settings.bodies_bytes = bodies_bytes.or(settings.bodies_bytes);
             if !upload_types.is_empty() {
                 settings.upload_types =
                     upload_types.iter().filter_map(|name| MediaType::pattern(name)).collect();
@@ -220,6 +227,7 @@ impl Config {
             settings.frontend_seconds = frontend_seconds.or(settings.frontend_seconds);
             settings.head_seconds = head_seconds.or(settings.head_seconds);
             settings.body_seconds = body_seconds.or(settings.body_seconds);
+            settings.write_seconds = write_seconds.or(settings.write_seconds);
             settings.public_url = public_url.or(settings.public_url);
             settings.mcp = mcp.or(settings.mcp);
             settings.a2a = a2a.or(settings.a2a);

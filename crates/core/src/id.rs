@@ -89,6 +89,12 @@ impl DocumentId {
         Self(fresh::text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
+    /// The id under which facts about the document may be kept beside it, in the same store. Whoever keeps what is mentioned,
+    /// or deletes a document, does so with its facts.
+    pub fn facts(&self) -> Self {
+        Self(Arc::from(format!("{}-facts", self.0)))
+    }
+
     /// True if this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
     /// makes them.
     pub fn is_inside(&self, outer: &DocumentId) -> bool {
@@ -169,13 +175,14 @@ fn unique(prefix: &str) -> Arc<str> {
 }
 
 fn numbered(prefix: &str, number: u128) -> Arc<str> {
-    let mut digits = [0_u8; uuid::fmt::Simple::LENGTH];
+    const LONGEST: usize = "call_".len();
+    let mut room = [0_u8; LONGEST + uuid::fmt::Simple::LENGTH];
+    let (start, digits) = room.split_at_mut(LONGEST);
     // Formatting a number of 128 bits costs thousands of instructions, writing a UUID's digits some dozens.
-    let digits = Uuid::from_u128(number).simple().encode_lower(&mut digits);
-    let mut text = String::with_capacity(prefix.len() + digits.len());
-    text.push_str(prefix);
-    text.push_str(digits);
-    Arc::from(text)
+    Uuid::from_u128(number).simple().encode_lower(digits);
+    start.iter_mut().rev().zip(prefix.bytes().rev()).for_each(|(place, byte)| *place = byte);
+    let text = room.get(LONGEST.saturating_sub(prefix.len())..).unwrap_or_default();
+    Arc::from(std::str::from_utf8(text).unwrap_or(prefix))
 }
 
 #[cfg(test)]
@@ -219,5 +226,7 @@ mod tests {
         let digits = id.as_str().strip_prefix("call_").unwrap();
         assert!(digits.len() == 32 && u128::from_str_radix(digits, 16).is_ok(), "{digits}");
         assert_ne!(id, ToolCallId::new());
+        let id = MessageId::new();
+        assert!(id.as_str().strip_prefix("msg_").is_some_and(|digits| digits.len() == 32), "{id}");
     }
 }

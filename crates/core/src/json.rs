@@ -61,15 +61,20 @@ pub fn table_lines(text: &str) -> impl Iterator<Item = (&str, Value)> {
 /// Appends `text` as a JSON string, in quotes and escaped as serde_json does it. The texts of tools and documents are long,
 /// so that it looks at eight bytes at a time.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.reserve(room(text) + 2);
     out.push(b'"');
     write_escaped(text, out);
     out.push(b'"');
 }
 
+/// Room for a text as JSON with some escapes in each line, so that it is not moved.
+fn room(text: &str) -> usize {
+    text.len() + text.len() / 8 + 16
+}
+
 /// Appends `text` escaped as in a JSON string, without quotes.
 pub fn write_escaped(text: &str, out: &mut Vec<u8>) {
-    // Room for some escapes in each line, so that it is not moved.
-    out.reserve(text.len() + text.len() / 8 + 16);
+    out.reserve(room(text));
     let mut rest = text.as_bytes();
     while let Some((word, behind)) = rest.split_first_chunk::<8>() {
         // All eight are written, and those from the first escape on are taken back: both cost less than a copy of as
@@ -82,7 +87,11 @@ pub fn write_escaped(text: &str, out: &mut Vec<u8>) {
         }
         let place = (escapes.trailing_zeros() / 8) as usize;
         out.truncate(out.len() - (word.len() - place));
-        word.get(place).into_iter().for_each(|byte| write_byte(*byte, out));
+        match word.get(place) {
+            Some(b'\n') => out.extend_from_slice(b"\\n"),
+            Some(b'"') => out.extend_from_slice(b"\\\""),
+            other => other.into_iter().for_each(|byte| write_byte(*byte, out)),
+        }
         rest = rest.get(place + 1..).unwrap_or_default();
     }
     rest.iter().for_each(|byte| write_byte(*byte, out));

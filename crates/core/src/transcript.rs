@@ -1,7 +1,6 @@
 //! The slot in which a provider keeps what it rendered of a conversation.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// provider takes what it rendered before, extends it and puts it back; a second request at the same time finds
 /// nothing and renders anew. Its content is a memo: losing it costs time, never correctness.
 #[derive(Clone, Default)]
-pub struct Transcript(Arc<Mutex<HashMap<String, Box<dyn Any + Send>>>>);
+pub struct Transcript(Arc<Mutex<Vec<Slot>>>);
+
+/// The value that was put under a key. A conversation has a few: one for each wire form in which it is told.
+type Slot = (String, Option<Box<dyn Any + Send>>);
 
 impl Transcript {
     /// An empty slot.
@@ -21,18 +23,18 @@ impl Transcript {
 
     /// Takes out what was put under `key` (the wire form: API family, profile, tool names), if it is a `T`.
     pub fn take<T: Any + Send>(&self, key: &str) -> Option<T> {
-        let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let boxed = slots.iter_mut().find(|(known, _)| known == key)?.1.take()?;
+        drop(slots);
         boxed.downcast().ok().map(|value| *value)
     }
 
     /// Puts `value` under `key` for the next request.
     pub fn put<T: Any + Send>(&self, key: &str, value: T) {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match slots.get_mut(key) {
-            Some(slot) => *slot = Box::new(value),
-            None => {
-                slots.insert(key.to_owned(), Box::new(value));
-            }
+        match slots.iter_mut().find(|(known, _)| known == key) {
+            Some((_, slot)) => *slot = Some(Box::new(value)),
+            None => slots.push((key.to_owned(), Some(Box::new(value)))),
         }
     }
 }
@@ -54,5 +56,9 @@ mod tests {
         shared.put("a", 7_u32);
         assert_eq!(transcript.take::<u32>("a"), Some(7));
         assert_eq!(transcript.take::<u32>("a"), None);
+        shared.put("b", 'b');
+        shared.put("a", 8_u32);
+        shared.put("a", 9_u32);
+        assert_eq!((transcript.take("a"), transcript.take("b")), (Some(9_u32), Some('b')));
     }
 }

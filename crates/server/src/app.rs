@@ -12,6 +12,7 @@ use crate::dialect::Shown;
 use crate::documents::Documents;
 use crate::fault::Fault;
 use crate::hosted::{Agents, Hosted};
+use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
 use crate::paused_runs::Parked;
@@ -40,6 +41,8 @@ pub(crate) struct App {
     pub(crate) on_disconnect: OnDisconnect,
     pub(crate) shown: Shown,
     pub(crate) limits: ServerLimits,
+    /// The bodies that are read.
+    pub(crate) bodies: Bodies,
     /// The time at which the server was made, in seconds since 1970.
     pub(crate) since: u64,
     /// The description of the routes, as JSON.

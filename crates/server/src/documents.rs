@@ -17,7 +17,7 @@ pub(crate) struct Documents {
     types: Arc<[String]>,
 }
 
-/// The facts about an upload that its bytes do not tell. They are kept beside it.
+/// The facts about an upload that its bytes do not tell. They are kept beside it, under [an id of its own](DocumentId::facts).
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Facts {
@@ -56,7 +56,7 @@ impl Documents {
             size: document.size(),
         };
         let facts = serde_json::to_string(&facts).map_err(|error| Fault::internal(&error))?;
-        let facts = Document::inline(facts).with_id(beside(document.id())?);
+        let facts = Document::inline(facts).with_id(document.id().facts());
         self.store.put(&facts).await.map_err(|error| failed(&error))?;
         self.store.put(&document).await.map_err(|error| failed(&error))?;
         Ok(document)
@@ -74,7 +74,7 @@ impl Documents {
         let id = DocumentId::parse(id).filter(|_| is_own);
         let id = id.ok_or_else(|| Fault::not_found("document"))?;
         let bytes = self.bytes(&id).await?;
-        let facts = match self.store.get(&beside(&id)?).await {
+        let facts = match self.store.get(&id.facts()).await {
             Ok(facts) => serde_json::from_slice(&facts).unwrap_or_default(),
             // The bytes tell most of it.
             Err(_) => Facts::default(),
@@ -90,7 +90,7 @@ impl Documents {
     pub(crate) async fn delete(&self, principal: &str, id: &str) -> Result<(), Fault> {
         let (document, _) = self.get(principal, id).await?;
         self.store.delete(document.id()).await.map_err(|error| failed(&error))?;
-        self.store.delete(&beside(document.id())?).await.map_err(|error| failed(&error))
+        self.store.delete(&document.id().facts()).await.map_err(|error| failed(&error))
     }
 
     async fn bytes(&self, id: &DocumentId) -> Result<Bytes, Fault> {
@@ -112,13 +112,6 @@ fn failed(error: &StoreError) -> Fault {
         StoreErrorKind::TooLarge => Fault::invalid("the store takes no document of this size"),
         _ => Fault::internal(error),
     }
-}
-
-/// The end of the id under which the facts about a document are kept.
-const BESIDE: &str = "-facts";
-
-fn beside(id: &DocumentId) -> Result<DocumentId, Fault> {
-    DocumentId::parse(format!("{id}{BESIDE}")).ok_or_else(Fault::broken)
 }
 
 /// The end of the ids of a principal's uploads.

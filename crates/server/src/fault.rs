@@ -103,6 +103,12 @@ impl Fault {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "unavailable", message)
     }
 
+    /// There is no room for the body of a request.
+    pub(crate) fn crowded() -> Self {
+        let fault = Self::unavailable("the server reads as much of other requests as it may");
+        Self { retry_after: Some(1), ..fault }
+    }
+
     /// An upload of a type that the server does not take.
     pub(crate) fn wrong_type(media_type: &str) -> Self {
         let message = format!("documents of the type {media_type} are not taken");

@@ -29,6 +29,7 @@ mod dialect;
 mod documents;
 mod fault;
 mod hosted;
+mod hurried;
 mod inbound;
 mod json;
 mod limits;

@@ -10,6 +10,9 @@ pub struct ServerLimits {
     pub body: usize,
     /// The most bytes of an upload: 64 MiB.
     pub upload: usize,
+    /// The most bytes of bodies that are read at a time, each beyond its first 64 KiB: 512 MiB. Further ones are refused
+    /// (503), so that it should be several times what one may have.
+    pub bodies: usize,
     /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`: all by default. A text that
     /// is no such [pattern](attache_core::MediaType::pattern) takes nothing. Documents inside other requests may be of any
     /// type. The chat offers those that the model of its agent reads where none are named.
@@ -18,6 +21,8 @@ pub struct ServerLimits {
     pub body_time: Duration,
     /// The time in which the head of a request comes: 10 s.
     pub head_time: Duration,
+    /// The time in which a client takes something of what is to be written to it: 60 s. Then its connection ends.
+    pub write_time: Duration,
     /// The most connections: 4,096. Further ones wait.
     pub connections: usize,
     /// The most runs of a principal that are under way: 64. Runs of processes that are gone are taken over beside them, as
@@ -42,9 +47,11 @@ impl Default for ServerLimits {
         Self {
             body: 32 << 20,
             upload: 64 << 20,
+            bodies: 512 << 20,
             upload_types: Vec::new(),
             body_time: Duration::from_secs(60),
             head_time: Duration::from_secs(10),
+            write_time: Duration::from_secs(60),
             connections: 4096,
             runs: 64,
             requests_per_minute: None,

@@ -1,8 +1,8 @@
 //! Runs that wait for answers of clients that name no session.
 //!
 //! The client sends the conversation again, but it does not know what the agent's own tools did in between. A run without
-//! a session in which they did something is kept until its answers come; any other begins anew from what the client sends.
-//! The session of a run that has one is found by its calls.
+//! a session in which they did something is kept until somebody has gone on with it; any other begins anew from what the
+//! client sends. The session of a run that has one is found by its calls.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,17 +55,17 @@ impl Parked {
     }
 
     /// Takes the run without a session that waits for all these calls, and for no other.
-    pub(crate) fn take(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Taken<'_>> {
+    pub(crate) fn take(&self, principal: &str, calls: &[&str]) -> Option<Taken<'_>> {
         let mut runs = self.lock();
-        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Log(_)))?;
+        let at = find(&runs, principal, calls, |kept| matches!(kept, Kept::Log(_)))?;
         let waiting = runs.remove(at)?;
         Some(Taken { parked: self, waiting: Some(waiting) })
     }
 
     /// The session of the run that waits for all these calls, and for no other.
-    pub(crate) fn session(&self, principal: &str, agent: &str, calls: &[&str]) -> Option<Session> {
+    pub(crate) fn session(&self, principal: &str, calls: &[&str]) -> Option<Session> {
         let runs = self.lock();
-        let at = find(&runs, principal, agent, calls, |kept| matches!(kept, Kept::Session(_)))?;
+        let at = find(&runs, principal, calls, |kept| matches!(kept, Kept::Session(_)))?;
         match &runs.get(at)?.kept {
             Kept::Session(session) => Some(session.clone()),
             Kept::Log(_) => None,
@@ -80,6 +80,11 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Taken<'_> {
+    /// The name of the agent that it began with.
+    pub(crate) fn agent(&self) -> Option<Arc<str>> {
+        self.waiting.as_ref().map(|waiting| Arc::clone(&waiting.agent))
+    }
+
     /// Its log.
     pub(crate) fn log(&self) -> Option<Arc<dyn Journal>> {
         match &self.waiting.as_ref()?.kept {
@@ -106,14 +111,12 @@ impl Drop for Taken<'_> {
 fn find(
     runs: &VecDeque<Waiting>,
     principal: &str,
-    agent: &str,
     calls: &[&str],
     is_meant: impl Fn(&Kept) -> bool,
 ) -> Option<usize> {
     let now = Instant::now();
     runs.iter().rposition(|waiting| {
         *waiting.principal == *principal
-            && *waiting.agent == *agent
             && is_meant(&waiting.kept)
             && now.duration_since(waiting.since) < KEPT
             && waiting.calls.len() == calls.len()

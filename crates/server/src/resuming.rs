@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::app::{App, Way, session_of};
 use crate::auth::Principal;
@@ -43,18 +43,88 @@ pub(crate) async fn begun(app: &App, viewer: &mut Viewer) -> Result<Option<Seen>
     Ok(seen)
 }
 
-/// Goes on with the last run of a session, unless somebody drives it already.
+/// Goes on with the last run of a session, unless somebody drives it already: false then.
 pub(crate) async fn go_on(
     app: &App,
     principal: &Principal,
     hosted: &Hosted,
     session: &Session,
     run: &str,
-    answered: Vec<ToolCallId>,
-) -> Result<(), Fault> {
-    go_on_so(app, principal, hosted, session, run, Way { answered, ..Way::default() }).await
+) -> Result<bool, Fault> {
+    go_on_so(app, principal, hosted, session, run, Way::default()).await
 }
 
+/// Goes on with the last run of a session, for which a decision or the result of a call was left. Whoever drives it may have
+/// looked for that for the last time, and is about to stop. False if somebody else drives it.
+pub(crate) async fn go_on_with(
+    app: &Arc<App>,
+    principal: &Principal,
+    hosted: &Hosted,
+    session: &Session,
+    run: &str,
+    left: &Left,
+) -> Result<bool, Fault> {
+    if go_on_so(app, principal, hosted, session, run, left.way()).await? {
+        return Ok(true);
+    }
+    let (app, principal, hosted) = (Arc::clone(app), principal.clone(), hosted.clone());
+    let (session, run, left) = (session.clone(), run.to_owned(), left.clone());
+    tokio::spawn(async move {
+        for wait in LOOKS {
+            sleep(Duration::from_millis(wait)).await;
+            let goes_on = match left.is_waited_for(&session, &run).await {
+                Ok(true) => go_on_so(&app, &principal, &hosted, &session, &run, left.way()).await,
+                Ok(false) => return,
+                Err(error) => Err(error.into()),
+            };
+            match goes_on {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(fault) => {
+                    tracing::warn!(run, code = fault.code(), "a run does not go on with what was left for it")
+                }
+            }
+        }
+    });
+    Ok(false)
+}
+
+/// The milliseconds after which it is looked whether a run has taken what was left for it. One that is driven for longer
+/// looks again before it stops.
+const LOOKS: [u64; 5] = [100, 300, 1_000, 3_000, 10_000];
+
+/// A thing that was left for a run.
+#[derive(Clone)]
+pub(crate) enum Left {
+    /// The decision on the approval of that id.
+    Decision(String),
+    /// The result of a call.
+    Result(ToolCallId),
+}
+
+impl Left {
+    fn way(&self) -> Way {
+        let answered = match self {
+            Self::Decision(_) => Vec::new(),
+            Self::Result(call) => vec![call.clone()],
+        };
+        Way { answered, ..Way::default() }
+    }
+
+    /// True if the log of the run lacks it, and has not ended.
+    async fn is_waited_for(&self, session: &Session, run: &str) -> Result<bool, SessionError> {
+        let Some(outcome) = session.last().await?.filter(|last| last.run_id == run) else { return Ok(false) };
+        Ok(match self {
+            Self::Decision(id) => outcome.approvals.iter().any(|approval| approval.id == *id),
+            Self::Result(id) => {
+                let deferred = outcome.deferred.iter().map(|request| &request.call);
+                outcome.pending.iter().chain(deferred).any(|call| call.id == *id)
+            }
+        })
+    }
+}
+
+/// False if somebody else drives it.
 async fn go_on_so(
     app: &App,
     principal: &Principal,
@@ -62,22 +132,29 @@ async fn go_on_so(
     session: &Session,
     run: &str,
     way: Way,
-) -> Result<(), Fault> {
-    if app.runs.get(principal.name(), run).is_some_and(|live| !live.has_ended()) {
-        return Ok(());
+) -> Result<bool, Fault> {
+    if let Some(live) = app.runs.get(principal.name(), run).filter(|live| !live.has_ended()) {
+        if live.control.is_active() {
+            return Ok(false);
+        }
+        // Its driver looks at nothing any more, and may let it go with what came since.
+        live.ends().await;
+        if live.let_go_in().is_none() {
+            return Ok(false);
+        }
     }
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, ..way };
     let resumed = session.resume_with(offered(&session, run).await?.options(hosted.agent()));
     let mut viewer = match app.start(principal, &hosted, Some(&session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
-        Err(fault) if fault.code() == "under_way" => return Ok(()),
+        Err(fault) if fault.code() == "under_way" => return Ok(false),
         started => started?,
     };
     match begun(app, &mut viewer).await {
         // Another process has it.
-        Err(fault) if fault.code() == "session_busy" => Ok(()),
-        begun => begun.map(drop),
+        Err(fault) if fault.code() == "session_busy" => Ok(false),
+        begun => begun.map(|_| true),
     }
 }
 
@@ -133,7 +210,7 @@ pub(crate) async fn cancel(
     }
     let is_first = session.stop(run, WHY).await?;
     // It ends here if nobody drives it, also where whoever asked before could not see to it.
-    go_on(app, principal, hosted, &session, run, Vec::new()).await?;
+    go_on(app, principal, hosted, &session, run).await?;
     Ok(is_first)
 }
 

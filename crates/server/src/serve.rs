@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::fault::Fault;
+use crate::hurried::Hurried;
 use crate::middleware::Peer;
 use crate::resuming;
 
@@ -71,6 +72,9 @@ pub(crate) async fn serve(
         match select(shutdown.as_mut(), accept).await {
             Either::Left(_) => break,
             Either::Right(((Ok(permit), Ok((stream, peer))), _)) => {
+                // Each event goes out at once.
+                let _ = stream.set_nodelay(true);
+                let stream = Hurried::new(stream, app.limits.write_time);
                 let connection = connect(stream, peer, router.clone(), app.limits.head_time, closed.clone());
                 tokio::spawn(async move {
                     connection.await;
@@ -98,14 +102,12 @@ pub(crate) async fn serve(
 
 /// Answers the requests of a connection.
 async fn connect(
-    stream: TcpStream,
+    stream: Hurried<TcpStream>,
     peer: SocketAddr,
     router: Router,
     head_time: Duration,
     mut closed: watch::Receiver<()>,
 ) {
-    // Each event goes out at once.
-    let _ = stream.set_nodelay(true);
     let service = tower_service_fn(router, peer);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(UNREAD);

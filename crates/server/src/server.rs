@@ -17,6 +17,7 @@ use crate::auth::{Auth, KeyRing, Principal};
 use crate::dialect::{Dialect, Shown};
 use crate::documents::Documents;
 use crate::hosted::{Agents, Hosted};
+use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};
 use crate::openapi;
@@ -309,6 +310,7 @@ impl Server {
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
+            bodies: Bodies::new(self.limits.bodies, self.limits.body_time),
             limits: self.limits,
             since,
             has_begun: AtomicBool::new(false),

@@ -63,6 +63,7 @@ pub fn asked(messages: &[Arc<Message>], at: usize) -> Option<(usize, &AssistantM
 
 /// A number that tells where results stand, for APIs in which they repeat what the message before them says. It is one for
 /// as long as that message is held, as an [`EncodedLog`](crate::EncodedLog) holds all that it has rendered.
+#[inline]
 pub fn behind(messages: &[Arc<Message>], at: usize) -> u64 {
     let before = at.checked_sub(1).and_then(|at| messages.get(at));
     // The place of the id in memory, which all states of a message share: it is looked at for each result of each request.

@@ -156,7 +156,8 @@ impl<'a> JsonCursor<'a> {
         self.peek()?;
         let start = self.at;
         value(self)?;
-        self.json.get(start..self.at)
+        // Behind a number white space is looked at for what may follow its digits.
+        self.json.get(start..self.at).map(str::trim_ascii_end)
     }
 
     /// The next byte that is no white space. It is not taken.
@@ -331,6 +332,7 @@ mod tests {
         let read_of =
             |text: &str, count, json: &str| Some((Some(text.to_owned()), Some(count), json.to_owned()));
         assert_eq!(read(r#"{"text":"a","count":7,"json": [1, 2] }"#), read_of("a", 7, "[1, 2]"));
+        assert_eq!(read(r#"{"text":"a","count":7,"json":1 }"#), read_of("a", 7, "1"));
         assert_eq!(read(r#"{"text":"\u0061","count":0,"x":1.5}"#), read_of("a", 0, ""));
         assert_eq!(read(r#"{"text":null,"count":null,"nothing":[]}"#), Some((None, None, String::new())));
         for json in [

@@ -239,7 +239,9 @@ impl<'de, T: Deserialize<'de>> Lenient<'de> for Object<T> {
 
 impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
-        let mut items = Vec::new();
+        let Some(first) = list.next_element()? else { return Ok(Self::default()) };
+        // Most have one item, and items are large: room for more is made when it is wanted.
+        let mut items = vec![first];
         while let Some(item) = list.next_element()? {
             items.push(item);
         }

@@ -35,14 +35,15 @@ pub struct RequestParts {
 
 #[derive(Clone)]
 enum HeaderText {
-    Plain(String),
+    Plain(Cow<'static, str>),
     Secret { prefix: String, secret: Secret },
 }
 
 impl RequestParts {
     /// A POST of JSON: sets `content-type`.
     pub fn post_json(url: impl Into<String>, body: impl Into<EncodedBody>) -> Self {
-        let mut parts = Self::get(url).with_header(CONTENT_TYPE, "application/json");
+        let mut parts = Self::get(url);
+        parts.set(CONTENT_TYPE, HeaderText::Plain(Cow::Borrowed("application/json")));
         (parts.method, parts.body) = (Method::POST, body.into());
         parts
     }
@@ -62,7 +63,7 @@ impl RequestParts {
     /// Sets a header, replacing one of the same name.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
-        self.set(name, HeaderText::Plain(value.into()));
+        self.set(name, HeaderText::Plain(Cow::Owned(value.into())));
         self
     }
 
@@ -104,7 +105,7 @@ impl RequestParts {
     /// Names and values in order, secret ones as `***`.
     pub fn shown_headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| match value {
-            HeaderText::Plain(text) => (name.as_str(), text.as_str()),
+            HeaderText::Plain(text) => (name.as_str(), &**text),
             HeaderText::Secret { .. } => (name.as_str(), MASK),
         })
     }
@@ -134,10 +135,13 @@ impl RequestParts {
 
     /// Masks headers of an answer that repeat a secret of this request. Most are too short to.
     pub(crate) fn mask_secrets(&self, answer: &mut HeaderMap) {
-        let in_address = (!url_secrets(&self.url).is_empty()).then(|| self.redactor());
+        // Nearly no address has a secret, which stands before an `@` or behind a `?`.
+        let may_hold = memchr::memchr2(b'@', b'?', self.url.as_bytes()).is_some();
+        let in_address = (may_hold && !url_secrets(&self.url).is_empty()).then(|| self.redactor());
         for value in answer.values_mut() {
-            let shown = value.to_str().unwrap_or_default();
-            let is_of_address = |redactor: &Redactor| matches!(redactor.redact(shown), Cow::Owned(_));
+            let is_of_address = |redactor: &Redactor| {
+                matches!(redactor.redact(value.to_str().unwrap_or_default()), Cow::Owned(_))
+            };
             if in_address.as_ref().is_some_and(is_of_address) {
                 *value = HeaderValue::from_static(MASK);
                 continue;
@@ -180,6 +184,7 @@ impl RequestParts {
         }
         for (name, value) in &self.headers {
             let value = match value {
+                HeaderText::Plain(Cow::Borrowed(ours)) => HeaderValue::from_static(ours),
                 HeaderText::Plain(text) => header_value(name, "", text, false)?,
                 HeaderText::Secret { prefix, secret } => header_value(name, prefix, secret.expose(), true)?,
             };
@@ -219,10 +224,13 @@ fn header_value(
 fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
     let uri: Uri = url.trim().parse().map_err(|_| no_url(url))?;
     let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
-    let authority = uri.authority().filter(|authority| is_http && !authority.host().is_empty());
-    let Some((user, host)) = authority.ok_or_else(|| no_url(url))?.as_str().rsplit_once('@') else {
-        return Ok((uri, None));
-    };
+    let authority = uri.authority().filter(|_| is_http).ok_or_else(|| no_url(url))?.as_str();
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    if host.is_empty() || host.starts_with(':') {
+        return Err(no_url(url));
+    }
+    let Some(user) = user else { return Ok((uri, None)) };
     let (user, host) = (user.to_owned(), Authority::try_from(host).map_err(|_| no_url(url))?);
     let mut parts = uri.into_parts();
     parts.authority = Some(host);
@@ -231,13 +239,16 @@ fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
 
 /// Refuses a text that is plainly no `http` or `https` URL. It is parsed when it is sent, once.
 fn check_base(url: &str) -> Result<(), ProviderError> {
-    let (scheme, rest) = url.split_once("://").ok_or_else(|| no_url(url))?;
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let is_http = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    let has_host = !host.is_empty() && !host.starts_with(':');
+    let behind = |scheme: &str| {
+        let (own, rest) = url.split_at_checked(scheme.len())?;
+        own.eq_ignore_ascii_case(scheme).then_some(rest.as_bytes())
+    };
+    let rest = behind("https://").or_else(|| behind("http://")).ok_or_else(|| no_url(url))?;
+    let authority = rest.split(|byte| matches!(byte, b'/' | b'?' | b'#')).next().unwrap_or_default();
+    let host = authority.rsplit(|byte| *byte == b'@').next().unwrap_or_default();
+    let has_host = !host.is_empty() && !host.starts_with(b":");
     let is_written = url.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_http && has_host && is_written { Ok(()) } else { Err(no_url(url)) }
+    if has_host && is_written { Ok(()) } else { Err(no_url(url)) }
 }
 
 fn no_url(url: &str) -> ProviderError {

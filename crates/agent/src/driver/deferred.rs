@@ -6,6 +6,7 @@ use attache_core::{ToolCallId, ToolResult};
 use crate::driver::Driver;
 use crate::driver::approval::undecided;
 use crate::driver::calls::finished_event;
+use crate::driver::delivered::tell;
 use crate::driver::open::time;
 use crate::driver::record::record_result;
 use crate::driver::stop::Fault;
@@ -89,7 +90,7 @@ impl Driver {
         }
         // If it is interrupted, whoever records the end has them.
         self.unconfirmed.clone_from(&entries);
-        let (stand, fault) = record_result(&self.recorder, entries, false).await;
+        let (mut stand, fault) = record_result(&self.recorder, entries, false).await;
         self.unconfirmed.clear();
         if let Some(fault) = fault {
             return Err(fault);
@@ -98,6 +99,7 @@ impl Driver {
         for entry in &stand {
             self.run.apply(entry)?;
         }
+        tell(&mut stand);
         Ok(stand.iter().filter_map(finished_event).collect())
     }
 }

@@ -47,10 +47,9 @@ impl Driver {
                 }
             }
         }
-        if let EntryKind::ToolOutcome(outcome) = &entry.kind {
-            let disposition = outcome.disposition;
-            let result = result.unwrap_or_else(|| outcome.result.clone());
-            events.push(EventKind::ToolFinished { result: Box::new(result), disposition });
+        if let EntryKind::ToolOutcome(ToolOutcome { result: recorded, disposition, .. }) = entry.kind {
+            let result = Box::new(result.unwrap_or(recorded));
+            events.push(EventKind::ToolFinished { result, disposition });
         }
         (events, fault)
     }

@@ -114,23 +114,11 @@ impl Key {
     }
 
     fn numbered(kind: &str, number: u32) -> Self {
-        Self::joined(kind, Digits::of(number).as_str())
+        Self::joined(kind, Digits::of(number.into()).as_str())
     }
 
-    /// A key of two pieces. Those that are not long are put together where nothing is allocated for it.
     fn joined(kind: &str, rest: &str) -> Self {
-        let mut room = [0; 96];
-        let length = kind.len() + rest.len();
-        if let Some((head, tail)) =
-            room.get_mut(..length).and_then(|room| room.split_at_mut_checked(kind.len()))
-        {
-            head.copy_from_slice(kind.as_bytes());
-            tail.copy_from_slice(rest.as_bytes());
-            if let Some(key) = room.get(..length).and_then(|key| std::str::from_utf8(key).ok()) {
-                return Self(Arc::from(key));
-            }
-        }
-        Self(Arc::from([kind, rest].concat()))
+        Self(with_joined(&[kind, rest], |key| Arc::from(key)))
     }
 
     /// The `number`-th synthetic message of the run, from 0.
@@ -185,7 +173,7 @@ impl Key {
 
     /// True if it is that kind, such as `model/`, and that number; nothing is allocated.
     pub(crate) fn is_numbered(&self, kind: &str, number: u32) -> bool {
-        self.0.strip_prefix(kind) == Some(Digits::of(number).as_str())
+        self.0.strip_prefix(kind) == Some(Digits::of(number.into()).as_str())
     }
 
     /// The key of that text.
@@ -233,15 +221,30 @@ impl fmt::Display for Key {
     }
 }
 
+/// Gives `take` the pieces as one text. Nothing is allocated for one that is not long.
+pub(crate) fn with_joined<T>(pieces: &[&str], take: impl FnOnce(&str) -> T) -> T {
+    let mut room = [0; 96];
+    let mut length = 0;
+    for piece in pieces {
+        let Some(place) = room.get_mut(length..length + piece.len()) else { return take(&pieces.concat()) };
+        place.copy_from_slice(piece.as_bytes());
+        length += piece.len();
+    }
+    match room.get(..length).and_then(|text| std::str::from_utf8(text).ok()) {
+        Some(text) => take(text),
+        None => take(&pieces.concat()),
+    }
+}
+
 /// A number in decimal digits.
-struct Digits {
-    room: [u8; 10],
+pub(crate) struct Digits {
+    room: [u8; 20],
     start: usize,
 }
 
 impl Digits {
-    fn of(mut number: u32) -> Self {
-        let mut digits = Self { room: [b'0'; 10], start: 10 };
+    pub(crate) fn of(mut number: u64) -> Self {
+        let mut digits = Self { room: [b'0'; 20], start: 20 };
         for (at, place) in digits.room.iter_mut().enumerate().rev() {
             // A remainder of ten fits.
             *place = b'0' + (number % 10) as u8;
@@ -254,7 +257,7 @@ impl Digits {
         digits
     }
 
-    fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.room.get(self.start..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
     }
 }

@@ -18,6 +18,7 @@ pub use entry::{
 pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};
 pub use key::Key;
+pub(crate) use key::{Digits, with_joined};
 pub use nested_agent::NestedAgent;
 pub(crate) use tools::{FamilyTools, ListedTool, OfferedTool};
 pub use tools::{Offered, ToolRule};

@@ -6,7 +6,7 @@ use attache_core::schemars::{self, JsonSchema, schema_for};
 use attache_core::tool::ToolSpec;
 use attache_core::{
     BoxFuture, Capture, Document, DocumentRef, DocumentSource, Effect, Message, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, UserMessage, UserPart,
+    ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolResult, UserMessage, UserPart,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,8 @@ impl AgentTool {
         self
     }
 
-    /// Says whether the documents that the agent's tools returned are shown to the model around it, as they are by
-    /// default.
+    /// Says whether the documents that the agent's tools returned, and those that its model made, are shown to the model
+    /// around it, as they are by default.
     #[must_use]
     pub fn with_documents(mut self, shown: bool) -> Self {
         self.shows_documents = shown;
@@ -166,22 +166,27 @@ impl AgentTool {
         end.map(|end| end.map(|outcome| *outcome)).ok_or_else(|| ToolError::new("the agent came to no end"))
     }
 
-    /// The documents that the agent's tools returned, with their bytes.
+    /// The documents that the agent's tools returned and its model made in the run, with their bytes.
     async fn documents(&self, outcome: &Outcome) -> Vec<Document> {
-        let mut documents: Vec<Document> = Vec::new();
         let all = self.agent.documents_of(&outcome.messages);
-        for message in &outcome.messages {
-            let Message::ToolResults(results) = &**message else { continue };
-            for document in results.results.iter().flat_map(|result| &result.documents) {
-                if documents.iter().any(|known| known.id() == document.id()) {
-                    continue;
-                }
-                let is_away = matches!(document.source(), DocumentSource::Stored);
-                let loaded = match is_away {
-                    true => all.load(&DocumentRef::from(document.id())).await.ok(),
-                    false => None,
-                };
-                documents.push(loaded.unwrap_or_else(|| document.clone()));
+        // The input may have brought a conversation with documents of its own.
+        let is_own = |result: &&ToolResult| outcome.calls.iter().any(|call| call.id == result.call_id);
+        let of_tools = outcome.messages.iter().filter_map(|message| match &**message {
+            Message::ToolResults(results) => Some(&results.results),
+            _ => None,
+        });
+        let returned = of_tools.flatten().filter(is_own).flat_map(|result| &result.documents);
+        let mut documents: Vec<Document> = Vec::new();
+        for document in returned.chain(outcome.documents()) {
+            if !documents.iter().any(|known| known.id() == document.id()) {
+                documents.push(document.clone());
+            }
+        }
+        for document in &mut documents {
+            if matches!(document.source(), DocumentSource::Stored)
+                && let Ok(loaded) = all.load(&DocumentRef::from(document.id())).await
+            {
+                *document = loaded;
             }
         }
         documents

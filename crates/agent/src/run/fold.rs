@@ -11,7 +11,7 @@ use attache_core::{
 };
 
 use crate::limits::EmptyReply;
-use crate::log::{Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule};
+use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
@@ -78,7 +78,9 @@ impl Run {
     }
 
     fn numbered(&self, number: u64) -> MessageId {
-        MessageId::parse([&self.base, ".", &number.to_string()].concat()).unwrap_or_else(MessageId::new)
+        let number = Digits::of(number);
+        let id = with_joined(&[&self.base, ".", number.as_str()], |id| MessageId::parse(id));
+        id.unwrap_or_else(MessageId::new)
     }
 
     /// The id of the next message that the run makes: that of a reply, while the model is asked. It is made once.
@@ -239,7 +241,10 @@ impl Run {
             (_, false) if landing.is_some() && !self.may_finish(&calls) => {
                 self.take_output(&calls);
                 self.close(&calls, "not executed: tools are off");
-                ending(landing.unwrap_or(EndReason::MaxSteps))
+                match self.has_answered() {
+                    true => self.answered(EndReason::Answer, landing),
+                    false => ending(landing.unwrap_or(EndReason::MaxSteps)),
+                }
             }
             (reason, false) if *reason == FinishReason::Length || calls.iter().any(is_truncated) => {
                 self.close(&calls, "output limit reached before this call was complete; send a smaller call");
@@ -264,11 +269,13 @@ impl Run {
             }
             (FinishReason::Pause, true) if continued => {
                 self.pauses += 1;
-                self.before_model()
+                // A provider goes on with a reply that it paused only where nothing is said behind it.
+                Phase::Model { landing: self.limit_reached() }
             }
             (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
             (FinishReason::Length, true) => ending(EndReason::Length),
-            (_, true) if blank => match message.refusal() {
+            // A picture is an answer, too.
+            (_, true) if blank && message.documents().next().is_none() => match message.refusal() {
                 Some(refusal) => {
                     self.text = refusal;
                     ending(EndReason::Refusal)

@@ -139,8 +139,15 @@ impl Run {
         self.text.clear();
         self.ask_again();
         let id = self.mint();
-        self.push(notice(text).with_id(id));
-        self.phase = self.before_model();
+        let said = notice(text).with_id(id);
+        match self.phase {
+            // The next step is told of already.
+            Phase::Model { .. } => self.hear(std::iter::once(said.shared())),
+            _ => {
+                self.push(said);
+                self.phase = self.before_model();
+            }
+        }
     }
 
     /// Marks the last reply and the results of its calls, so that nobody shows them: the model alone reads them from now on.

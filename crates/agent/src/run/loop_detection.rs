@@ -1,7 +1,7 @@
 //! Notices calls that go round in circles.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use attache_core::{ContentTree, ToolCall, ToolResult};
 
@@ -38,7 +38,7 @@ impl Repeats {
         &mut self,
         round: impl Iterator<Item = (&'a ToolCall, &'a ToolResult, bool)>,
     ) -> Verdict {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Words::default();
         let (mut calls, mut is_empty) = (0_usize, true);
         for (call, result, has_effect) in round {
             calls += 1;
@@ -74,7 +74,7 @@ fn found_nothing(result: &ToolResult) -> bool {
 }
 
 /// The result's text without the ids of its documents, which are new at each call.
-fn hash_stable(result: &ToolResult, hasher: &mut DefaultHasher) {
+fn hash_stable(result: &ToolResult, hasher: &mut Words) {
     let mut text = result.tree.json();
     for document in result.tree.documents() {
         if let Some((before, after)) = text.split_once(document.id().as_str()) {
@@ -84,6 +84,27 @@ fn hash_stable(result: &ToolResult, hasher: &mut DefaultHasher) {
         document.hash().hash(hasher);
     }
     text.hash(hasher);
+}
+
+/// A hash of eight bytes at a time: results are long, and nobody gains by two that have the same.
+#[derive(Default)]
+struct Words(u64);
+
+impl Hasher for Words {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut add = |word: [u8; 8]| {
+            self.0 = (self.0.rotate_left(26) ^ u64::from_le_bytes(word)).wrapping_mul(0xf135_7aea_2e62_a9c5);
+        };
+        let (words, rest) = bytes.as_chunks();
+        words.iter().for_each(|word| add(*word));
+        let mut last = [0xff; 8];
+        last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+        add(last);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Verdict {
@@ -104,5 +125,27 @@ impl Verdict {
         if result.documents.is_empty() && result.withheld.is_empty() {
             result.tree = ContentTree::text(&format!("{}\n\n[{hint}]", result.tree.model_text()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn texts_that_differ_anywhere_differ() {
+        let text = "a result of some length, read eight bytes at a time";
+        let changed = (0..text.len()).map(|at| [&text[..at], "#", &text[at + 1..]].concat());
+        let cut = (0..=text.len()).map(|at| text[..at].to_owned());
+        let padded = (1..9).map(|count| text.to_owned() + &"\0".repeat(count));
+        let texts: HashSet<String> = changed.chain(cut).chain(padded).collect();
+        let hash = |text: &String| {
+            let mut hasher = Words::default();
+            text.hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(texts.iter().map(hash).collect::<HashSet<u64>>().len(), texts.len());
     }
 }

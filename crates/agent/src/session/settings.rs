@@ -69,13 +69,15 @@ impl Settings {
         }
     }
 
-    /// Deletes documents that no session refers to any more, as far as that can be done.
+    /// Deletes documents that no session refers to any more, with the facts about them, as far as that can be done.
     pub(super) async fn delete_documents(&self, documents: &[DocumentId]) -> Result<(), StoreError> {
         let Some(store) = &self.documents else { return Ok(()) };
         let mut failure = None;
         for document in documents {
-            if let Err(error) = store.delete(document).await {
-                failure.get_or_insert(error);
+            for id in [document, &document.facts()] {
+                if let Err(error) = store.delete(id).await {
+                    failure.get_or_insert(error);
+                }
             }
         }
         failure.map_or(Ok(()), Err)

@@ -44,9 +44,10 @@ impl Toolbox {
     /// The tool of an internal name or a name on the wire; letter case and prefixes that some models add are
     /// forgiven, nothing else.
     fn find(&self, name: &str) -> Option<(&str, &ToolEntry)> {
-        let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        let bare = || PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
         let exact = |name: &str| self.entries.get_key_value(self.named().internal_name(name));
         let folded = || {
+            let bare = bare();
             let mut same = self.named().iter().filter(|(wire, definition)| {
                 wire.eq_ignore_ascii_case(bare) || definition.name().eq_ignore_ascii_case(bare)
             });
@@ -54,7 +55,7 @@ impl Toolbox {
             self.entries.get_key_value(only.name())
         };
         // An internal name comes first: another tool's name on the wire may look the same.
-        let found = self.entries.get_key_value(name).or_else(|| exact(name)).or_else(|| exact(bare));
+        let found = self.entries.get_key_value(name).or_else(|| exact(name)).or_else(|| exact(bare()));
         found.or_else(folded).map(|(known, entry)| (known.as_str(), entry))
     }
 

@@ -244,6 +244,22 @@ async fn documents_go_in_by_reference_and_come_out_by_themselves() {
         assert_eq!(result.documents.len(), usize::from(shown));
         assert!(result.tree.model_text().contains("here it is"));
     }
+    // Those that the model inside makes come out as well, but none of a conversation that the input brings.
+    let before = {
+        let inside = model(vec![Turn::call("draw", "{}"), Turn::text("here it is")]);
+        let agent = Agent::builder(inside).tools([Arc::clone(&draw)]).build().unwrap();
+        agent.run("draw").outcome().await.unwrap().messages
+    };
+    let sketch = Document::from_bytes(&b"\x89PNG\r\n\x1a\n sketch"[..], "image/png");
+    let inside = model(vec![Turn::empty().making(sketch.clone())]);
+    let artist = Agent::builder(inside).tools([Arc::clone(&draw)]).build().unwrap().as_tool("artist", "");
+    let artist = artist.with_input(move |Number { .. }| RunInput::from("more").with_history(before.clone()));
+    let outside = model(vec![Turn::call("artist", json!({"n": 1})), Turn::text("done")]);
+    let agent = Agent::builder(outside.clone()).tool(artist).build().unwrap();
+    let outcome = agent.run("go").outcome().await.unwrap();
+    assert!(outside.asked().saw(&sketch), "{:?}", outcome.messages);
+    assert!(!outside.asked().saw(&drawn));
+    assert_eq!(results(&outcome.messages)[0].documents.len(), 1);
     // A made-up reference is an observation, and no agent is asked.
     let inside = ScriptedModel::new([]);
     let given = json!({"task": "x", "documents": ["nothing"]});

@@ -204,6 +204,17 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     let outcome = run(&trip, &paid, turns()).await;
     assert_eq!((&outcome.reason, outcome.detail.as_deref()), (&EndReason::GuardrailTripped, Some("a leak")));
     assert_eq!((roles(&outcome.messages), paid.get()), ("ucr".to_owned(), 0));
+    // The model is told once that the next step is the last one, and by the last message.
+    let (model, builder) = agent(
+        &retry,
+        &paid,
+        vec![Turn::call("pay", "{").finishing(attache_core::FinishReason::Length), Turn::text("said")],
+    );
+    builder.max_steps(2).build().unwrap().run("go").outcome().await.unwrap();
+    let last = heard(&model.requests()[1].messages);
+    assert_eq!(last.iter().filter(|text| text.contains("last step")).count(), 1, "{last:?}");
+    assert!(last.last().unwrap().contains("last step"), "{last:?}");
+    assert!(last.iter().any(|text| text.contains("Do not pay yet.")), "{last:?}");
     // At the last step nothing is asked again.
     let (_, builder) = agent(&retry, &paid, vec![Turn::text("last")]);
     let outcome = builder.max_steps(1).build().unwrap().run("go").outcome().await.unwrap();

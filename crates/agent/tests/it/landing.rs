@@ -89,6 +89,10 @@ async fn a_reply_that_is_paused_again_and_again_ends_with_what_it_said() {
     let agent = Agent::builder(model.clone()).max_steps(3).build().unwrap();
     let outcome = agent.run("go").outcome().await.unwrap();
     assert_eq!((outcome.reason, model.requests().len()), (EndReason::MaxSteps, 3));
+    // A provider goes on with it only where it is the last message.
+    for request in &model.requests()[1..] {
+        assert!(matches!(request.messages.last().map(|last| &**last), Some(Message::Assistant(_))));
+    }
 }
 
 // A log from elsewhere may hold what this program never writes.

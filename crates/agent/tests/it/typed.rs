@@ -284,6 +284,16 @@ async fn a_typed_run_lands_with_its_output_tool() {
     assert!(heard(&last.messages).concat().contains("Tools are off now but for final_answer"));
 }
 
+// The same as an answer in words at the only step, which its provider's way of asking must not change.
+#[tokio::test]
+async fn a_value_at_the_only_step_is_an_answer() {
+    let model = ScriptedModel::new([Turn::call("final_answer", invoice())]);
+    let agent = Agent::builder(model).tool(double(&Counter::default())).max_steps(1).build().unwrap();
+    let typed = agent.run("go").typed::<Invoice>().await.unwrap();
+    assert!(is_invoice(&typed));
+    assert_eq!(typed.outcome.reason, EndReason::Answer);
+}
+
 #[tokio::test]
 async fn a_value_of_any_type_is_an_answer() {
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]

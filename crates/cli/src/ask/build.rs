@@ -12,7 +12,7 @@ use attache_tools::{
 
 use crate::args::{Chosen as ChosenModel, Opened, Permitted};
 use crate::config::Config;
-use crate::configured_tools::{Outside, approving};
+use crate::configured_tools::{Outside, allowed, approving};
 use crate::model::SetupError;
 
 /// Instructions where the user gives none.
@@ -85,7 +85,7 @@ pub(crate) fn build(
         agent = agent.max_steps(steps);
     }
     let approvals = wanted.config.said.approvals().with_allowed(&wanted.permitted.allow);
-    agent = approving(agent, approvals, wanted.permitted.ask_first);
+    agent = approving(agent, approvals.clone(), wanted.permitted.ask_first);
     #[cfg(feature = "server")]
     if wanted.cites {
         agent = agent.citations(true);
@@ -96,7 +96,7 @@ pub(crate) fn build(
     if let Some(folders) = folders {
         agent = agent.tools(file_tools(Arc::clone(folders)));
         if wanted.config.said.writes_files() {
-            agent = agent.tools(write_tools(Arc::clone(folders)));
+            agent = agent.tools(allowed(write_tools(Arc::clone(folders)), &approvals));
         }
     }
     // Whoever read the configuration has found them right.

@@ -22,6 +22,7 @@ use crate::args::{Ask, Shown};
 use crate::config::Config;
 use crate::configured_tools::Outside;
 use crate::exit::Exit;
+use crate::json;
 #[cfg(feature = "chat")]
 use crate::kept::{self, Kept};
 use crate::model::{self, SetupError};
@@ -100,7 +101,13 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         line(&notice);
     }
     wanted.permitted = ask.permitted.clone();
-    wanted.outside = Outside::connected(config, is_quiet).await.alive();
+    let outside = Outside::connected(config, is_quiet).await;
+    // Also where nothing else is told: an answer without them is another one.
+    wanted.outside = if ask.json { outside } else { outside.told() }.alive();
+    for problem in wanted.outside.failed.iter().filter(|_| ask.json) {
+        // A reader that has enough is told apart with the first event.
+        let _ = answer(&json::warning("tools_missing", problem));
+    }
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
     if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
         line(&notice);

@@ -106,7 +106,7 @@ async fn begin<'c>(
     if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
         line(&notice);
     }
-    let outside = Outside::connected(config, arguments.shown.quiet).await;
+    let outside = Outside::connected(config, arguments.shown.quiet).await.told();
     let agent = agent(&name, &arguments, &folders, &registry, config, &kept, &outside)?;
     let sessions = kept.sessions(agent.clone());
     let session = match must_exist {

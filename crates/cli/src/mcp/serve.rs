@@ -56,7 +56,7 @@ async fn done(served: &Served, registry: &Registry, config: &Config) -> Result<E
     wanted.fetches = true;
     wanted.asks_user = name != OFFLINE;
     wanted.permitted = served.permitted.clone();
-    wanted.outside = Outside::connected(config, false).await;
+    wanted.outside = Outside::connected(config, false).await.told();
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
     if let Some(notice) = model::notice(agent.model().id()).filter(|_| !served.tools) {
         line(&notice);

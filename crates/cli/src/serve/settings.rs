@@ -112,6 +112,7 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.body = settings.body_bytes.map_or(limits.body, size);
     limits.upload = settings.upload_bytes.map_or(limits.upload, size);
+    limits.bodies = settings.bodies_bytes.map_or(limits.bodies, size);
     limits.upload_types.clone_from(&settings.upload_types);
     limits.runs = settings.runs.map_or(limits.runs, size);
     limits.connections = settings.connections.map_or(limits.connections, size);
@@ -122,6 +123,7 @@ fn limits(settings: &ServerSettings) -> ServerLimits {
     limits.frontend_time = settings.frontend_seconds.map_or(limits.frontend_time, time);
     limits.head_time = settings.head_seconds.map_or(limits.head_time, time);
     limits.body_time = settings.body_seconds.map_or(limits.body_time, time);
+    limits.write_time = settings.write_seconds.map_or(limits.write_time, time);
     limits
 }
 

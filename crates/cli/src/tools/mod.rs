@@ -18,6 +18,9 @@ use crate::show::number::{counted, grouped};
 use crate::show::table::Table;
 use crate::show::width::terminal_width;
 
+/// The most tools that are told one by one of those that are not offered.
+const MOST_TOLD: usize = 20;
+
 /// Runs the command.
 pub(crate) async fn run(tools: args::Tools, registry: &Registry, config: &Config) -> Exit {
     match done(tools, registry, config).await {
@@ -35,13 +38,16 @@ async fn done(tools: args::Tools, registry: &Registry, config: &Config) -> Resul
     }
     let opened = Opened { files: tools.files, ..Opened::default() };
     let folders = folders(&opened, config, false).await?;
-    let outside = Outside::connected(config, false).await.alive();
+    let outside = Outside::connected(config, false).await.told().alive();
     let model = Chosen::default();
     // The tools are those of every model, and this one needs no key.
     let mut wanted = Wanted::new(OFFLINE, &model, config);
     (wanted.fetches, wanted.outside) = (true, outside.clone());
     let agent = build(&wanted, &folders, registry)?;
     let all = Offered::of(&agent, &outside).await?;
+    if tools.command.is_none() {
+        tell_left_out(&outside);
+    }
     let exit = match tools.command {
         None => all.listed(config, tools.json),
         Some(ToolsCommand::Show { name }) => all.one(&name)?.shown(config, tools.json),
@@ -53,6 +59,17 @@ async fn done(tools: args::Tools, registry: &Registry, config: &Config) -> Resul
     outside.close().await;
     // A server that is named and cannot be used is no success.
     Ok(exit.and(outside.failed.is_empty()))
+}
+
+/// Says which tools of servers and services are not offered.
+fn tell_left_out(outside: &Outside) {
+    let left_out = outside.left_out();
+    for told in left_out.iter().take(MOST_TOLD) {
+        line(&harmless(&format!("! {}", short(told, 300))));
+    }
+    if let more @ 1.. = left_out.len().saturating_sub(MOST_TOLD) {
+        line(&format!("! {more} more are not offered"));
+    }
 }
 
 /// The tools that are offered.

@@ -315,6 +315,82 @@ async fn a_call_with_effects_is_not_run_where_nobody_can_approve_it() {
     assert_eq!(noted().await, 1);
 }
 
+// A tool that asks by itself, too, is allowed by its name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
+    let mock = MockProvider::start().await.unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("attache.toml");
+    fs::write(&file, "[tools]\nwrite = true\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.txt"), "there is something to read").unwrap();
+    let url = format!("{}/v1", mock.url());
+    let place = folder.path().to_str().unwrap().to_owned();
+    let ask = |more: &[&str]| {
+        let call = json!({ "path": "b.txt", "content": "hello" });
+        mock.enqueue(Reply::new().call("call_1", "write_file", call));
+        mock.enqueue(Reply::new().text("Written."));
+        let arguments =
+            [&["ask", "Write it", &place, "-m", "openai-chat/gpt-4o", "--base-url", &url], more].concat();
+        let (home, arguments) =
+            (home.path().to_owned(), arguments.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        tokio::task::spawn_blocking(move || {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            output(at(&home, &arguments).env("OPENAI_API_KEY", "sk-canary-1234567890"))
+        })
+    };
+    let (code, said, told) = ask(&["--allow", "write_file"]).await.unwrap();
+    assert!(code == 0 && said.contains("Written."), "{told}");
+    assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
+    // Nobody is asked about nothing in general, and about this tool all the same.
+    fs::write(&file, "[tools]\nwrite = true\n[approvals]\ndefault = 'never'\n").unwrap();
+    let (code, _, told) = ask(&[]).await.unwrap();
+    assert!(code == 4 && told.contains("`--allow write_file` does beforehand"), "{told}");
+    fs::write(&file, "[tools]\nwrite = true\n[approvals]\nallow = ['write_*']\n").unwrap();
+    let (_, listed, _) = output(&mut at(home.path(), &["tools", "--json", "-f", &place]));
+    let of = |name: &str| {
+        let tools = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        tools.into_iter().find(|tool| tool["name"] == name).unwrap()["before"].clone()
+    };
+    assert_eq!((of("write_file"), of("edit_file")), (json!("runs"), json!("asks you")));
+}
+
+// An answer without a server's tools is another answer, whoever reads it.
+#[test]
+fn a_server_that_cannot_be_used_is_told_also_to_programs_and_where_little_is() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("attache.toml"), "[mcp.gone]\ncommand = 'no-such-program-anywhere'\n")
+        .unwrap();
+    let ask = |option: &str| {
+        output(&mut at(
+            home.path(),
+            &["ask", "What is it?", "docs/examples/inbox", "-m", "offline/extractive", option],
+        ))
+    };
+    let (code, said, told) = ask("--json");
+    assert_eq!(code, 0, "{told}");
+    let first: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["type"], &first["code"]), (&json!("warning"), &json!("tools_missing")));
+    assert!(first["message"].as_str().unwrap().contains("the MCP server gone cannot be used"), "{first}");
+    let (code, _, told) = ask("-q");
+    assert!(code == 0 && told.contains("! the MCP server gone cannot be used"), "{told}");
+}
+
+#[test]
+fn tools_that_are_not_offered_are_told_with_the_reason() {
+    let home = tempfile::tempdir().unwrap();
+    let document = json!({"openapi": "3.1.0", "servers": [{"url": "https://h.example"}], "paths": {
+        "/a": {"get": {"operationId": "new"}, "put": {"operationId": "old", "deprecated": true}},
+    }});
+    fs::write(home.path().join("api.json"), document.to_string()).unwrap();
+    fs::write(home.path().join("attache.toml"), "[http.api]\nopenapi = 'api.json'\n").unwrap();
+    let (code, listed, told) = output(&mut at(home.path(), &["tools"]));
+    assert!(code == 0 && listed.contains("new"), "{told}");
+    assert!(told.contains("! http api lacks old: it is deprecated"), "{told}");
+    let (code, _, told) = output(&mut at(home.path(), &["config", "check"]));
+    assert!(code == 0 && told.contains("http.api: the operation old: it is deprecated"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_a2a_agent_of_the_configuration_is_a_tool_with_its_documents() {
     let server = MockServer::start().await;

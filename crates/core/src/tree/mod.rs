@@ -71,7 +71,9 @@ impl ContentTree {
 
     /// Compact JSON text and its documents, in the order in which they shall be shown.
     pub(crate) fn from_parts(json: String, documents: Vec<Document>) -> Self {
-        Self { json: Arc::from(json), documents: Arc::from(documents), withheld: Arc::default() }
+        // The empty list is shared, and most trees have it.
+        let documents = if documents.is_empty() { Arc::default() } else { Arc::from(documents) };
+        Self { json: Arc::from(json), documents, withheld: Arc::default() }
     }
 
     pub(crate) fn with_documents(self, documents: Vec<Document>) -> Self {

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;
-use crate::openapi::{OpenApi, Skipped};
+use crate::openapi::OpenApi;
 use crate::send::Redirects;
+use crate::skipped::Skipped;
 use crate::tools::HttpTools;
 
 /// A service as a configuration says it, in TOML, JSON or whatever else serde reads.

@@ -67,7 +67,7 @@ pub struct Endpoint {
     pub(crate) defs: Map<String, Value>,
     output_schema: Option<Value>,
     effect: Option<Effect>,
-    timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     tags: Vec<String>,
     problem: Option<HttpToolsError>,
 }
@@ -221,7 +221,8 @@ impl Endpoint {
         self
     }
 
-    /// Limits how long a call may take; 120 s by default.
+    /// Limits how long a call may take; 120 s by default. Its server may be silent for as long as that, where the
+    /// [time limits](crate::HttpTools::with_timeouts) of the service are shorter.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

@@ -74,6 +74,17 @@ impl From<ProviderError> for Unanswered {
 }
 
 impl Manner {
+    /// The same for an endpoint that says itself how long a call may take: its server may be as long without a byte.
+    pub(crate) fn within(&self, own: Option<Duration>) -> Self {
+        let mut manner = self.clone();
+        if let (Way::Network(client), Some(own)) = (&mut manner.way, own) {
+            let known = client.timeouts();
+            let longer = known.with_first_byte(known.first_byte.max(own)).with_idle(known.idle.max(own));
+            *client = client.with_timeouts(longer.with_total(known.total.max(own)));
+        }
+        manner
+    }
+
     /// Sends a request within `limit`, again where that changes nothing.
     pub(crate) async fn send(
         &self,
@@ -253,5 +264,30 @@ impl Unanswered {
             _ => (ToolErrorKind::Unavailable, format!("the service does not answer{unknown}")),
         };
         ToolError::new(text).with_kind(kind).with_source(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_transport::{HttpClient, Timeouts};
+
+    use super::*;
+
+    #[test]
+    fn an_endpoint_may_take_the_time_that_it_says() {
+        let timeouts = Timeouts::new().with_first_byte(Duration::from_secs(60));
+        let manner = Manner {
+            way: Way::Network(HttpClient::new(timeouts)),
+            redirects: Redirects::Off,
+            retry: RetryPolicy::never(),
+            most_bytes: 1,
+        };
+        let of = |own: Option<u64>| match manner.within(own.map(Duration::from_secs)).way {
+            Way::Network(client) => client.timeouts(),
+            Way::Here(_) => timeouts,
+        };
+        assert_eq!((of(None), of(Some(5))), (timeouts, timeouts));
+        let long = of(Some(7_200));
+        assert_eq!([long.first_byte, long.idle, long.total].map(|limit| limit.as_secs()), [7_200; 3]);
     }
 }

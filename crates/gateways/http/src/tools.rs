@@ -10,12 +10,12 @@ use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
-use crate::openapi::Skipped;
 use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
 use crate::send::{Manner, Redirects, Unanswered};
 use crate::service::Way;
+use crate::skipped::Skipped;
 use crate::template::Template;
 
 /// Endpoints of a service behind one base URL, as tools.
@@ -338,7 +338,8 @@ impl HttpTools {
             None => most,
         };
         let effect = endpoint.effect();
-        let sent = self.manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
+        let manner = self.manner.within(endpoint.timeout);
+        let sent = manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
         let (most_bytes, changes) = (self.manner.most_bytes, effect != Effect::Read);
         let outcome = match sent {
             Ok(answered) => Ok(HttpOutput::read(answered, &outgoing.secrets, &endpoint.name)),

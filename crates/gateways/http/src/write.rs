@@ -119,7 +119,8 @@ fn lost<'v>(parameter: &Parameter, value: &'v Value) -> Vec<&'v str> {
             if let Value::Object(object) = value {
                 lost.extend(named(object).filter(|name| !parameter.takes_member(name)));
             }
-            bracketed(value, DEEPEST, &mut lost);
+            // The members of the deepest object that is written as one count too.
+            bracketed(value, DEEPEST + 1, &mut lost);
         }
         (Value::Object(object), Style::Form, true) => {
             lost.extend(named(object).filter(|name| !parameter.names_member(name)));
@@ -300,6 +301,8 @@ mod tests {
         assert_eq!(form, "\"color\" has members that it cannot be sent with: \"admin\"");
         let deep = query(Style::DeepObject, true, &json!({"R": {"a][b": 1, "c": 2}, "admin": 1}));
         assert_eq!(deep, "\"color\" has members that it cannot be sent with: \"admin\", \"a][b\"");
+        let deepest = (0..DEEPEST).fold(json!({"a][b": 1}), |inside, _| json!({ "a": inside }));
+        assert!(query(Style::DeepObject, true, &deepest).contains("cannot be sent with: \"a][b\""));
         let mut pairs = Vec::new();
         let open = json!({"type": "object", "properties": {"R": {}}, "additionalProperties": true});
         let open = Parameter::query("color", open).with_style(Style::DeepObject, true);

@@ -52,8 +52,8 @@ pub(crate) struct Talk<'a> {
     /// Takes what the server asks meanwhile.
     under_way: Option<UnderWay>,
     questions: u32,
-    /// True if the server said of the last request that it knows no such method.
-    pub(crate) is_unknown: bool,
+    /// The word of a server that knows no such method, of the last request.
+    pub(crate) unknown: Option<String>,
     /// True if people answer a question later, and another process goes on with the call then.
     pub(crate) is_put_off: bool,
     /// Notes for the model.
@@ -108,7 +108,7 @@ impl<'a> Talk<'a> {
             context,
             under_way,
             questions: 0,
-            is_unknown: false,
+            unknown: None,
             is_put_off: false,
             notes: Vec::new(),
         }
@@ -123,7 +123,7 @@ impl<'a> Talk<'a> {
     ) -> Result<ServerResult, ToolError> {
         let mut stop = self.left_off().filter(|stop| stop.task.is_none());
         let (mut answers, mut state) = (None, None);
-        self.is_unknown = false;
+        self.unknown = None;
         for round in 0..ROUNDS {
             let at = match stop.take() {
                 Some(stop) => stop,
@@ -138,10 +138,11 @@ impl<'a> Talk<'a> {
                         Err(Failed::Service(error)) => match self.wants_address(&error) {
                             Some(required) => Stop { required, anew: true, task: None },
                             None => {
-                                self.is_unknown = matches!(
-                                    &error,
-                                    ServiceError::McpError(error) if error.code == ErrorCode::METHOD_NOT_FOUND
-                                );
+                                if let ServiceError::McpError(error) = &error
+                                    && error.code == ErrorCode::METHOD_NOT_FOUND
+                                {
+                                    self.unknown = Some(error.message.to_string());
+                                }
                                 return Err(self.config.failure(error, true));
                             }
                         },

@@ -22,11 +22,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::client::Client;
 use crate::config::{Config, Door, McpEra};
+use crate::error_text::cut;
 use crate::http::Wire;
 use crate::hub::Hub;
 
 /// The part of the time for a connection that a server may take to answer the question of the newer era.
 const PROBE: u32 = 6;
+/// Longer words of a child that dies are cut.
+const LONGEST_SAID: usize = 1_000;
 /// The first wait after a failure; it doubles with each.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest one.
@@ -81,7 +84,8 @@ impl Link {
         }
         let limit = config.limits.connect;
         let connected = timeout(limit, async {
-            let mut state = self.state.lock().await;
+            let mut trying = Trying { state: self.state.lock().await, begun: None };
+            let state = &mut *trying.state;
             if let Some(session) = state.session.take_if(|session| session.is_over()) {
                 // One that dies young is not started over and over.
                 match session.since.elapsed() < LASTING {
@@ -98,7 +102,11 @@ impl Link {
                 let left = until.saturating_duration_since(Instant::now()).as_secs().saturating_add(1);
                 return Err(format!("{problem}; it is tried again in {left} s"));
             }
-            match timeout(limit, connect(config, self)).await {
+            trying.begun = Some((Instant::now(), limit / PROBE));
+            let connected = timeout(limit, connect(config, self)).await;
+            trying.begun = None;
+            let state = &mut *trying.state;
+            match connected {
                 Ok(Ok(session)) => {
                     let session = Arc::new(session);
                     if state.has_connected {
@@ -156,30 +164,52 @@ impl State {
     }
 }
 
+/// An attempt to connect. One that is left in its midst is a failure, unless nobody waited for long.
+struct Trying<'a> {
+    state: tokio::sync::MutexGuard<'a, State>,
+    /// When it began, and the time from which on a server hangs.
+    begun: Option<(Instant, Duration)>,
+}
+
+impl Drop for Trying<'_> {
+    fn drop(&mut self) {
+        if let Some((since, patience)) = self.begun
+            && since.elapsed() >= patience
+        {
+            let waited = since.elapsed().as_secs_f64();
+            self.state.failed(format!("it did not answer within {waited:.1} s"));
+        }
+    }
+}
+
+/// A server with which no connection comes about.
+struct Unserved {
+    problem: String,
+    /// True if another version of the protocol would change nothing.
+    is_final: bool,
+}
+
 /// Connects, or says what is wrong.
 async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
     let id = Arc::default();
     let newest = || vec![ProtocolVersion::LATEST];
     let sessions = ClientLifecycleMode::Initialize;
-    let failed = |error: &ClientInitializeError| config.unconnected(error);
+    let problem = |unserved: Unserved| unserved.problem;
     let running = match config.era {
-        McpEra::Sessions => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
+        McpEra::Sessions => serve(config, link, &id, sessions).await.map_err(problem)?,
         McpEra::Stateless => {
             let mode = ClientLifecycleMode::Discover { preferred_versions: newest() };
-            serve(config, link, &id, mode).await?.map_err(|error| failed(&error))?
+            serve(config, link, &id, mode).await.map_err(problem)?
         }
         McpEra::Auto => {
             let older = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
             let mode = ClientLifecycleMode::Auto { preferred_versions: newest(), legacy_version: older };
             match timeout(config.limits.connect / PROBE, serve(config, link, &id, mode)).await {
-                Ok(served) => match served? {
-                    Ok(running) => running,
-                    Err(error) if error.is_authorization_required() => return Err(failed(&error)),
-                    // Servers of the older era answer a question that they do not know in many ways; some end.
-                    Err(_) => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
-                },
-                // Nor does everyone answer it.
-                Err(_) => serve(config, link, &id, sessions).await?.map_err(|error| failed(&error))?,
+                Ok(Ok(running)) => running,
+                Ok(Err(unserved)) if unserved.is_final => return Err(unserved.problem),
+                // Servers of the older era answer a question that they do not know in many ways; some end, or do not
+                // answer it.
+                Ok(Err(_)) | Err(_) => serve(config, link, &id, sessions).await.map_err(problem)?,
             }
         }
     };
@@ -193,14 +223,32 @@ async fn serve(
     link: &Link,
     id: &Arc<OnceLock<String>>,
     mode: ClientLifecycleMode,
-) -> Result<Result<RunningService<RoleClient, Client>, ClientInitializeError>, String> {
+) -> Result<RunningService<RoleClient, Client>, Unserved> {
     let client = Client::new(config, Arc::clone(&link.changes), Arc::clone(&link.hub));
     let longest = config.limits.message_bytes;
-    Ok(match &config.door {
+    let unserved = |error: &ClientInitializeError| Unserved {
+        problem: config.unconnected(error),
+        is_final: error.is_authorization_required(),
+    };
+    match &config.door {
         Door::Command(command) => {
             let child = command.start(&config.alias, &config.redactor(), longest);
-            let child = child.map_err(|error| format!("its program cannot be started: {}", error.kind()))?;
-            client.serve_with_lifecycle(child, mode).await
+            let (child, log) = child.map_err(|error| {
+                let problem = format!("its program cannot be started: {}", error.kind());
+                Unserved { problem, is_final: true }
+            })?;
+            match client.serve_with_lifecycle(child, mode).await {
+                Ok(running) => Ok(running),
+                Err(error) => {
+                    let mut unserved = unserved(&error);
+                    // A child that dies says why there, and nowhere else.
+                    let said = log.await.unwrap_or_default().join(" | ");
+                    if !said.is_empty() {
+                        unserved.problem.push_str(&format!("; it says: {}", cut(&said, LONGEST_SAID)));
+                    }
+                    Err(unserved)
+                }
+            }
         }
         Door::Endpoint(endpoint) => {
             let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
@@ -210,9 +258,9 @@ async fn serve(
                 Wire::new(endpoint, id, config.limits.call),
                 settings,
             );
-            client.serve_with_lifecycle(wire, mode).await
+            client.serve_with_lifecycle(wire, mode).await.map_err(|error| unserved(&error))
         }
-    })
+    }
 }
 
 /// Servers of the newer era say on a stream of its own that their tools have changed.

@@ -23,11 +23,47 @@ use crate::secrets::clean;
 
 /// Longer names are no names.
 const LONGEST_NAME: usize = 200;
+/// Items that are missing are named up to this number, by so many characters of their names.
+const MOST_TOLD: usize = 50;
+const LONGEST_TOLD: usize = 80;
 
 /// The record of the tools beside what models are told.
 #[derive(Default)]
 pub(crate) struct Catalog {
     tools: HashMap<String, Known>,
+    /// The tools that are not offered, and why.
+    pub(crate) left_out: LeftOut,
+}
+
+/// The items of a list that are missing, in words.
+#[derive(Clone, Default)]
+pub(crate) struct LeftOut {
+    told: Vec<String>,
+    /// The number of others.
+    more: usize,
+}
+
+impl LeftOut {
+    fn add(&mut self, config: &Config, name: &str, why: &str) {
+        let name = cut(&config.redactor().redact(name), LONGEST_TOLD).replace('\n', " ");
+        tracing::warn!(server = config.alias, name, why, "an item of a list is left out");
+        match self.told.len() < MOST_TOLD {
+            true => self.told.push(format!("{name}: {why}")),
+            false => self.more += 1,
+        }
+    }
+
+    /// Notes that nobody knows the names of others, or how many there are.
+    fn add_others(&mut self, config: &Config, what: String) {
+        tracing::warn!(server = config.alias, what, "a list is not whole");
+        self.told.push(what);
+    }
+
+    /// One line for each of them, with a word on those that are too many to be named.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("{} more", self.more));
+        self.told.iter().cloned().chain(more).collect()
+    }
 }
 
 struct Known {
@@ -85,12 +121,16 @@ impl Kind {
     }
 }
 
-/// All items of a list as JSON, so that one odd item does not take the others away.
-pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Result<Vec<Value>, ToolError> {
-    let mut items = Vec::new();
+/// All items of a list as JSON, so that one odd item does not take the others away, and what is missing.
+pub(crate) async fn list(
+    session: &Session,
+    config: &Config,
+    kind: Kind,
+) -> Result<(Vec<Value>, LeftOut), ToolError> {
+    let (mut items, mut left_out) = (Vec::new(), LeftOut::default());
     let mut left = config.limits.message_bytes;
     let most = config.limits.schema_bytes.saturating_mul(4);
-    let mut seen = HashSet::new();
+    let (mut seen, mut beyond) = (HashSet::new(), 0_usize);
     let mut cursor = None;
     for _ in 0..config.limits.pages {
         let answer = session.ask(kind.request(cursor.take())).await;
@@ -107,27 +147,19 @@ pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Resu
             let problem = format!("the server {:?} answers with no list of {}", config.alias, kind.member());
             return Err(ToolError::new(problem));
         };
-        let room = config.limits.items.saturating_sub(items.len());
-        if found.len() > room {
-            tracing::warn!(server = config.alias, kept = config.limits.items, "a list is too long");
-        }
-        for item in found.into_iter().take(room) {
+        for item in found {
+            let name = ["name", "uri"].iter().find_map(|member| item.get(member)?.as_str());
+            let name = name.unwrap_or_default();
             let size = size(&item);
-            left = left.saturating_sub(size);
-            let (server, list) = (&config.alias, kind.member());
+            let is_full = items.len() >= config.limits.items || left <= size;
             if size > most {
-                tracing::warn!(server, list, size, most, "an item of a list is too large and left out");
+                left_out.add(config, name, "it is too large");
             } else if is_too_deep(&item) {
-                let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
-                let name = cut(&config.redactor().redact(name), 80);
-                tracing::warn!(
-                    server,
-                    list,
-                    name,
-                    levels = DEEPEST,
-                    "an item of a list nests too deep and is left out"
-                );
-            } else if left > 0 {
+                left_out.add(config, name, &format!("it nests deeper than {DEEPEST} levels"));
+            } else if is_full {
+                (beyond, left) = (beyond.saturating_add(1), 0);
+            } else {
+                left = left.saturating_sub(size);
                 items.push(item);
             }
         }
@@ -138,13 +170,13 @@ pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Resu
             _ => break,
         }
     }
-    if left == 0 {
-        let most = config.limits.message_bytes;
-        tracing::warn!(server = config.alias, kept = items.len(), most, "a list has too many bytes");
-    } else if cursor.is_some() {
-        tracing::warn!(server = config.alias, kept = items.len(), "a list goes on and is not read further");
+    if beyond > 0 {
+        left_out.add_others(config, format!("{beyond} more: the list is too long"));
     }
-    Ok(items)
+    if cursor.is_some() {
+        left_out.add_others(config, "the rest: the list goes on, and is not read further".to_owned());
+    }
+    Ok((items, left_out))
 }
 
 /// The tools to offer, and what is remembered of them.
@@ -152,21 +184,15 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
     let info = session.info();
     let capabilities = info.as_deref().map(|info| &info.capabilities);
     let mut specs = Vec::new();
-    let mut catalog = Catalog::default();
     let redactor = config.redactor().given_only();
     let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
     // A server that says so has no tools to list.
     let has_tools = !has_others || capabilities.is_some_and(|has| has.tools.is_some());
-    let items = if has_tools { list(session, config, Kind::Tools).await? } else { Vec::new() };
+    let (items, missing) =
+        if has_tools { list(session, config, Kind::Tools).await? } else { Default::default() };
+    let mut catalog = Catalog { left_out: missing, ..Catalog::default() };
     for item in items {
-        let left_out = |name: &str, why: &str| {
-            tracing::warn!(
-                server = config.alias,
-                tool = cut(name, 80),
-                why,
-                "a tool of a server is left out"
-            );
-        };
+        let mut left_out = |name: &str, why: &str| catalog.left_out.add(config, name, why);
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let tool = match serde_json::from_value::<Tool>(item) {
             Ok(tool) => tool,
@@ -178,7 +204,7 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
         if name.trim().is_empty() || name.len() > LONGEST_NAME || name.contains(|c: char| c.is_control()) {
             left_out(&name, "its name is none");
         } else if matches!(redactor.redact(&name), Cow::Owned(_)) {
-            left_out(&redactor.redact(&name), "its name holds a secret");
+            left_out(&name, "its name holds a secret");
         } else if !config.leads_back(&name) {
             left_out(&name, "another is renamed to its name");
         } else if specs.iter().any(|spec: &ToolSpec| spec.definition.name() == config.internal(&name)) {

@@ -254,6 +254,12 @@ impl McpServer {
         Ok(said.map(|said| redactor.redact(&said).into_owned()))
     }
 
+    /// The tools that the last list of the server had and that are not offered, each with the reason: too large, nested too
+    /// deep, of a name that is none. Those that [`only`](Self::only) and its like leave out are none of them.
+    pub fn left_out(&self) -> Vec<String> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner).left_out.lines()
+    }
+
     /// Reads a resource.
     ///
     /// # Errors
@@ -321,10 +327,11 @@ impl McpServer {
 
     async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
         let session = self.link.session(&self.config).await?;
-        let mut all = Map::new();
+        let (mut all, mut missing) = (Map::new(), Vec::new());
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
-                Ok(Ok(mut items)) => {
+                Ok(Ok((mut items, left_out))) => {
+                    missing.extend(left_out.lines());
                     let redactor = self.config.redactor().given_only();
                     items.iter_mut().for_each(|item| clean(&redactor, item));
                     all.insert(kind.member().to_owned(), Value::Array(items));
@@ -335,7 +342,9 @@ impl McpServer {
                 Err(_) => return Err(self.config.late("did not list its tools in time")),
             }
         }
-        Ok(McpOutput { structured: Some(Value::Object(all)), ..McpOutput::default() })
+        let note = (!missing.is_empty()).then(|| format!("left out of the list: {}", missing.join("; ")));
+        let content = note.into_iter().map(McpContent::Note).collect();
+        Ok(McpOutput { structured: Some(Value::Object(all)), content, ..McpOutput::default() })
     }
 
     async fn call_tool(
@@ -352,7 +361,8 @@ impl McpServer {
         }
         let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
         // The older protocol's word on which calls must be tasks is not among what the SDK reads of a tool, so that the
-        // server says it: a call of the wrong kind is a method that it does not know, and has done nothing.
+        // server says it: a call of the wrong kind is a method that it does not know, and has done nothing. A tool with
+        // effects is called a second time only where the word is about tasks: it may be that of another server behind it.
         let is_old = talk.is_old().await?;
         let mut is_task = is_old && self.config.defers;
         let lasts = if self.config.defers { self.config.lifetime } else { Some(self.config.limits.call) };
@@ -368,12 +378,14 @@ impl McpServer {
                 (params.input_responses, params.request_state) = (answers, state);
                 ClientRequest::CallToolRequest(CallToolRequest::new(params))
             };
-            let answer = talk.ask(request, catalog.is_repeatable(theirs) && !is_task).await;
-            let is_refused = match &answer {
-                Ok(ServerResult::CallToolResult(result)) => task::is_refused(result),
-                Ok(_) => false,
-                Err(_) => talk.is_unknown,
+            let repeatable = catalog.is_repeatable(theirs);
+            let answer = talk.ask(request, repeatable && !is_task).await;
+            let refusal = match &answer {
+                Ok(ServerResult::CallToolResult(result)) => task::refusal(result),
+                Ok(_) => None,
+                Err(_) => talk.unknown.clone(),
             };
+            let is_refused = refusal.is_some_and(|said| repeatable || said.to_lowercase().contains("task"));
             if is_second || !is_old || !is_refused {
                 break answer?;
             }

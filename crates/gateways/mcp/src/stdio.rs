@@ -1,16 +1,18 @@
 //! Servers that are child processes and speak over their standard streams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
 
 use attache_core::Secret;
 use attache_transport::Redactor;
+use futures_util::future::select;
 use rmcp::RoleClient;
 use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -18,6 +20,7 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -48,6 +51,8 @@ const INHERITED: [&str; 16] = [
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Longer lines of its error stream are cut.
 const LONGEST_LINE: usize = 4 << 10;
+/// The last lines of it that are kept.
+const LAST_LINES: usize = 5;
 /// Keys that are known by their looks are shorter.
 const LONGEST_KEY: usize = 512;
 /// The most messages that answer nothing, such as pings, within [`UNASKED_TIME`].
@@ -136,8 +141,13 @@ impl McpCommand {
         self.secrets().iter().map(String::len).max().unwrap_or_default().clamp(LONGEST_KEY, LONGEST_LINE)
     }
 
-    /// Starts the child.
-    pub(crate) fn start(&self, server: &str, redactor: &Redactor, longest: usize) -> io::Result<ChildServer> {
+    /// Starts the child. The task ends a little behind it, with the last lines of its error stream.
+    pub(crate) fn start(
+        &self,
+        server: &str,
+        redactor: &Redactor,
+        longest: usize,
+    ) -> io::Result<(ChildServer, JoinHandle<Vec<String>>)> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
         for name in &self.inherited {
@@ -155,18 +165,26 @@ impl McpCommand {
         let mut child = command.spawn()?;
         let taken = || io::Error::other("the child has no standard streams");
         let (stdin, stdout) = (child.stdin.take().ok_or_else(taken)?, child.stdout.take().ok_or_else(taken)?);
-        let log = child.stderr.take().map(|stderr| {
-            let (server, redactor) = (server.to_owned(), redactor.clone());
-            tokio::spawn(tell_stderr(stderr, server, redactor, self.longest_secret()))
+        let stderr = child.stderr.take().ok_or_else(taken)?;
+        let (runs, gone) = oneshot::channel();
+        let (name, redactor, longest_secret) = (server.to_owned(), redactor.clone(), self.longest_secret());
+        let log = tokio::spawn(async move {
+            let mut last = VecDeque::new();
+            {
+                let telling = pin!(tell_stderr(stderr, name, redactor, longest_secret, &mut last));
+                let ended = pin!(async {
+                    let _: Result<(), _> = gone.await;
+                    // Something that it started may hold the stream for ever.
+                    tokio::time::sleep(FAREWELL).await;
+                });
+                select(telling, ended).await;
+            }
+            last.into()
         });
         let streams =
             AsyncRwTransport::new_client(ShallowLines::new(stdout), stdin).with_max_line_length(longest);
-        Ok(ChildServer {
-            streams,
-            unasked: 0,
-            since: Instant::now(),
-            group: Group { id: child.id(), child, log },
-        })
+        let group = Group { id: child.id(), child, _runs: runs };
+        Ok((ChildServer { streams, unasked: 0, since: Instant::now(), group }, log))
     }
 }
 
@@ -230,7 +248,8 @@ impl Transport<RoleClient> for ChildServer {
 struct Group {
     child: Child,
     id: Option<u32>,
-    log: Option<JoinHandle<()>>,
+    /// Its end is that of the child.
+    _runs: oneshot::Sender<()>,
 }
 
 impl Group {
@@ -249,18 +268,25 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
-        if let Some(log) = self.log.take() {
-            log.abort();
-        }
     }
 }
 
-/// Writes what a child says on its error stream to the log.
-async fn tell_stderr(stderr: ChildStderr, server: String, redactor: Redactor, longest_secret: usize) {
+/// Writes what a child says on its error stream to the log, and keeps the last of it.
+async fn tell_stderr(
+    stderr: ChildStderr,
+    server: String,
+    redactor: Redactor,
+    longest_secret: usize,
+    last: &mut VecDeque<String>,
+) {
     let mut stderr = BufReader::new(stderr);
     while let Some(text) = told_line(&mut stderr, &redactor, longest_secret).await {
         if !text.is_empty() {
             tracing::info!(target: "attache_mcp::stderr", server = server.as_str(), "{text}");
+            last.push_back(text);
+            if last.len() > LAST_LINES {
+                last.pop_front();
+            }
         }
     }
 }

@@ -194,11 +194,12 @@ impl Pace {
     }
 }
 
-/// True if a server of the older protocol refuses a call since it is a task, or since it is none. The SDK in TypeScript
-/// says it in a result.
-pub(crate) fn is_refused(result: &CallToolResult) -> bool {
-    let is_told = |block: &ContentBlock| matches!(block, ContentBlock::Text(text) if text.text.starts_with("MCP error -32601"));
-    result.is_error == Some(true) && result.content.iter().all(is_told) && !result.content.is_empty()
+/// The word with which a server of the older protocol refuses a call since it is a task, or since it is none, as the SDK
+/// in TypeScript says it in a result.
+pub(crate) fn refusal(result: &CallToolResult) -> Option<String> {
+    let [ContentBlock::Text(said)] = &*result.content else { return None };
+    let is_told = result.is_error == Some(true) && said.text.starts_with("MCP error -32601");
+    is_told.then(|| said.text.clone())
 }
 
 /// A call that asks to be a task, as version 2025-11-25 has it.

@@ -11,7 +11,6 @@ use attache_transport::{
     EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked, behind,
     described, invalid_history as invalid, is_same, own_system, tail, with_kept,
 };
-use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use serde_json::json;
 
@@ -37,7 +36,7 @@ impl CohereCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
     pub(crate) fn request(&self, ask: attache_transport::Ask<'_>) -> Result<EncodedRequest, ProviderError> {
         let ask = ask.of(self);
-        let mut parts = RequestParts::post_json(self.url()?, EncodedBody::from(Bytes::new()));
+        let mut parts = RequestParts::post_json(self.url()?, EncodedBody::default());
         if let Some(key) = ask.key.filter(|key| !key.is_empty()) {
             parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
         }

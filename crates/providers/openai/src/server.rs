@@ -8,7 +8,6 @@ use attache_core::{Degradation, Message, ModelCapabilities, ModelSettings, Secre
 use attache_transport::{
     Auth, EncodedBody, Environment, Reading, RequestParts, StrictForms, count_leading, join_url, missing_key,
 };
-use bytes::Bytes;
 use http::HeaderName;
 use serde_json::Value;
 
@@ -160,7 +159,7 @@ impl Server {
             }));
         }
         let url = join_url(&profile.base_url, path)?;
-        let mut parts = RequestParts::post_json(url, EncodedBody::from(Bytes::new()));
+        let mut parts = RequestParts::post_json(url, EncodedBody::default());
         let named = |name: &str| {
             HeaderName::try_from(name)
                 .map_err(|_| error::configuration(format!("{name:?} is no header name")))

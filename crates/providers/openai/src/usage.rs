@@ -2,7 +2,6 @@
 
 use attache_core::{RawUsage, Usage};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use attache_transport::lenient::{Count, Object};
 
@@ -44,9 +43,11 @@ struct OutputDetails {
 /// Nearly all servers count so themselves. One kind does not count reasoning as output (openai.md C.8, D 57); its
 /// total, which is the sum of all three, tells it apart. Another kind counts it in the total alone, which
 /// `reasoning_in_total` says (openai.md C.18).
-pub(crate) fn normalise(json: &RawValue, reasoning_in_total: bool) -> Usage {
-    let wire =
-        serde_json::from_str::<Object<Wire>>(json.get()).ok().and_then(|object| object.0).unwrap_or_default();
+pub(crate) fn normalise(raw: RawUsage, reasoning_in_total: bool) -> Usage {
+    let wire = serde_json::from_str::<Object<Wire>>(raw.as_json())
+        .ok()
+        .and_then(|object| object.0)
+        .unwrap_or_default();
     let inner = wire.prompt_tokens_details.0.or(wire.input_tokens_details.0).unwrap_or_default();
     let outer = wire.completion_tokens_details.0.or(wire.output_tokens_details.0).unwrap_or_default();
     let hit = wire.prompt_cache_hit_tokens.0;
@@ -68,15 +69,15 @@ pub(crate) fn normalise(json: &RawValue, reasoning_in_total: bool) -> Usage {
         .with_cached_tokens(cached)
         .with_cache_write_tokens(inner.cache_write_tokens.0)
         .with_reasoning_tokens(reasoning)
-        .with_raw(RawUsage::from(json))
+        .with_raw(raw)
 }
 
 #[cfg(test)]
 mod tests {
-    use attache_core::Usage;
+    use attache_core::{RawUsage, Usage};
 
     fn normalise(json: &str, reasoning_in_total: bool) -> Usage {
-        super::normalise(serde_json::from_str(json).unwrap(), reasoning_in_total)
+        super::normalise(RawUsage::from_json(json).unwrap(), reasoning_in_total)
     }
 
     fn counts(json: &str) -> Usage {

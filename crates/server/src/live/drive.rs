@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use attache_agent::{AgentRun, Event, EventKind, LogEvents};
+use attache_agent::{AgentRun, EndReason, Event, EventKind, LogEvents};
 use attache_core::ToolResult;
 use futures_core::Stream as _;
 use tokio::time::{Instant, sleep_until};
@@ -71,13 +71,16 @@ impl Ending {
                     if let Some(before) = before.take().filter(|_| !is_last) {
                         Box::pin(recall(&live, before)).await;
                     }
+                    if may_go_on(&event.kind) && !live.answered.is_empty() {
+                        live.park(&live.answered);
+                    }
                     if self.add(*event) {
                         // The session is free before the client learns that it is its turn.
                         self.run = None;
                         live.let_go(false).await;
-                        if let Some(park) = &live.parking {
-                            park(&live.view().0);
-                        }
+                        let calls: Vec<_> =
+                            live.view().0.client_calls().map(|call| call.id.clone()).collect();
+                        live.park(&calls);
                         live.push(What::Paused);
                         return;
                     }
@@ -131,6 +134,11 @@ impl Drop for Ending {
             self.live.push(What::Broken(Broken::Failed));
         }
     }
+}
+
+/// True if a run has failed and goes on where somebody resumes it: the model did not answer.
+fn may_go_on(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Finished(Err(error)) if matches!(error.reason(), EndReason::ProviderError(_)))
 }
 
 /// The call of an event that the client is to answer, also one of an agent inside.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, Event, EventKind};
+use attache_agent::{Disposition, EndReason, Event, EventKind, Outcome};
 use attache_core::{Document, DocumentSource, Message, Role};
 
 /// One thing that happened.
@@ -67,6 +67,12 @@ impl Entry {
         matches!(&self.what, What::Event(event) if matches!(event.kind, EventKind::Finished(Err(_))))
     }
 
+    /// True if it tells a result that somebody gave.
+    pub(super) fn is_submitted(&self) -> bool {
+        let What::Event(event) = &self.what else { return false };
+        matches!(event.kind, EventKind::ToolFinished { disposition: Disposition::Submitted, .. })
+    }
+
     /// True if the run never goes on.
     pub(crate) fn is_end_of_run(&self) -> bool {
         let What::Event(event) = &self.what else { return false };
@@ -89,15 +95,24 @@ pub(super) fn lighten(event: &mut Event) {
             }
         }
         EventKind::Nested { event, .. } => lighten(event),
-        EventKind::Finished(Ok(outcome)) => {
-            let is_author =
-                |message: &Arc<Message>| message.role() == Role::User && !message.is_tool_call_documents();
-            let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
-            outcome.messages.drain(..asked);
-            outcome.messages.retain(|message| message.role() == Role::Assistant);
+        EventKind::Finished(Ok(outcome)) => keep_replies(outcome),
+        EventKind::Finished(Err(error)) => {
+            *error = error.clone().with_partial(|mut outcome| {
+                keep_replies(&mut outcome);
+                outcome
+            });
         }
         _ => {}
     }
+}
+
+/// Leaves the replies of the run alone in its messages.
+fn keep_replies(outcome: &mut Outcome) {
+    let is_author =
+        |message: &Arc<Message>| message.role() == Role::User && !message.is_tool_call_documents();
+    let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
+    outcome.messages.drain(..asked);
+    outcome.messages.retain(|message| message.role() == Role::Assistant);
 }
 
 /// About how many bytes an entry takes.
@@ -136,5 +151,34 @@ fn weight_of(kind: &EventKind) -> usize {
         EventKind::Nested { event, .. } => SMALL + weight_of(&event.kind),
         EventKind::Finished(Ok(outcome)) => SMALL * (1 + outcome.citations.len()) + outcome.text.len(),
         _ => SMALL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Agent, tool_fn};
+    use attache_testkit::{ScriptedModel, Turn};
+
+    use super::*;
+
+    // Whatever way a run ends, the conversation is not held with its end.
+    #[tokio::test]
+    async fn the_end_of_a_run_has_its_replies_alone() {
+        for turns in [2, 1] {
+            let all =
+                [Turn::text("Let me see.").and_call("look", serde_json::json!({})), Turn::text("Seen.")];
+            let model = ScriptedModel::new(all.into_iter().take(turns)).unverified();
+            let look = tool_fn("look", "", || Ok("seen"));
+            let mut run = Agent::builder(model).tool(look).build().unwrap().run("Look.");
+            let mut last = None;
+            while let Some(event) = run.next().await {
+                last = Some(event);
+            }
+            let mut last = last.unwrap();
+            assert_eq!(matches!(last.kind, EventKind::Finished(Err(_))), turns == 1, "{last:?}");
+            lighten(&mut last);
+            let roles: Vec<_> = last.kind.outcome().unwrap().messages.iter().map(|one| one.role()).collect();
+            assert_eq!(roles, vec![Role::Assistant; turns]);
+        }
     }
 }

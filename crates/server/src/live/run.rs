@@ -1,12 +1,14 @@
 //! One run under way.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use attache_agent::{Control, Event, LogEvents, Outcome, Session};
 use attache_core::{ToolCall, ToolCallId};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::entry::{Entry, What};
 use super::event_buffer::{Bounds, Ring};
@@ -33,12 +35,17 @@ pub(crate) struct Live {
     pub(super) held: Option<Session>,
     /// True if the run went on with a log.
     goes_on: bool,
+    /// The number of the answer that this drive gives, from 0, of a run that asks its client in between.
+    answer: OnceLock<u32>,
     state: Mutex<State>,
     /// Tells viewers of new entries.
     pub(super) changed: Notify,
     /// Tells the driver that something else changed: a viewer left, a call waits, the server stops.
     pub(super) attention: Notify,
 }
+
+/// The time in which a run that is about to end does so.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// A run to drive.
 pub(crate) struct NewRun {
@@ -55,9 +62,9 @@ pub(crate) struct NewRun {
     pub(crate) before: Option<LogEvents>,
 }
 
-/// A look at a run that is let go until the client answers these calls; see
+/// Keeps a run that is let go until the client answers these calls, or sends the same answers again; see
 /// [`ClientCalls::Pause`](super::ClientCalls::Pause).
-pub(crate) type Parking = Box<dyn Fn(&View) + Send + Sync>;
+pub(crate) type Parking = Box<dyn Fn(&View, &[ToolCallId]) + Send + Sync>;
 
 #[derive(Debug)]
 struct State {
@@ -121,6 +128,7 @@ impl Live {
             answered,
             held,
             goes_on,
+            answer: OnceLock::new(),
             state: Mutex::new(state),
             changed: Notify::new(),
             attention: Notify::new(),
@@ -155,6 +163,20 @@ impl Live {
         self.goes_on
     }
 
+    /// Says which answer of the run this drive gives.
+    pub(crate) fn gives(&self, answer: u32) {
+        let _ = self.answer.set(answer);
+    }
+
+    /// True if this drive tells that answer from its beginning, and nothing else.
+    pub(crate) fn tells(&self, answer: u32) -> bool {
+        match self.answer.get() {
+            Some(given) => *given == answer,
+            // It tells the run from its beginning.
+            None => answer == 0 && self.goes_on && !self.lock().view.has_asked(),
+        }
+    }
+
     /// True if somebody may look at it: one that goes on was begun already, and is driven here once its lease is taken.
     pub(super) fn is_visible(&self) -> bool {
         let state = self.lock();
@@ -186,6 +208,21 @@ impl Live {
     /// The failure with which this drive ended. The log has no end then: the run can be resumed.
     pub(crate) fn failure(&self) -> Option<Arc<Entry>> {
         self.lock().view.end.clone().filter(|end| end.is_failure())
+    }
+
+    /// Waits until the last entry is there, of a run that is about to end: not for long.
+    pub(crate) async fn ends(&self) {
+        let ended = async {
+            loop {
+                let mut changed = pin!(self.changed.notified());
+                changed.as_mut().enable();
+                if self.has_ended() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        let _ = timeout(ENDING, ended).await;
     }
 
     /// True if the run has come to its end, and nothing is behind that place.
@@ -269,6 +306,13 @@ impl Live {
         let Some(session) = &self.held else { return };
         if let Err(error) = session.let_go(adoptable).await {
             tracing::warn!(run = self.id, %error, "the lease could not be let go");
+        }
+    }
+
+    /// Keeps the run for the client's answers to these calls, if somebody keeps such runs.
+    pub(super) fn park(&self, calls: &[ToolCallId]) {
+        if let Some(park) = &self.parking {
+            park(&self.view().0, calls);
         }
     }
 

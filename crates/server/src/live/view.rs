@@ -110,6 +110,15 @@ impl View {
         self.calls().filter(|call| matches!(call.state, CallState::Client))
     }
 
+    /// True if somebody was asked for the result of a call, and gave it or is to give it.
+    pub(super) fn has_asked(&self) -> bool {
+        self.calls().any(|call| match &call.state {
+            CallState::Client => true,
+            CallState::Finished(entry) => entry.is_submitted(),
+            _ => false,
+        })
+    }
+
     /// The id that the reply of a step has in the conversation.
     pub(crate) fn reply(&self, step: u32) -> Option<&MessageId> {
         self.replies.iter().rev().find(|(at, _)| *at == step).map(|(_, reply)| reply)

@@ -22,7 +22,7 @@ use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
 use crate::record::Of;
 use crate::request;
-use crate::resuming::go_on;
+use crate::resuming::{Left, go_on_with};
 
 /// False if no call of the open run can wait for approval: its log need not be read.
 fn may_wait(info: &SessionInfo) -> bool {
@@ -77,7 +77,7 @@ pub(crate) async fn decide(
     asked: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Approve)?;
-    let bytes = body::bytes(asked, app.limits.body, app.limits.body_time).await?;
+    let bytes = body::bytes(&app.bodies, asked, app.limits.body).await?;
     let decision = decision(body::json(&bytes)?)?;
     let hosted = &app.hosted(model.model.as_deref())?;
     let Some((session, run)) = find(&app, hosted, &principal, &id).await? else {
@@ -97,7 +97,7 @@ pub(crate) async fn decide(
         run: &run,
     };
     app.record.decided(of, &decided);
-    go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
+    go_on_with(&app, &principal, hosted, &session, &run, &Left::Decision(id.clone())).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("approvalId", &id)

@@ -33,10 +33,10 @@ pub(super) async fn read<T: DeserializeOwned>(
     model: impl FnOnce(&T) -> Option<&str>,
 ) -> Result<Request<T>, Fault> {
     allow(principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
     let said: T = body::json(&bytes)?;
     let hosted = app.hosted(model(&said))?;
-    Ok(Request { said, hosted, bytes })
+    Ok(Request { said, hosted, bytes: bytes.clone() })
 }
 
 /// Reads a request for an answer in a dialect whose requests always name the agent.

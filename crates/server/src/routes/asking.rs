@@ -9,6 +9,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
+use super::stored::has_work;
 use crate::app::{App, Way, run_in};
 use crate::auth::Principal;
 use crate::dialect::Tell;
@@ -82,7 +83,7 @@ impl Asking<'_> {
         let calls: Vec<&str> = answered.iter().map(ToolCallId::as_str).collect();
         match calls.is_empty() {
             true => None,
-            false => self.app.parked.session(self.principal.name(), &self.hosted.name, &calls),
+            false => self.app.parked.session(self.principal.name(), &calls),
         }
     }
 
@@ -100,10 +101,15 @@ impl Asking<'_> {
         }
         match place {
             Place::Session(session) => self.in_session(session, conversation, offered).await,
-            Place::Request(id) => {
-                let options = self.options(offered, self.hosted);
-                self.alone(id, conversation, options.with_principal(self.principal.name())).await
-            }
+            Place::Request(id) => self.alone(id, conversation, offered).await,
+        }
+    }
+
+    /// Refuses tools of the client that do not fit to an agent which goes on although the request names another one.
+    async fn fit(&self, offered: &Offered, hosted: &Hosted) -> Result<(), Fault> {
+        match hosted.name == self.hosted.name {
+            true => Ok(()),
+            false => offered.fit(hosted.agent()).await,
         }
     }
 
@@ -155,9 +161,7 @@ impl Asking<'_> {
         offered: Offered,
     ) -> Result<Viewer, Fault> {
         let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
-        if hosted.name != self.hosted.name {
-            offered.fit(hosted.agent()).await?;
-        }
+        self.fit(&offered, &hosted).await?;
         let journal = session.journal_of(&id);
         answer(&*journal, &conversation).await?;
         let run = session.resume_with(self.options(offered, &hosted));
@@ -173,60 +177,66 @@ impl Asking<'_> {
         run: AgentRun,
         answered: Vec<ToolCallId>,
     ) -> Result<Viewer, Fault> {
-        let parking = self.has_tools.then(|| self.parking(Kept::Session(session.clone()), true));
+        let parking = self.has_tools.then(|| self.parking(hosted, Kept::Session(session.clone()), true));
         let way = self.way(parking, answered);
         self.app.start(self.principal, hosted, Some(session), id, run, way)
     }
 
     /// A run without a session: the client has the history.
-    async fn alone(
-        &self,
-        id: &str,
-        conversation: Conversation,
-        options: RunOptions,
-    ) -> Result<Viewer, Fault> {
-        let agent = self.hosted.agent();
+    async fn alone(&self, id: &str, conversation: Conversation, offered: Offered) -> Result<Viewer, Fault> {
         let answered = answered(&conversation);
         let calls: Vec<&str> = answered.iter().map(ToolCallId::as_str).collect();
-        let parked = match calls.is_empty() {
-            true => None,
-            false => self.app.parked.take(self.principal.name(), &self.hosted.name, &calls),
-        };
-        let (run, parking) = match parked.as_ref().and_then(Taken::log) {
-            Some(journal) => {
-                answer(&*journal, &conversation).await?;
-                let run = agent.resume_with(Arc::clone(&journal), options);
-                inject(&run.control(), &conversation)?;
-                (run, Some(self.parking(Kept::Log(journal), true)))
-            }
-            None => {
-                let input = RunInput::new(conversation.new).with_history(conversation.history);
-                let input = input.with_run_id(id).with_options(options);
-                match self.has_tools {
-                    false => (agent.run(input), None),
-                    true => {
-                        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
-                        let run = agent.run_in(Arc::clone(&journal), input);
-                        (run, Some(self.parking(Kept::Log(journal), false)))
-                    }
-                }
-            }
-        };
-        let way = self.way(parking, answered);
-        let viewer = self.app.start(self.principal, self.hosted, None, id.to_owned(), run, way)?;
-        if let Some(parked) = parked {
-            parked.goes_on();
+        if !calls.is_empty()
+            && let Some(parked) = self.app.parked.take(self.principal.name(), &calls)
+        {
+            // Apart, as those of sessions are.
+            return Box::pin(self.resume_alone(id, parked, conversation, offered)).await;
         }
+        let options = self.options(offered, self.hosted).with_principal(self.principal.name());
+        let input = RunInput::new(conversation.new).with_history(conversation.history);
+        let input = input.with_run_id(id).with_options(options);
+        let (run, parking) = match self.has_tools {
+            false => (self.hosted.agent().run(input), None),
+            true => {
+                let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+                let run = self.hosted.agent().run_in(Arc::clone(&journal), input);
+                (run, Some(self.parking(self.hosted, Kept::Log(journal), false)))
+            }
+        };
+        self.app.start(self.principal, self.hosted, None, id.to_owned(), run, self.way(parking, answered))
+    }
+
+    /// Goes on with a run without a session, with the agent that it began with.
+    async fn resume_alone(
+        &self,
+        id: &str,
+        parked: Taken<'_>,
+        conversation: Conversation,
+        offered: Offered,
+    ) -> Result<Viewer, Fault> {
+        let (Some(agent), Some(journal)) = (parked.agent(), parked.log()) else {
+            return Err(Fault::not_found("run"));
+        };
+        let own = self.app.agents.get(Some(&agent));
+        let hosted = own.as_ref().unwrap_or(self.hosted);
+        self.fit(&offered, hosted).await?;
+        answer(&*journal, &conversation).await?;
+        let options = self.options(offered, hosted).with_principal(self.principal.name());
+        let run = hosted.agent().resume_with(Arc::clone(&journal), options);
+        inject(&run.control(), &conversation)?;
+        let way = self.way(Some(self.parking(hosted, Kept::Log(journal), true)), answered(&conversation));
+        let viewer = self.app.start(self.principal, hosted, None, id.to_owned(), run, way)?;
+        parked.goes_on();
         Ok(viewer)
     }
 
     /// Keeps a run that waits for the client, if the agent's own tools did something in it.
-    fn parking(&self, kept: Kept, always: bool) -> Parking {
+    fn parking(&self, hosted: &Hosted, kept: Kept, always: bool) -> Parking {
         let parked: Arc<Parked> = Arc::clone(&self.app.parked);
-        let (principal, agent) = (self.principal.shared(), Arc::clone(&self.hosted.name));
-        Box::new(move |view: &View| {
+        let (principal, agent) = (self.principal.shared(), Arc::clone(&hosted.name));
+        Box::new(move |view: &View, calls: &[ToolCallId]| {
             if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
-                let calls = view.client_calls().map(|call| call.id.as_str().to_owned()).collect();
+                let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
                 parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
             }
         })
@@ -247,12 +257,13 @@ async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<()
         count += 1;
         match deliver(journal, result.clone()).await {
             Ok(()) => {}
-            Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((count, error)),
+            Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((&result.call_id, error)),
             Err(error) => return Err(error.into()),
         }
     }
     match refused {
-        Some((_, error)) if count == 1 => Err(error.into()),
+        // Where the request before came no further, nobody has gone on with the run: this one does.
+        Some((call, error)) if count == 1 && !has_work(journal, call).await? => Err(error.into()),
         _ => Ok(()),
     }
 }

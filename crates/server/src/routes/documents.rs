@@ -37,7 +37,7 @@ pub(crate) async fn upload(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.upload, app.limits.body_time).await?;
+    let bytes = body::bytes(&app.bodies, request, app.limits.upload).await?;
     if bytes.is_empty() {
         return Err(Fault::invalid("the document is empty"));
     }
@@ -45,7 +45,7 @@ pub(crate) async fn upload(
     // A program that sends a file says what forms send.
     let kind = if kind == "application/x-www-form-urlencoded" { "" } else { kind };
     let hash = hex(&bytes);
-    let document = app.documents.put(principal.name(), bytes, kind, name).await?;
+    let document = app.documents.put(principal.name(), bytes.clone(), kind, name).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("id", document.id())

@@ -32,7 +32,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;
 use crate::json::Object;
-use crate::live::{Follower, Seen, Viewer};
+use crate::live::{Follower, Seen, Stand, Viewer};
 use crate::resuming::{self, known};
 use crate::sse;
 
@@ -119,6 +119,7 @@ pub(crate) async fn create(
         before = pauses(&Stored::load(hosted, &principal, &last.run_id).await?);
     }
     let viewer = asking.start(&place, conversation, settings, tools).await?;
+    viewer.live().gives(before);
     let run = viewer.live().id.clone();
     let head = Head {
         id: match &place {
@@ -161,9 +162,16 @@ async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(S
     let (run, before) = run_of(previous).ok_or_else(unknown)?;
     let stored = known(asking.hosted, asking.principal, run).await.map_err(|_| unknown())?;
     let (session, _) = stored.ok_or_else(unknown)?;
+    let given = match answers || before > 0 {
+        true => pauses(&Stored::load(asking.hosted, asking.principal, run).await?),
+        false => 0,
+    };
+    if before > given {
+        return Err(unknown());
+    }
     let is_last = session.runs().await?.last().is_some_and(|last| last.id == run);
     match (is_last, answers) {
-        (true, true) => Ok((session, before + 1)),
+        (true, true) => Ok((session, given)),
         (true, false) => Ok((session, 0)),
         (false, false) => Ok((session.fork(run).await?, 0)),
         (false, true) => Err(Fault::conflict("answered", "the calls take no results any more")),
@@ -239,17 +247,13 @@ pub(crate) async fn one(
     allow(&principal, Scope::Read)?;
     let (run, before) = run_of(&id).ok_or_else(unknown)?;
     let live = app.runs.get(principal.name(), run);
-    // The drive under way is that of the last answer, unless it took the run over in the middle of one.
     if let Some(live) = live
         && (asked.stream || !live.has_ended())
-        && (before == 0 || !live.goes_on())
+        && live.tells(before)
     {
         let told = Response::new(head_of(&id, &live.agent, seconds()), app.shown, Approvals::Words);
         if asked.stream {
-            let told = told.after(asked.starting_after);
-            // The answers before are not this one's.
-            let viewer = if before == 0 { Viewer::of_all(live) } else { Viewer::behind(live, Some(0)) };
-            return Ok(sse::response(viewer, told, Vec::new()));
+            return Ok(sse::response(Viewer::of_all(live), told.after(asked.starting_after), Vec::new()));
         }
         let (view, last) = live.view();
         let mut told = told;
@@ -381,7 +385,8 @@ fn from_log(
         last_spoke = said;
     }
     let last = at + u32::from(asks);
-    if last < before {
+    let has_begun = !(asks && matches!(Stand::of(&stored.run), Stand::AsksClient(_)));
+    if before > last || (before == last && !has_begun) {
         return Err(unknown());
     }
     if stored.is_under_way() && before == last {
@@ -423,7 +428,7 @@ pub(crate) async fn cancel(
     let (run, before) = run_of(&id).ok_or_else(unknown)?;
     let hosted = &app.hosted(asked.model.as_deref())?;
     resuming::cancel(&app, &principal, hosted, run, "response").await?;
-    if let Some(live) = app.runs.get(principal.name(), run) {
+    if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
         let head = Head { is_background: true, ..head_of(&id, &live.agent, seconds()) };
         let mut told = Response::new(head, app.shown, Approvals::Words);
         gather(Viewer::behind(live, None), &mut told).await;

@@ -187,7 +187,7 @@ pub(crate) async fn message(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
     let aside: Aside = body::json(&bytes)?;
     if aside.message.trim().is_empty() {
         return Err(Fault::invalid("the message is empty").at("message"));
@@ -231,7 +231,7 @@ pub(crate) async fn resume(
     if info.ended.is_some() && !waits {
         return Err(Fault::conflict("ended", "the run has ended"));
     }
-    go_on(&app, &principal, hosted, &session, &run, Vec::new()).await?;
+    go_on(&app, &principal, hosted, &session, &run).await?;
     let mut body = Vec::new();
     Object::begin(&mut body).with("runId", &run).with("sessionId", session.id().as_str()).end();
     Ok((StatusCode::ACCEPTED, json(body)).into_response())

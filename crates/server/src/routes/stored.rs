@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use attache_agent::{Asked, Decided, Disposition, Entry, EntryKind, Outcome, Run, RunInfo, Session};
+use attache_agent::{
+    Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
+};
 use attache_core::{Message, ToolCallId};
 use futures_util::stream::{StreamExt as _, iter};
 
@@ -36,6 +38,14 @@ impl Stored {
     pub(super) fn is_under_way(&self) -> bool {
         self.info.ended.is_none() && Stand::of(&self.run) == Stand::UnderWay
     }
+}
+
+/// True if a run has something to do now that a call has its result, also where its log has not taken that yet: somebody
+/// drives it, or it stands still.
+pub(super) async fn has_work(journal: &dyn Journal, answered: &ToolCallId) -> Result<bool, Fault> {
+    let run = Run::replay(&journal.load().await?).map_err(|error| Fault::internal(&error))?;
+    let is_left = |waiting: Waiting| waiting.calls.iter().any(|call| call.id == *answered);
+    Ok(Stand::of(&run) == Stand::UnderWay || run.waiting().is_some_and(is_left))
 }
 
 /// The logs of a session that tell what its messages do not: those of the newest run, and of each other one with results.

@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use super::answer::json;
 use super::asked::{Model, Request, read};
+use super::stored::has_work;
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed::Typed;
@@ -20,7 +21,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
 use crate::inbound::{body, tools};
 use crate::json::Object;
-use crate::resuming::{self, begun, go_on};
+use crate::resuming::{self, Left, begun, go_on_with};
 use crate::sse;
 
 pub(crate) async fn stream(
@@ -70,7 +71,7 @@ pub(crate) async fn tool_result(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(request, app.limits.body, app.limits.body_time).await?;
+    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
     let answer: ToolAnswer = body::json(&bytes)?;
     let unknown = || Fault::not_found("call");
     let id = ToolCallId::parse(&answer.call_id).ok_or_else(unknown)?;
@@ -81,11 +82,11 @@ pub(crate) async fn tool_result(
     });
     if let Some((live, call)) = awaiting {
         match live.control.submit([result_of(&call, &answer)?]).await {
-            // It may have been let go in this moment: its log says whether the call still waits.
+            // It is let go at this moment, or has ended: its log says whether the call still waits.
             Err(SubmitError::ChatLoopClosed) => {}
             submitted => return submitted.map(|()| taken()).map_err(Fault::from),
         }
-    } else if live.iter().any(|live| !live.has_ended() && live.knows_call(&answer.call_id)) {
+    } else if live.iter().any(|live| live.control.is_active() && live.knows_call(&answer.call_id)) {
         return Err(Fault::conflict("answered", "the call takes no result"));
     }
     // Nobody here drives the run: another process may, or nobody does.
@@ -99,16 +100,15 @@ pub(crate) async fn tool_result(
         false => unknown(),
     })?;
     let journal = session.journal_of(&last.run_id);
-    match deliver(&*journal, result_of(call, &answer)?).await {
-        Err(SubmitError::UnknownCall { .. }) => {
-            Err(Fault::conflict("answered", "the call takes no result any more"))
-        }
-        delivered => {
-            delivered?;
-            go_on(&app, &principal, hosted, &session, &last.run_id, vec![id]).await?;
-            Ok(taken())
-        }
-    }
+    let answered = || Fault::conflict("answered", "the call takes no result any more");
+    let is_news = match deliver(&*journal, result_of(call, &answer)?).await {
+        Err(SubmitError::UnknownCall { .. }) => return Err(answered()),
+        // Where the request before came no further, nobody has gone on with the run: this one does.
+        Err(SubmitError::DuplicateResult { .. }) if has_work(&*journal, &id).await? => false,
+        delivered => delivered.map(|()| true)?,
+    };
+    let began = go_on_with(&app, &principal, hosted, &session, &last.run_id, &Left::Result(id)).await?;
+    if is_news || began { Ok(taken()) } else { Err(answered()) }
 }
 
 fn taken() -> Response {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, MemorySessions, RunInput, Sessions, tool_fn};
+use attache_agent::{Agent, MemorySessions, RunInput, SessionId, SessionStore as _, Sessions, Take, tool_fn};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, ChatRequest, Document, Message, ToolError};
 use attache_server::Server;
@@ -162,6 +162,35 @@ async fn a_run_that_goes_on_elsewhere_has_the_settings_of_its_request() {
         other => panic!("{other:?}"),
     };
     assert_eq!([instructions(before), instructions(after)], ["Be brief."; 2]);
+}
+
+// Whoever drives a run may have looked for decisions for the last time when one comes, and stops then.
+#[tokio::test(start_paused = true)]
+async fn a_decision_in_the_last_moment_of_a_drive_lets_the_run_go_on() {
+    let stage = Stage::new([Turn::call("pay", json!({})), Turn::text("Paid.")]);
+    let store = Arc::new(MemorySessions::new());
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let agent = Agent::builder(stage.clone()).tool(pay).build().unwrap();
+    let node = Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))));
+    let run = node.run("s", "Pay.").await;
+    node.ended(&run).await;
+    let open = node.got("/v1/approvals").await;
+    let id = open["approvals"][0]["approval"]["approvalId"].as_str().unwrap();
+    // Another process is still at it.
+    let (session, now) = (SessionId::parse("s").unwrap(), 1 << 50);
+    let until = now << 1;
+    let take = Take { session: &session, principal: "ann", run: None, holder: "another", now, until };
+    let fence = store.take(take).await.unwrap().fence;
+    let decided = node.post(&format!("/v1/approvals/{id}"), json!({"decision": "approve"})).await;
+    assert_eq!(decided.status(), StatusCode::OK);
+    assert_eq!(stage.requests().len(), 1);
+    store.release(&session, fence, None).await.unwrap();
+    let answered = async {
+        while node.got(&format!("/v1/runs/{run}")).await["snapshot"]["end"]["reason"] != "answer" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), answered).await.expect("it goes on");
 }
 
 // R31: the approval for which an agent inside a tool waits is known, and settled, at another node.

@@ -119,3 +119,34 @@ async fn a_second_run_of_a_session_waits_for_the_first() {
     assert_eq!(said, ["One?", "One.", "Two?", "Two."]);
     assert_eq!(stage.requests()[1].messages.len(), 3);
 }
+
+/// The files in a folder, at any depth.
+fn files(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { files(&path) } else { 1 }).sum()
+}
+
+// A40, A43: an upload goes with the session that mentions it, and so does its name.
+#[tokio::test]
+async fn nothing_is_left_of_an_upload_whose_session_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = Arc::new(attache_stores::FileDocumentStore::open(folder.path()).unwrap());
+    let agent = Agent::builder(Stage::new([Turn::text("Read.")])).store(documents.clone()).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new())).with_documents(documents);
+    let client = Client::new(trusting(Server::new("papers", sessions)));
+    let upload = async || {
+        let upload = http::Request::builder().method("POST").uri("/v1/documents?name=lease.txt");
+        value(client.send(upload, "The rent is 900.").await).await["id"].as_str().unwrap().to_owned()
+    };
+    let deleted = upload().await;
+    client.ask(http::Method::DELETE, &format!("/v1/documents/{deleted}"), None).await;
+    let before = files(folder.path());
+    let id = upload().await;
+    let turn = json!({"message": "Read it.", "documents": [id]});
+    let run = value(client.post("/v1/sessions/s/runs", turn).await).await["runId"].clone();
+    client.ended(run.as_str().unwrap()).await;
+    assert_eq!(files(folder.path()), before + 2);
+    let gone = client.ask(http::Method::DELETE, "/v1/sessions/s", None).await;
+    assert!(gone.status().is_success(), "{}", gone.status());
+    assert_eq!(files(folder.path()), before, "something is left");
+}

@@ -1,11 +1,12 @@
-//! Servers that drive as many runs of somebody as they may.
+//! Servers that cannot go on with a run now: they drive as many as they may, or the model does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{Agent, EventKind, RunInput, SessionStore, Sessions, tool_fn};
-use attache_core::Message;
+use attache_core::tool::Deferred;
+use attache_core::{ErrorKind, Message, ToolError};
 use attache_server::{Server, ServerLimits};
 use attache_stores::SqliteStore;
 use attache_testkit::Turn;
@@ -91,25 +92,146 @@ async fn a_run_without_a_session_goes_on_once_there_is_room() {
     let message = first["choices"][0]["message"].clone();
     let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"});
     let more = asked(json!([question, message, result]));
-    let other = loop {
-        let began = client.post("/v1/sessions/other/runs", json!({"message": "Wait."})).await;
-        if began.status() == StatusCode::ACCEPTED {
-            break value(began).await["runId"].as_str().unwrap().to_owned();
-        }
-        tokio::task::yield_now().await;
-    };
+    let other = occupy(&client).await;
     assert_eq!(client.chat(more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
     client.post(&format!("/v1/runs/{other}/cancel"), json!({})).await;
-    let answer = loop {
-        let answer = client.chat(more.clone()).await;
-        if answer.status() != StatusCode::TOO_MANY_REQUESTS {
-            break value(answer).await;
-        }
-        tokio::task::yield_now().await;
-    };
+    let answer = patiently(&client, "/v1/chat/completions", &more).await;
     assert_eq!(answer["choices"][0]["message"]["content"], "Table 1, and sun.", "{answer}");
     assert_eq!(booked.load(Ordering::SeqCst), 1);
     // The client knows nothing of the table.
+    let last = stage.requests().pop().unwrap();
+    let Message::ToolResults(results) = &**last.messages.last().unwrap() else { panic!("{last:?}") };
+    let read: Vec<_> = results.results.iter().map(|result| result.tree.model_text().into_owned()).collect();
+    assert_eq!(read, ["table 1", "sun"]);
+}
+
+/// Has the server drive a run, so that there is no room for another one.
+async fn occupy(client: &Client) -> String {
+    loop {
+        let began = client.post("/v1/sessions/other/runs", json!({"message": "Wait."})).await;
+        if began.status() == StatusCode::ACCEPTED {
+            return value(began).await["runId"].as_str().unwrap().to_owned();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Asks again until there is room.
+async fn patiently(client: &Client, path: &str, body: &serde_json::Value) -> serde_json::Value {
+    loop {
+        let answer = client.post(path, body.clone()).await;
+        if answer.status() != StatusCode::TOO_MANY_REQUESTS {
+            assert_eq!(answer.status(), StatusCode::OK);
+            return value(answer).await;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+const FILE: &str = "data:text/plain;base64,dGhlIG1pbnV0ZXM=";
+
+// A56, A64: a result that was delivered where there was no room goes on with its run once it comes again. A file in it is
+// another document each time.
+#[tokio::test]
+async fn a_result_that_comes_again_goes_on_with_the_run_that_nobody_drives() {
+    let ask = tool_fn("ask", "Asks", || async { Ok::<_, ToolError>(Deferred::ask("Which minutes?")) });
+    let stage = Stage::new([
+        Turn::call("ask", json!({})),
+        Turn::text("Wait.").then_hang(),
+        Turn::text("Read."),
+        Turn::call("minutes", json!({})),
+        Turn::text("Wait.").then_hang(),
+        Turn::text("Read, too."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage).tool(ask)).limits(one_run()));
+    let run = client.run("s", "Read the minutes.").await;
+    client.ended(&run).await;
+    let other = occupy(&client).await;
+    let call = client.got("/v1/sessions/s").await["deferred"][0]["callId"].clone();
+    let answer = json!({"sessionId": "s", "callId": call, "result": FILE});
+    let path = "/v1/chat/tool-result";
+    assert_eq!(client.post(path, answer.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    client.post(&format!("/v1/runs/{other}/cancel"), json!({})).await;
+    patiently(&client, path, &answer).await;
+    let told = async {
+        while !client.got(&format!("/v1/runs/{run}")).await.to_string().contains("Read.") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("nobody goes on");
+    assert_eq!(client.post(path, answer).await.status(), StatusCode::CONFLICT, "it was answered");
+
+    let tools =
+        json!([{"type": "function", "function": {"name": "minutes", "parameters": {"type": "object"}}}]);
+    let asked = |messages: serde_json::Value| json!({"model": "papers", "tools": tools, "messages": messages, "attache": {"session": "t"}});
+    let question = json!({"role": "user", "content": "Read them, too."});
+    let path = "/v1/chat/completions";
+    let message = patiently(&client, path, &asked(json!([question]))).await["choices"][0]["message"].clone();
+    let other = occupy(&client).await;
+    let file = json!([{"type": "file", "file": {"filename": "minutes.txt", "file_data": FILE}}]);
+    let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": file});
+    let more = asked(json!([question, message, result]));
+    assert_eq!(client.post(path, more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    client.post(&format!("/v1/runs/{other}/cancel"), json!({})).await;
+    let answer = patiently(&client, path, &more).await;
+    assert_eq!(answer["choices"][0]["message"]["content"], "Read, too.", "{answer}");
+}
+
+// Bodies that are read at a time are bounded in all, and small ones always find room.
+#[tokio::test]
+async fn bodies_that_are_read_at_a_time_are_bounded() {
+    use futures_util::StreamExt as _;
+    use futures_util::stream::{iter, once};
+    use tokio::sync::oneshot::channel;
+    let mut limits = ServerLimits::default();
+    limits.bodies = 1 << 20;
+    let client = Client::new(server(Agent::builder(Stage::new([]))).limits(limits));
+    let upload = async |body: axum::body::Body| {
+        let request = http::Request::builder().method("POST").uri("/v1/documents");
+        client.send(request, body).await.status()
+    };
+    let ((was_read, is_read), (goes_on, waits)) = (channel(), channel());
+    let rest = once(async move {
+        was_read.send(()).unwrap();
+        waits.await.unwrap();
+        "the end".into()
+    });
+    let pieces = iter([bytes::Bytes::from("a".repeat(1 << 20))]).chain(rest).map(Ok::<_, std::io::Error>);
+    let slow = upload(axum::body::Body::from_stream(pieces));
+    let others = async {
+        is_read.await.unwrap();
+        let large = || "b".repeat(256 << 10).into();
+        assert_eq!(upload(large()).await, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(upload("small".into()).await, StatusCode::CREATED);
+        goes_on.send(()).unwrap();
+    };
+    let (slow, ()) = tokio::join!(slow, others);
+    assert_eq!(slow, StatusCode::CREATED);
+    assert_eq!(upload("b".repeat(256 << 10).into()).await, StatusCode::CREATED, "there is room again");
+}
+
+// A64: nor is it lost where the model does not answer once the client has.
+#[tokio::test]
+async fn a_run_without_a_session_goes_on_once_the_model_answers() {
+    let book = tool_fn("book", "Books a table", || Ok("table 1"));
+    let stage = Stage::new([
+        Turn::call("book", json!({})).and_call("weather", json!({})),
+        Turn::empty().then_error(ErrorKind::RateLimited),
+        Turn::text("Table 1, and sun."),
+    ]);
+    let client = Client::new(server(Agent::builder(stage.clone()).tool(book)));
+    let tools =
+        json!([{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]);
+    let asked =
+        |messages: serde_json::Value| json!({"model": "papers", "tools": tools, "messages": messages});
+    let question = json!({"role": "user", "content": "Book."});
+    let first = value(client.chat(asked(json!([question]))).await).await;
+    let message = first["choices"][0]["message"].clone();
+    let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"});
+    let more = asked(json!([question, message, result]));
+    assert_eq!(client.chat(more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    let answer = value(client.chat(more).await).await;
+    assert_eq!(answer["choices"][0]["message"]["content"], "Table 1, and sun.", "{answer}");
     let last = stage.requests().pop().unwrap();
     let Message::ToolResults(results) = &**last.messages.last().unwrap() else { panic!("{last:?}") };
     let read: Vec<_> = results.results.iter().map(|result| result.tree.model_text().into_owned()).collect();

@@ -175,6 +175,35 @@ async fn a_run_that_is_told_a_result_goes_on_with_the_agent_that_it_began_with()
     }
 }
 
+// So it is where no session keeps the run, whose own tools did something that the client does not know.
+#[tokio::test]
+async fn a_run_without_a_session_goes_on_with_the_agent_that_it_began_with() {
+    let look = tool_fn("look", "Looks", || Ok("the window is open"));
+    let both = Turn::call("look", json!({})).and_call("weather", json!({}));
+    let (first, other) = (Stage::new([]), Stage::new([both, Turn::text("Sunny.")]));
+    let of = |agent: AgentBuilder| Sessions::new(agent.build().unwrap(), Arc::new(MemorySessions::new()));
+    let forecaster = of(Agent::builder(other.clone()).tool(look));
+    let server = Server::new("papers", of(Agent::builder(first.clone()))).agent("forecaster", forecaster);
+    let client = Client::new(trusting(server));
+    let weather = json!({"name": "weather", "parameters": {"type": "object"}});
+    let ask = |model: &str, messages: &Value| {
+        client.chat(json!({
+            "model": model, "messages": messages, "tools": [{"type": "function", "function": weather}],
+        }))
+    };
+    let mut messages = json!([{"role": "user", "content": "Weather?"}]);
+    let asked = value(ask("forecaster", &messages).await).await;
+    let call = asked["choices"][0]["message"].clone();
+    let id = call["tool_calls"][0]["id"].clone();
+    let result = json!({"role": "tool", "tool_call_id": id, "content": "sunny"});
+    messages.as_array_mut().unwrap().extend([call, result]);
+    let told = value(ask("papers", &messages).await).await;
+    assert_eq!(told["choices"][0]["message"]["content"], "Sunny.", "{told}");
+    assert_eq!((&told["model"], first.requests().len()), (&json!("forecaster"), 0));
+    let seen = format!("{:?}", other.requests()[1].messages);
+    assert!(seen.contains("the window is open") && seen.contains("sunny"), "{seen}");
+}
+
 // A41
 #[tokio::test(start_paused = true)]
 async fn a_second_run_of_a_session_is_refused_with_the_first() {

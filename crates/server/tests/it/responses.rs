@@ -365,3 +365,39 @@ async fn messages_of_the_model_that_follow_each_other_are_not_joined() {
     });
     assert_eq!(replies.collect::<Vec<_>>(), ["Let me see.", "It is 900."]);
 }
+
+// A36: each response is told as it is, also while a later answer of its run is under way, and there are no others.
+#[tokio::test(start_paused = true)]
+async fn a_response_is_told_while_the_next_answer_of_its_run_is_under_way() {
+    let stage = Stage::new([
+        Turn::text("Let me see.").and_call("weather", json!({"city": "Berlin"})),
+        Turn::text("Sunny."),
+    ]);
+    let stage = stage.held();
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    stage.let_out(100);
+    let first = respond(&client, json!({"tools": weather()})).await;
+    stage.drain();
+    let id = first["id"].as_str().unwrap();
+    let path = |number: &str| format!("/v1/responses/{id}{number}");
+    assert_eq!(client.get(&path("~1")).await.status(), StatusCode::NOT_FOUND, "nobody has answered the call");
+    let output =
+        json!([{"type": "function_call_output", "call_id": first["output"][1]["call_id"], "output": "sun"}]);
+    for (number, input) in [("~4294967295", output.clone()), ("~7", json!("And now?"))] {
+        let more = json!({"input": input, "previous_response_id": format!("{id}{number}")});
+        let response = client.post("/v1/responses", asked(more)).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{number}");
+    }
+    let more = json!({"input": output, "previous_response_id": id, "background": true, "tools": weather()});
+    let second = respond(&client, more).await;
+    assert_eq!(second["id"], format!("{id}~1"));
+    let kept = client.got(&path("")).await;
+    assert_eq!((&kept["status"], said(&kept).as_str()), (&json!("completed"), "Let me see."), "{kept}");
+    assert_eq!(kept["output"][1]["type"], "function_call", "{kept}");
+    let streamed = data(&text(client.get(&path("?stream=true")).await).await);
+    assert_eq!(said(&streamed.last().unwrap()["response"]), "Let me see.");
+    assert_eq!(client.got(&path("~1")).await["status"], "in_progress");
+    assert_eq!(client.get(&path("~2")).await.status(), StatusCode::NOT_FOUND);
+    let cancelled = value(client.post(&path("~1/cancel"), json!({})).await).await;
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+}

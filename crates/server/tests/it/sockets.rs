@@ -127,3 +127,29 @@ async fn a_client_that_sends_no_head_is_let_go() {
     let ended = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut read)).await;
     assert!(ended.is_ok(), "the connection is held open");
 }
+
+// Whoever takes nothing of a long answer holds up nobody.
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_let_go() {
+    let mut limits = attache_server::ServerLimits::default();
+    limits.write_time = Duration::from_millis(200);
+    limits.connections = 1;
+    let server = trusting(Server::new("papers", sessions(Agent::builder(Stage::new([])))));
+    let address = served(server.limits(limits)).await;
+    // Longer than all that lies between two programs.
+    let long = "a".repeat(32 << 20);
+    let (_, upload) = request(address, "POST", "/v1/documents?name=long.txt", &long).await;
+    let upload: serde_json::Value = serde_json::from_str(&upload).unwrap();
+    let path = format!("/v1/documents/{}", upload["id"].as_str().unwrap());
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    silent.write_all(head("GET", &path, "", "").as_bytes()).await.unwrap();
+    let mut first = [0; 8];
+    silent.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1");
+    let other = request(address, "GET", "/v1/models", "");
+    let other = tokio::time::timeout(Duration::from_secs(20), other).await.expect("nobody else is answered");
+    assert!(other.0.starts_with("HTTP/1.1 200"), "{}", other.0);
+    // One that reads is told all of it.
+    let (_, told) = request(address, "GET", &path, "").await;
+    assert_eq!(told.len(), long.len());
+}

@@ -6,6 +6,7 @@ use attache_agent::{Agent, tool_fn};
 use attache_core::ToolError;
 use attache_core::tool::Deferred;
 use attache_testkit::Turn;
+use futures_util::FutureExt as _;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -336,5 +337,67 @@ async fn a_question_is_answered_while_another_tool_works() {
         work.add_permits(1);
         assert_eq!(here.ended(&run).await["snapshot"]["end"]["text"], "2026 it is.");
         assert_eq!(results(&stage), ["2026", "worked"]);
+    }
+}
+
+type Posted = std::pin::Pin<Box<dyn Future<Output = StatusCode> + Send>>;
+type Post = Box<dyn FnOnce(&attache_agent::Outcome) -> Posted + Send>;
+
+/// Says something to a run in the moment in which it ends.
+#[derive(Clone, Default)]
+struct Meanwhile(std::sync::Arc<std::sync::Mutex<(Option<Post>, Option<Posted>)>>);
+
+impl attache_agent::Observer for Meanwhile {
+    fn run(&self, _: &attache_agent::ObservedRun<'_>) -> std::sync::Arc<dyn attache_agent::RunObserver> {
+        std::sync::Arc::new(self.clone())
+    }
+}
+
+impl attache_agent::RunObserver for Meanwhile {
+    fn event(&self, event: &attache_agent::Event) {
+        let attache_agent::EventKind::Finished(Ok(outcome)) = &event.kind else { return };
+        let Some(post) = self.0.lock().unwrap().0.take() else { return };
+        let mut posted = post(outcome);
+        assert!(posted.as_mut().now_or_never().is_none(), "it is not known yet who goes on with the run");
+        self.0.lock().unwrap().1 = Some(posted);
+    }
+}
+
+// A56: an answer or a decision in the moment in which a run is let go, because nobody has said anything, is taken.
+#[tokio::test]
+async fn what_crosses_the_end_of_a_run_goes_on_with_it() {
+    for name in ["ask", "pay"] {
+        let ask = tool_fn("ask", "Asks", || async { Ok::<_, ToolError>(Deferred::ask("Which year?")) });
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(attache_core::Approval::Always);
+        let stage = Stage::new([Turn::call(name, json!({})), Turn::text("Done.")]);
+        let meanwhile = Meanwhile::default();
+        let agent = Agent::builder(stage).tool(ask).tool(pay).observer(meanwhile.clone());
+        let client = Client::new(server(agent));
+        let asking = client.clone();
+        meanwhile.0.lock().unwrap().0 = Some(Box::new(move |outcome| {
+            let (path, body) = match outcome.approvals.first() {
+                Some(asked) => (format!("/v1/approvals/{}", asked.id), json!({"decision": "approve"})),
+                None => {
+                    let call = outcome.deferred[0].call.id.to_string();
+                    let body = json!({"sessionId": "s", "callId": call, "result": "2026"});
+                    ("/v1/chat/tool-result".to_owned(), body)
+                }
+            };
+            Box::pin(async move { asking.post(&path, body).await.status() })
+        }));
+        let run = client.run("s", "Go.").await;
+        let over = async {
+            let posted = loop {
+                if let Some(posted) = meanwhile.0.lock().unwrap().1.take() {
+                    break posted;
+                }
+                tokio::task::yield_now().await;
+            };
+            assert_eq!(posted.await, StatusCode::OK);
+            while !client.got(&format!("/v1/runs/{run}")).await.to_string().contains("Done.") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), over).await.expect("nobody goes on");
     }
 }

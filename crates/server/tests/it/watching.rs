@@ -249,7 +249,7 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-// A40: documents that the store has leave memory with their run, also where it may be looked at for a while.
+// Documents that the store has leave memory with their run, also where it may be looked at for a while.
 #[tokio::test]
 async fn a_run_that_is_looked_at_holds_no_bytes_of_documents() {
     use attache_core::Document;

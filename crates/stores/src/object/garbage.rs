@@ -52,7 +52,7 @@ struct Kept {
 
 impl ObjectDocumentStore {
     /// Removes documents that no log of `references` mentions, and contents that no document has, if they are older than
-    /// the [grace period](Self::with_grace). Documents of live runs stay: they are in the runs' logs.
+    /// the [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document stay as long as it does. Documents of live runs stay: they are in the runs' logs.
     ///
     /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
     /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;
@@ -134,7 +134,8 @@ impl ObjectDocumentStore {
         let mut mentioned: HashSet<Hash> = HashSet::new();
         for references in references {
             let ids: HashSet<DocumentId> = references.document_ids().await?;
-            mentioned.extend(ids.iter().map(|id| hash_of(id.as_str().as_bytes())));
+            let hash = |id: &DocumentId| hash_of(id.as_str().as_bytes());
+            mentioned.extend(ids.iter().flat_map(|id| [hash(id), hash(&id.facts())]));
         }
         let mut newest: HashMap<(Hash, Copy), SystemTime> = HashMap::new();
         let mut left: HashSet<Hash> = HashSet::new();

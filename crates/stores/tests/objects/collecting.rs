@@ -38,6 +38,20 @@ async fn what_nobody_mentions_is_removed_after_the_grace_period() {
 }
 
 #[tokio::test]
+async fn facts_about_a_document_stay_and_go_with_it() {
+    let storage = Storage::new();
+    let store = over(&storage);
+    for name in ["in use", "in use-facts", "forgotten", "forgotten-facts"] {
+        store.put(&document(name, name)).await.unwrap();
+    }
+    storage.let_pass(DAY);
+    let collected = store.collect(&[&Mentioned::of(&["in use"])]).await.unwrap();
+    assert_eq!(collected.documents, 2);
+    assert_eq!(store.get(&id("in use-facts")).await.unwrap(), "in use-facts");
+    assert_eq!(store.get(&id("forgotten-facts")).await.unwrap_err().kind(), StoreErrorKind::NotFound);
+}
+
+#[tokio::test]
 async fn content_stays_as_long_as_any_document_has_it() {
     let storage = Storage::new();
     let store = over(&storage);

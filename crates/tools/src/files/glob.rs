@@ -64,6 +64,17 @@ impl Pattern {
         Some(Self { parts, folders, is_negated: false })
     }
 
+    /// Reads a pattern of files: a folder stands for all that is in it.
+    pub(super) fn of_files(pattern: &str) -> Option<Self> {
+        let trimmed = pattern.trim();
+        match trimmed.strip_suffix('/').filter(|folder| !folder.trim_matches('/').is_empty()) {
+            // Without a slash inside it is a folder at any depth.
+            Some(folder) if !folder.contains('/') => Self::new(&format!("**/{folder}/**")),
+            Some(folder) => Self::new(&format!("{folder}/**")),
+            None => Self::new(pattern),
+        }
+    }
+
     /// True if the path fits. No pattern takes longer than its length times that of the path.
     pub(super) fn fits(&self, path: &str, is_folder: bool) -> bool {
         if self.folders && !is_folder {

@@ -106,7 +106,8 @@ impl FileFilter {
         Self::default()
     }
 
-    /// Lets only files through that one of these patterns fits, written as in a `.gitignore`.
+    /// Lets only files through that one of these patterns fits, written as in a `.gitignore`; a folder (`reports/`) stands
+    /// for the files in it.
     ///
     /// # Errors
     /// [`FileError::Pattern`] for the text that is none.
@@ -114,7 +115,7 @@ impl FileFilter {
         mut self,
         patterns: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, FileError> {
-        self.include.extend(read(patterns)?);
+        self.include.extend(read(patterns, Pattern::of_files)?);
         Ok(self)
     }
 
@@ -126,7 +127,7 @@ impl FileFilter {
         mut self,
         patterns: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, FileError> {
-        self.exclude.extend(read(patterns)?);
+        self.exclude.extend(read(patterns, Pattern::new)?);
         Ok(self)
     }
 
@@ -149,7 +150,10 @@ impl FileFilter {
     }
 }
 
-fn read(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Vec<Pattern>, FileError> {
-    let pattern = |text: &str| Pattern::new(text).ok_or_else(|| FileError::Pattern(text.to_owned()));
+fn read(
+    patterns: impl IntoIterator<Item = impl AsRef<str>>,
+    of: fn(&str) -> Option<Pattern>,
+) -> Result<Vec<Pattern>, FileError> {
+    let pattern = |text: &str| of(text).ok_or_else(|| FileError::Pattern(text.to_owned()));
     patterns.into_iter().map(|text| pattern(text.as_ref())).collect()
 }

@@ -207,7 +207,8 @@ impl Folders {
 }
 
 fn read_pattern(text: Option<String>) -> Result<Option<Pattern>, ToolError> {
-    let read = |text: String| Pattern::new(&text).ok_or_else(|| wrong(FileError::Pattern(text).to_string()));
+    let read =
+        |text: String| Pattern::of_files(&text).ok_or_else(|| wrong(FileError::Pattern(text).to_string()));
     text.filter(|text| !text.trim().is_empty()).map(read).transpose()
 }
 

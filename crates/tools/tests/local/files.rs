@@ -106,6 +106,12 @@ async fn files_are_found_by_pattern_and_lines_by_words() {
         (&json!("a/y.md"), &json!("a/b/x.md"))
     );
     assert_eq!(json(&tools, "list_files", json!({"pattern": "a/*.md"})).await["files"][0]["path"], "a/y.md");
+    // A folder stands for what is in it.
+    for (pattern, expected) in [("a/", 2), ("b/", 1), ("/b/", 0), ("a/b/", 1), (" a/b/ ", 1)] {
+        let listed = json(&tools, "list_files", json!({ "pattern": pattern })).await;
+        assert_eq!(listed["files"].as_array().map_or(0, Vec::len), expected, "{pattern:?}: {listed}");
+    }
+    assert!(call(&tools, "list_files", json!({"pattern": "//"})).await.is_err());
     let search = |asked| json(&tools, "search_files", asked);
     let words = search(json!({"query": "rent (yearly)"})).await;
     assert_eq!(words["matches"], json!([{"path": "z.txt", "line": 1, "text": "rent (yearly)"}]));

@@ -97,7 +97,7 @@ pub(super) struct Draft {
 impl Draft {
     /// Room for an item of a usual size.
     pub(super) fn new() -> Self {
-        Self { text: Vec::with_capacity(1 << 10), ..Self::default() }
+        Self { text: Vec::with_capacity(2 << 10), ..Self::default() }
     }
 
     pub(super) fn clear(&mut self) {

@@ -55,7 +55,8 @@ impl Failure {
             Self::Status { status, message } => {
                 let text = format!("answers with status {status}{}", said(&message));
                 match status {
-                    408 | 429 | 500..=599 => config.unavailable(&text),
+                    408 | 500..=599 => config.unavailable(&format!("{text}{unknown}")),
+                    429 => config.unavailable(&text),
                     _ => config.failed(&text),
                 }
             }

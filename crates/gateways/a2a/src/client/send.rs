@@ -99,7 +99,9 @@ impl Way {
         ask: Ask<'_>,
         end: Instant,
     ) -> Result<Answer, Failure> {
-        let end = end.min(Instant::now() + config.limits.request.max(Duration::from_millis(1)));
+        let short = Instant::now() + config.limits.request.max(Duration::from_millis(1));
+        // An agent without tasks answers a message once it is done, whatever it is asked.
+        let end = if matches!(ask, Ask::Send(_)) { end } else { end.min(short) };
         let reply = self.send(config, ask.parts(interface), end).await?;
         let body = body(config, reply, end).await?;
         Ok(Answer { body, is_rpc: interface.binding == A2aBinding::JsonRpc })

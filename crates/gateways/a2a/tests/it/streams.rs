@@ -1,7 +1,9 @@
 //! Streams that are cut, end early, or are none.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use attache_a2a::A2aLimits;
 use attache_core::BoxFuture;
 use attache_core::tool::{Asking, Deferred, Listening, People, Progress, Unanswered};
 use attache_core::{ToolCallId, ToolContext};
@@ -188,4 +190,36 @@ async fn progress_does_not_begin_anew_behind_a_question() {
     let heard = heard.lock().unwrap();
     let told: Vec<_> = heard.iter().map(|come| (come.done, come.message.as_deref().unwrap())).collect();
     assert_eq!(told, [(1.0, "I look."), (2.0, "I read."), (3.0, "I write.")]);
+}
+
+// One that knows no tasks cannot answer before it is done.
+#[tokio::test]
+async fn a_message_has_as_long_as_a_call_waits_for_its_answer() {
+    let fake = Fake::v1(false, |_, _| {
+        let late = futures_util::stream::once(async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let said = json!({"jsonrpc": "2.0", "id": "1", "result": message(&json!([{"text": "2031"}]))});
+            Ok::<_, std::convert::Infallible>(said.to_string())
+        });
+        axum::response::Response::new(axum::body::Body::from_stream(late))
+    })
+    .await;
+    let limits =
+        A2aLimits::new().with_request(Duration::from_millis(200)).with_patience(Duration::from_secs(20));
+    // The card is a short request.
+    assert_eq!(ask(&fake.agent().limits(limits)).await.unwrap().tree.model_text(), "2031");
+}
+
+// An agent behind a proxy that gives up may well work on what it was asked.
+#[tokio::test]
+async fn a_failure_of_the_server_does_not_say_that_nothing_was_begun() {
+    for (status, is_known) in [(503, false), (504, false), (408, false), (429, true), (400, true)] {
+        let fake = Fake::v1(false, move |_, _| {
+            axum::response::Response::builder().status(status).body("".into()).unwrap()
+        })
+        .await;
+        let error = ask(&fake.agent()).await.unwrap_err();
+        let says = error.for_model().contains("it is not known if it works on it");
+        assert_eq!(says, !is_known, "{status}: {error}");
+    }
 }

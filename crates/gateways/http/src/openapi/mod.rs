@@ -8,32 +8,16 @@ mod schema;
 mod security;
 
 use std::collections::HashSet;
-use std::fmt;
 
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
+use crate::skipped::Skipped;
 use crate::tools::HttpTools;
 
 pub use self::document::{OpenApi, Operation};
 
 use self::names::free_name;
 use self::operation::Reader;
-
-/// An operation that became no tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Skipped {
-    /// Its id, or method and path.
-    pub operation: String,
-    /// Why.
-    pub why: String,
-}
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.operation, self.why)
-    }
-}
 
 impl OpenApi {
     /// The operations as a family of tools.

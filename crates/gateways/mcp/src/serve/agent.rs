@@ -15,11 +15,10 @@ use rmcp::model::{
     CallToolResponse, ElicitResult, ElicitationAction, InputRequiredResult, Tool, ToolAnnotations,
 };
 use serde_json::{Map, Value};
-use tokio::time::timeout_at;
 
 use super::answer::{self, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
-use super::blocks::{Blocks, is_ours};
+use super::blocks::{Blocks, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
 use super::incoming;
 use super::paused::{Paused, Waits};
@@ -33,8 +32,6 @@ const ROUNDS: usize = 20;
 const QUEUED: usize = 16;
 /// The time between two deletions of conversations that nobody uses.
 const CLEANUP: Duration = Duration::from_secs(10 * 60);
-/// The time to fetch the documents of an answer that its client cannot fetch.
-const FETCHING: Duration = Duration::from_secs(60);
 /// The name of whoever decides, in the log of a run.
 const BY: &str = "the user of an MCP client";
 
@@ -262,24 +259,21 @@ impl McpAgent {
         let mut found = Vec::new();
         if self.shows_documents {
             let all = self.agent.documents_of(messages);
-            let end = tokio::time::Instant::now() + FETCHING;
             for document in documents.into_iter().take(shared.limits.documents) {
                 let loaded = match document.source() {
                     DocumentSource::Stored => all.load(&DocumentRef::from(document.id())).await.ok(),
-                    DocumentSource::External { url } if is_ours(url) => {
-                        timeout_at(end, self.agent.fetched(&document)).await.ok().flatten()
-                    }
                     _ => None,
                 };
                 found.push(loaded.unwrap_or(document));
             }
+            fetch_ours(&self.agent, &mut found).await;
         }
         let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
         answer::result(end, session.id().as_str(), &found, blocks)
     }
 }
 
-/// Drives a run to its end, tells the client how far it is, and gathers the documents of its tools.
+/// Drives a run to its end, tells the client how far it is, and gathers the documents of its tools and its model.
 async fn drive(
     mut run: AgentRun,
     call: &McpCall,
@@ -288,18 +282,24 @@ async fn drive(
     while let Some(event) = run.next().await {
         tell(&event, call).await;
         match event.kind {
-            EventKind::ToolFinished { result, .. } => {
-                for document in &result.documents {
-                    if !documents.iter().any(|known| known.id() == document.id()) {
-                        documents.push(document.clone());
-                    }
-                }
+            EventKind::ToolFinished { result, .. } => gather(&result.documents, documents),
+            EventKind::Finished(end) => {
+                let outcome = end.as_deref().unwrap_or_else(|error| error.partial());
+                gather(outcome.documents(), documents);
+                return end.map(|outcome| *outcome);
             }
-            EventKind::Finished(end) => return end.map(|outcome| *outcome),
             _ => {}
         }
     }
     run.outcome().await
+}
+
+fn gather<'a>(found: impl IntoIterator<Item = &'a Document>, documents: &mut Vec<Document>) {
+    for document in found {
+        if !documents.iter().any(|known| known.id() == document.id()) {
+            documents.push(document.clone());
+        }
+    }
 }
 
 /// Tells the client what a run does.

@@ -1,11 +1,14 @@
 //! Documents as blocks of content.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use attache_agent::Agent;
 use attache_core::{ContentTree, Document, DocumentSource, MediaKind};
 use base64_simd::STANDARD;
 use rmcp::model::{ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout_at};
 
 use super::limits::McpServeLimits;
 use super::shelf::{Shelf, Whose, address, name};
@@ -13,6 +16,9 @@ use crate::results::SCHEME;
 
 /// The key of the file name in the metadata of blocks that have no place for one.
 const FILE_NAME: &str = "attache/fileName";
+
+/// The time to fetch the documents of a result that its client cannot fetch.
+const FETCHING: Duration = Duration::from_secs(60);
 
 /// The content of a result, in the making.
 pub(super) struct Blocks<'a> {
@@ -159,8 +165,21 @@ impl<'a> Blocks<'a> {
 }
 
 /// True for an address that means nothing to others: that of a server or an agent of which a tool is ours.
-pub(super) fn is_ours(url: &str) -> bool {
+fn is_ours(url: &str) -> bool {
     [SCHEME, "a2a-file://"].iter().any(|scheme| url.starts_with(scheme))
+}
+
+/// Fetches documents that the client cannot fetch, by the fetcher of the agent whose tools gave them.
+pub(super) async fn fetch_ours(agent: &Agent, documents: &mut [Document]) {
+    let end = Instant::now() + FETCHING;
+    for document in documents {
+        if let DocumentSource::External { url } = document.source()
+            && is_ours(url)
+            && let Ok(Some(fetched)) = timeout_at(end, agent.fetched(document)).await
+        {
+            *document = fetched;
+        }
+    }
 }
 
 fn count(documents: usize) -> String {

@@ -158,6 +158,7 @@ impl Handler {
                         let calling = Calling {
                             shared: &self.shared.state,
                             client: &client,
+                            agent: &toolbox.agent,
                             manager: &manager,
                             spec,
                             name,

@@ -21,6 +21,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -193,9 +194,7 @@ impl McpHttp {
             Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
             Ok(Ok(body)) => body.to_bytes(),
         };
-        let begins =
-            session.is_none() && std::str::from_utf8(&body).is_ok_and(|text| text.contains("\"initialize\""));
-        if begins && self.sessions.sessions.read().await.len() >= limits.sessions {
+        if session.is_none() && begins_session(&body) && !self.has_room(&principal, limits.sessions).await {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
         }
         if head.headers.keys().any(|name| name.as_str().starts_with(PARAMETER)) {
@@ -219,6 +218,22 @@ impl McpHttp {
         response.map(McpBody)
     }
 
+    /// True if one more session fits, of all and of a principal, who may have half of them where there are several.
+    async fn has_room(&self, principal: &Arc<str>, most: usize) -> bool {
+        let live = self.sessions.sessions.read().await;
+        if live.len() >= most {
+            return false;
+        }
+        if self.bearer.is_none() && self.principals.is_none() {
+            return true;
+        }
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = owners
+            .iter()
+            .filter(|(session, owner)| *owner == principal && live.contains_key(session.as_str()));
+        own.count() < most.div_ceil(2)
+    }
+
     fn owner(&self, session: &str) -> Option<Arc<str>> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
     }
@@ -231,6 +246,15 @@ impl McpHttp {
             owners.retain(|session, _| live.contains_key(session.as_str()));
         }
     }
+}
+
+/// True if a message begins a session, or is none that can be read.
+fn begins_session(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        method: Option<String>,
+    }
+    serde_json::from_slice::<Said>(body).map_or(true, |said| said.method.as_deref() == Some("initialize"))
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<McpBody> {

@@ -14,7 +14,8 @@ pub struct McpServeLimits {
     pub calls: usize,
     /// The most calls under way at once in one MCP session; 16.
     pub session_calls: usize,
-    /// The most MCP sessions over HTTP; 1,000. One more is refused.
+    /// The most MCP sessions over HTTP; 1,000. One more is refused, and where requests are told apart by their principals,
+    /// one principal has half of them at most.
     pub sessions: usize,
     /// The most connections of [`McpListener`](crate::McpListener); 256. Others wait.
     pub connections: usize,

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, watch};
 
 use super::answer::failure;
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
-use super::blocks::Blocks;
+use super::blocks::{Blocks, fetch_ours};
 use super::state::CallState;
 use super::waiting_calls::Held;
 
@@ -28,7 +28,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The tools of an agent.
 pub(super) struct Toolbox {
-    agent: Agent,
+    pub(super) agent: Agent,
     listed: Mutex<Option<ToolManager>>,
     /// The same, for whoever cannot wait.
     known: RwLock<Option<ToolManager>>,
@@ -105,6 +105,8 @@ pub(super) fn title(name: &str) -> String {
 pub(super) struct Calling<'a> {
     pub(super) shared: &'a CallState,
     pub(super) client: &'a Client,
+    /// The agent whose tools they are.
+    pub(super) agent: &'a Agent,
     pub(super) manager: &'a ToolManager,
     pub(super) spec: &'a ToolSpec,
     pub(super) name: &'a str,
@@ -167,7 +169,10 @@ impl Calling<'_> {
             _ => return Ok(failure("not executed: nobody here answers this tool")),
         }
         match self.attempt(&call).await {
-            Ok(result) => Ok(self.result(&result)),
+            Ok(mut result) => {
+                fetch_ours(self.agent, &mut result.documents).await;
+                Ok(self.result(&result))
+            }
             Err(deferred) => self.ask(&call, deferred).await,
         }
     }

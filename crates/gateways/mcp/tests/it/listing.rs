@@ -59,6 +59,7 @@ async fn a_list_is_read_page_by_page_up_to_a_cap() {
     assert_eq!(tools(&endless.server()).await.unwrap().len(), 100);
     let capped = endless.server().limits(McpLimits::new().with_items(7));
     assert_eq!(tools(&capped).await.unwrap().len(), 7);
+    assert_eq!(capped.left_out(), ["the rest: the list goes on, and is not read further"]);
     // In a circle.
     let circle = Scripted::raw(|asked| match asked.asks() {
         "tools/list" => {
@@ -88,8 +89,18 @@ async fn odd_tools_are_left_out() {
         {"name": "talks", "description": "z".repeat(100_000), "inputSchema": {"type": "object"}},
     ]);
     let scripted = Scripted::new(list, |_| Answer::Hang).await;
-    let offered = tools(&scripted.server()).await.unwrap();
+    let server = scripted.server();
+    let offered = tools(&server).await.unwrap();
     assert_eq!(names(&offered), ["mcp_test___good", "mcp_test___talks"]);
+    let left_out = server.left_out();
+    assert_eq!(left_out.len(), 8, "each of the others is told: {left_out:?}");
+    for told in [
+        "no schema: it is not described as a tool is",
+        "good: another has its name",
+        "bomb: its schema is too large",
+    ] {
+        assert!(left_out.iter().any(|known| known == told), "{told} in {left_out:?}");
+    }
     assert!(offered[1].definition.description().chars().count() <= 8_001);
 }
 
@@ -314,4 +325,24 @@ async fn lists_and_instructions_show_no_secret() {
     assert_eq!(said.as_deref(), Some("Use ***"));
     let shown = format!("{offered:?} {} {}", list.tree.json(), read.tree.json());
     assert!(!shown.contains("canary") && shown.contains("***"), "{shown}");
+}
+
+// A model that is shown a part of a list must not take it for the whole.
+#[tokio::test]
+async fn a_list_for_the_model_says_what_is_missing() {
+    let listed: Vec<_> =
+        (0..9).map(|at| json!({"uri": format!("r://{at}"), "name": format!("n{at}")})).collect();
+    let scripted = Scripted::raw(move |asked| match asked.asks() {
+        "resources/list" => Answer::Result(complete(json!({"resources": listed}))),
+        "tools/list" => Answer::Result(complete(json!({"tools": []}))),
+        other => greeting(other),
+    })
+    .await;
+    let all = call(&scripted.server().with_resources(), "mcp_test___resources/list").await.unwrap();
+    assert!(!all.tree.json().contains("left out"), "{}", all.tree.json());
+    let capped = scripted.server().with_resources().limits(McpLimits::new().with_items(7));
+    let part = call(&capped, "mcp_test___resources/list").await.unwrap();
+    let shown = part.tree.json();
+    assert!(shown.contains("n6") && !shown.contains("n7"), "{shown}");
+    assert!(shown.contains("left out of the list: 2 more: the list is too long"), "{shown}");
 }

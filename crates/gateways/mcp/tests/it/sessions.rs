@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use attache_mcp::{McpEndpoint, McpEra, McpRequest, McpServer};
+use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpRequest, McpServer};
 use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::json;
@@ -173,4 +174,17 @@ async fn somebody_who_looks_on_is_told_of_calls_and_names_their_trace() {
         [["tools/call", "2025-11-25", "s-1"], ["tools/call", "2026-07-28", ""]]
             .map(|facts| facts.map(str::to_owned))
     );
+}
+
+// Whoever asks is not as patient as a connection, and the next one must not hang as long again.
+#[tokio::test]
+async fn a_server_that_hangs_is_left_alone_for_a_moment_though_nobody_waited_to_the_end() {
+    let scripted = Scripted::raw(|_| Answer::Hang).await;
+    let limits = McpLimits::new().with_connect(Duration::from_secs(3));
+    let server = scripted.server().limits(limits);
+    assert!(tokio::time::timeout(Duration::from_millis(600), server.connect()).await.is_err());
+    let error = server.connect().await.unwrap_err();
+    assert!(error.for_model().contains("it is tried again in"), "{error}");
+    let count = scripted.asked().len();
+    assert!(count <= 1, "{count} requests");
 }

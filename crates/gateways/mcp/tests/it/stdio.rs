@@ -146,6 +146,17 @@ async fn a_server_that_dies_is_started_again_for_a_later_call() {
 }
 
 #[tokio::test]
+async fn a_server_that_dies_at_its_start_is_quoted_without_secrets() {
+    let script = "for n in 1 2 3 4 5 6; do echo \"line $n\" >&2; done; echo \"no key $THE_KEY\" >&2; exit 1";
+    for era in [McpEra::Auto, McpEra::Sessions, McpEra::Stateless] {
+        let command = McpCommand::new("sh").arg("-c").arg(script).env("THE_KEY", "canary-123");
+        let error = server(command).era(era).connect().await.unwrap_err();
+        let said = "; it says: line 3 | line 4 | line 5 | line 6 | no key ***";
+        assert!(error.for_model().ends_with(said), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_said_to_be() {
     let error = tools(&server(McpCommand::new("no-such-program-anywhere"))).await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Unavailable);

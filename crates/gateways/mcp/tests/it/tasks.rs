@@ -332,6 +332,27 @@ async fn older_tasks(must: bool, by_error: bool) -> Scripted {
     .await
 }
 
+// The word may be that of another server, behind the one that has done something already.
+#[tokio::test]
+async fn a_call_with_effects_is_not_repeated_for_an_error_that_says_nothing_of_tasks() {
+    for by_error in [true, false] {
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/call" if asked.header("mcp-session-id").is_some() => match by_error {
+                true => Answer::Error(-32601, "Method not found"),
+                false => Answer::Result(json!({"isError": true, "content": [
+                    {"type": "text", "text": "MCP error -32601: Method not found"},
+                ]})),
+            },
+            _ => older(asked, "s-1"),
+        })
+        .await;
+        let server = McpServer::http("test", McpEndpoint::new(scripted.url()));
+        let output = call(&server, "mcp_test___a").await;
+        assert!(output.map_or(true, |output| output.status == attache_core::ResultStatus::Error));
+        assert_eq!(count(&scripted, "tools/call"), 1);
+    }
+}
+
 #[tokio::test]
 async fn a_tool_of_the_older_era_whose_calls_must_be_tasks_is_called_so() {
     for by_error in [true, false] {

@@ -32,7 +32,7 @@ const ROLE: RoleTag = RoleTag::new(0);
 pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("chat/completions", ask.settings, ask.key)?;
-    let wire_key = ["chat/", &server.model_id()].concat();
+    let wire_key = ["chat/", &server.profile.name, "/", &server.model].concat();
     let (fits, new) = (|kept: &Kept| kept.fits(server, tools), || Kept::new(server, tools));
     with_kept(ask.request, &wire_key, fits, new, |kept| body(kept, ask, parts))
 }
@@ -71,7 +71,7 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
 fn render(log: &mut EncodedLog, renderer: Renderer<'_>, leading: usize) -> Result<()> {
     let messages = &renderer.request.messages;
     let turns = Turns::new(renderer, messages, leading);
-    let variant = |at, _: &Message| turns.variant(at) ^ turns.files_variant(at);
+    let variant = |at, message: &Message| turns.variant(at, message);
     log.sync(messages, variant, |at, message, out| {
         let written = match (message, turns.place(at)) {
             (_, Place::Nowhere) => false,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::message::OpaquePart;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
     StreamChunk, TextPart, ToolCall, Usage,
 };
 use attache_transport::lenient::Text;
@@ -34,14 +34,14 @@ pub(super) const EXTRA_CONTENT: &str = "extra_content";
 ///
 /// The generation that appears first is handed out as it comes. Citations of other choices are kept until the end, when
 /// it is known whether they count.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reply {
     reading: Reading,
     think_tags: ThinkTags,
     reasoning_in_total: bool,
     id: Option<String>,
     model: Option<String>,
-    usage: Option<Box<RawValue>>,
+    usage: Option<RawUsage>,
     choices: Vec<Generation>,
     /// The lists from the server's search: results, and addresses.
     searched: Option<Box<[String; 2]>>,
@@ -66,8 +66,16 @@ struct Generation {
 
 impl Reply {
     pub(super) fn new(reading: Reading, profile: &Profile) -> Self {
-        let (think_tags, reasoning_in_total) = (profile.think_tags, profile.reasoning_in_total);
-        Self { reading, think_tags, reasoning_in_total, ..Self::default() }
+        Self {
+            reading,
+            think_tags: profile.think_tags,
+            reasoning_in_total: profile.reasoning_in_total,
+            id: None,
+            model: None,
+            usage: None,
+            choices: Vec::new(),
+            searched: None,
+        }
     }
 
     /// True if any generation said that it is finished.
@@ -110,7 +118,7 @@ impl Reply {
         let inner = || chunk.choices.0.iter().find_map(|choice| choice.0.as_ref()?.usage);
         let groq = || chunk.x_groq.0.as_ref()?.usage;
         if let Some(usage) = chunk.usage.or_else(inner).or_else(groq) {
-            self.usage = Some(usage.to_owned());
+            self.usage = Some(usage.into());
         }
         Ok(())
     }
@@ -214,11 +222,11 @@ impl Reply {
         };
         let in_total = self.reasoning_in_total;
         let usage =
-            self.usage.as_deref().map_or_else(Usage::default, |json| crate::usage::normalise(json, in_total));
+            self.usage.take().map_or_else(Usage::default, |raw| crate::usage::normalise(raw, in_total));
         let mut completion = Completion::new(message, reason, usage);
         completion.raw_finish_reason = raw_finish_reason;
-        completion.model = self.model.clone();
-        completion.response_id = self.id.clone();
+        completion.model = self.model.take();
+        completion.response_id = self.id.take();
         completion.degradations = self.reading.degradations.clone();
         completion
     }

@@ -18,6 +18,8 @@ pub(super) struct Turns<'a> {
     messages: &'a [Arc<Message>],
     /// The number of messages of instructions at the start that are part of the first message.
     leading: usize,
+    /// Neither neighbours nor files make a difference, but for the calls before results.
+    is_plain: bool,
 }
 
 /// Where a message is written.
@@ -47,17 +49,34 @@ const JOINED: u64 = 3;
 
 impl<'a> Turns<'a> {
     pub(super) fn new(renderer: Renderer<'a>, messages: &'a [Arc<Message>], leading: usize) -> Self {
-        Self { renderer, messages, leading }
+        let mut turns = Self { renderer, messages, leading, is_plain: false };
+        turns.is_plain = !turns.alternates() && !turns.bridges() && renderer.request.files.is_empty();
+        turns
+    }
+
+    /// A number that differs where what stands around a message makes a difference to its rendering. It is asked for
+    /// each message of each request.
+    #[inline]
+    pub(super) fn variant(&self, at: usize, message: &Message) -> u64 {
+        match message {
+            Message::User(_) | Message::Assistant(_) if self.is_plain => PLAIN,
+            Message::ToolResults(_) if self.is_plain => behind(self.messages, at),
+            _ => self.variant_among(at),
+        }
+    }
+
+    /// Apart, since the few that need it would make all others slower.
+    #[inline(never)]
+    fn variant_among(&self, at: usize) -> u64 {
+        self.place_variant(at) ^ self.files_variant(at)
     }
 
     /// A number that differs where a message's neighbours make a difference to its rendering.
-    pub(super) fn variant(&self, at: usize) -> u64 {
+    fn place_variant(&self, at: usize) -> u64 {
         match self.messages.get(at).map(|message| &**message) {
             Some(Message::System(_)) if at < self.leading => return IN_HEAD,
             // Results repeat the ids of the calls before them.
-            Some(Message::ToolResults(_)) => {
-                return behind(self.messages, at);
-            }
+            Some(Message::ToolResults(_)) => return behind(self.messages, at),
             _ => {}
         }
         let own = self.own_place(at);
@@ -80,7 +99,7 @@ impl<'a> Turns<'a> {
     }
 
     /// A number that differs where the references to the documents that are written at a message's place differ.
-    pub(super) fn files_variant(&self, at: usize) -> u64 {
+    fn files_variant(&self, at: usize) -> u64 {
         let files = &self.renderer.request.files;
         if files.is_empty() || self.place(at) == Place::Nowhere {
             return 0;
@@ -119,7 +138,7 @@ impl<'a> Turns<'a> {
 
     /// Several replies as one; `None` if there is only the one at `at`.
     pub(super) fn joined(&self, at: usize) -> Option<AssistantMessage> {
-        let members = self.members(at);
+        let members = if self.alternates() { self.members(at) } else { return None };
         if members.len() < 2 {
             return None;
         }

@@ -56,7 +56,7 @@ fn renamed(ids: Option<&[String]>) -> u64 {
 pub(super) fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
     let (server, tools) = (&ask.codec.server, &ask.request.tools);
     let parts = server.envelope("responses", ask.settings, ask.key)?;
-    let wire_key = ["responses/", &server.model_id()].concat();
+    let wire_key = ["responses/", &server.profile.name, "/", &server.model].concat();
     let stored = is_stored(&server.profile, ask.settings);
     let fits = |state: &State| state.kept.fits(server, tools) && state.stored == stored;
     let new = || State { kept: Kept::new(server, tools), stored, ids: WireIds::default() };

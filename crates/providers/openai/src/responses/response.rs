@@ -12,7 +12,7 @@ use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Re
 use crate::error::{Result, too_many};
 use crate::usage;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reply {
     reading: Reading,
     id: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn new(reading: Reading) -> Self {
-        Self { reading, ..Self::default() }
+        Self { reading, id: None, model: None, usage: Usage::default(), items: Items::default() }
     }
 
     /// Takes what every state of a response has.
@@ -35,7 +35,7 @@ impl Reply {
             self.model = Some(model.to_owned());
         }
         if let Some(usage) = response.usage.filter(|usage| usage.get() != "null") {
-            self.usage = usage::normalise(usage, false);
+            self.usage = usage::normalise(usage.into(), false);
         }
     }
 
@@ -210,10 +210,10 @@ impl Reply {
             FinishReason::Stop if message.refusal().is_some() => FinishReason::Refusal,
             reason => reason,
         };
-        let mut completion = Completion::new(message, reason, self.usage.clone());
+        let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
         completion.raw_finish_reason = raw;
-        completion.model = self.model.clone();
-        completion.response_id = self.id.clone();
+        completion.model = self.model.take();
+        completion.response_id = self.id.take();
         completion.degradations = self.reading.degradations.clone();
         completion
     }

@@ -47,6 +47,17 @@ async fn an_agent_answers_with_its_documents_and_tells_its_progress() {
     assert_eq!(steps, expected);
 }
 
+#[tokio::test]
+async fn a_picture_that_the_model_of_an_agent_makes_is_an_answer() {
+    let (_, agent) = plain([Turn::empty().making(Document::new(PNG).with_file_name("plan.png"))]);
+    let mut client = Client::new(service(agent), json!({})).await;
+    let result = client.call("ask", json!({"question": "Draw the plan."})).await;
+    let blocks = result["content"].as_array().unwrap();
+    let image = blocks.iter().find(|block| block["type"] == "image").unwrap_or_else(|| panic!("{result}"));
+    assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
+    assert_eq!(result["isError"], json!(false), "{result}");
+}
+
 /// A fetcher that has a plan at each address of a server, and nothing else.
 struct Plans;
 
@@ -82,6 +93,23 @@ async fn what_a_tool_links_to_through_a_server_of_ours_is_handed_over() {
         assert!(result["content"][2]["text"].as_str().unwrap().contains("cannot be had now"), "{result}");
         assert!(!result.to_string().contains("mcp://"), "{result}");
     }
+}
+
+// Tools that are served by themselves.
+#[tokio::test]
+async fn what_a_served_tool_links_to_through_a_server_of_ours_is_handed_over() {
+    let links = tool_fn("links", "Gives links", || {
+        Ok(["mcp://plans/1", "mcp://others/1"].map(|url| Document::external(url).with_file_name("plan.png")))
+    });
+    let agent = Agent::without_model().tool(links).fetcher(Plans).build().unwrap();
+    let mut client = Client::new(McpService::new("plans").with_tools_of(agent), json!({})).await;
+    let result = client.call("links", json!({})).await;
+    let images = result["content"].as_array().unwrap().iter().filter(|block| block["type"] == "image");
+    assert_eq!(images.count(), 1, "{result}");
+    assert!(
+        result.to_string().contains("cannot be had now") && !result.to_string().contains("mcp://"),
+        "{result}"
+    );
 }
 
 #[tokio::test]

@@ -21,6 +21,14 @@ fn bearers(service: McpService) -> McpHttp {
 
 /// A request to a mounted service.
 async fn post(http: &McpHttp, headers: &[(&str, &str)], body: &Value) -> (StatusCode, HeaderMap, String) {
+    post_text(http, headers, body.to_string()).await
+}
+
+async fn post_text(
+    http: &McpHttp,
+    headers: &[(&str, &str)],
+    body: String,
+) -> (StatusCode, HeaderMap, String) {
     let mut request = Request::post("/mcp")
         .header("host", "localhost")
         .header("accept", "application/json, text/event-stream")
@@ -31,7 +39,7 @@ async fn post(http: &McpHttp, headers: &[(&str, &str)], body: &Value) -> (Status
         }
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
+    let request = request.body(Full::new(Bytes::from(body))).unwrap();
     let response: Response<_> = http.clone().call(request).await.unwrap();
     let (head, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
@@ -150,5 +158,24 @@ async fn bodies_and_sessions_are_bounded() {
     assert_eq!(post(&http, &[], &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     for expected in [StatusCode::OK, StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE] {
         assert_eq!(post(&http, &[], &initialize()).await.0, expected);
+    }
+    // However it is written; and a word in an argument is none.
+    let escaped = initialize().to_string().replace("\"initialize\"", "\"\\u0069nitialize\"");
+    assert_eq!(post_text(&http, &[], escaped).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let word = request(1, "tools/call", json!({"name": "who", "arguments": {"x": "initialize"}}));
+    assert_ne!(post(&http, &[], &word).await.0, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn one_principal_does_not_take_all_sessions() {
+    let http = who().with_limits(McpServeLimits::new().with_sessions(4)).http();
+    let http = http.with_bearer(|token| async move { Some(token) });
+    for (token, expected) in [
+        ("Bearer ann", StatusCode::OK),
+        ("Bearer ann", StatusCode::OK),
+        ("Bearer ann", StatusCode::SERVICE_UNAVAILABLE),
+        ("Bearer ben", StatusCode::OK),
+    ] {
+        assert_eq!(post(&http, &[("authorization", token)], &initialize()).await.0, expected, "{token}");
     }
 }
