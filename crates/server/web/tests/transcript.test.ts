@@ -206,3 +206,21 @@ test('a snapshot keeps the calls of agents inside that it does not tell', () => 
   assert.deepEqual(states(told), ['2 outer done', '2 inner done']);
   assert.deepEqual(told.parts.map((part) => part.kind), ['text', 'call', 'call', 'text']);
 });
+
+test('a reply that a check took back is gone, and its words stand in the place', () => {
+  const said = [
+    { type: 'step_started', step: 0, model: 'm' },
+    { type: 'text', step: 0, delta: 'I look.' },
+    { type: 'step_started', step: 1, model: 'm' },
+    { type: 'thinking', step: 1, delta: 'A secret' },
+    { type: 'text', step: 1, delta: 'The secret is 4711.' },
+    { type: 'reply_withdrawn', step: 2, messageId: 'r' },
+  ];
+  const texts = (answer: Answer): string[] => answer.parts.map((part) => (part.kind === 'text' || part.kind === 'thinking' ? part.text : part.kind));
+  assert.deepEqual(texts(fold(said)), ['I look.']);
+  const blocked = { ...event('finished'), reason: 'guardrail_tripped', text: 'I cannot say.' };
+  assert.deepEqual(texts(fold([...said, blocked])), ['I look.', 'I cannot say.']);
+  assert.deepEqual(texts(fold([...said, blocked, blocked])), ['I look.', 'I cannot say.']);
+  const again = { type: 'text', step: 2, delta: 'Ask Ann.' };
+  assert.deepEqual(texts(fold([...said, again, event('finished')])), ['I look.', 'Ask Ann.']);
+});

@@ -324,6 +324,11 @@ export function ended(answer: Answer, value: unknown, now?: number): Answer {
       parts.splice(at < 0 ? parts.length : at, 0, { kind: 'thinking', step, text: '', ended: now });
     }
   }
+  // A check says something in the place of what the model said.
+  const said = text(from.text);
+  if (reason === 'guardrail_tripped' && said && !parts.some((part) => (part as { text?: string }).text === said)) {
+    parts.push({ kind: 'text', step: answer.step, text: said });
+  }
   const made = documents(from.documents).filter(
     (found) => !parts.some((part) => part.kind === 'document' && part.document.id === found.id),
   );

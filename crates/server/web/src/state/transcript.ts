@@ -84,6 +84,9 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       };
       return { ...closed(answer, now), tokens: used ? sum : answer.tokens };
     }
+    case 'reply_withdrawn':
+      // A check blocked what the last step said, or has it said again.
+      return { ...answer, parts: answer.parts.filter((part) => part.kind === 'call' || part.step !== answer.step) };
     case 'nested':
       return nested(answer, value, step, now);
     case 'finished':
