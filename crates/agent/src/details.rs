@@ -1,6 +1,10 @@
 //! Events without the details of tools, for people who shall not see them.
 
+use std::sync::Arc;
+
 use attache_core::{Arguments, ContentTree, ToolCall, ToolResult};
+use attache_documents::RoutingReport;
+use serde_json::Value;
 
 use crate::event::{Event, EventKind};
 use crate::outcome::Outcome;
@@ -30,11 +34,49 @@ impl EventKind {
             Self::ToolFinished { result, disposition } => {
                 Self::ToolFinished { result: Box::new(judged(*result)), disposition }
             }
+            Self::ToolProgress { id, mut progress } => {
+                progress.message = None;
+                Self::ToolProgress { id, progress }
+            }
+            Self::DocumentsRouted(report) => Self::DocumentsRouted(of_people(report)),
+            Self::Nested { path, mut event } => {
+                event.kind = unsaid(event.kind).without_tool_details();
+                Self::Nested { path, event }
+            }
             Self::Finished(Ok(outcome)) => Self::Finished(Ok(Box::new(answered(*outcome)))),
             Self::Finished(Err(error)) => Self::Finished(Err(error.with_partial(answered))),
             other => other,
         }
     }
+}
+
+/// An event of an agent inside without what it says, which is the result of a tool.
+fn unsaid(kind: EventKind) -> EventKind {
+    let silent = |mut outcome: Outcome| {
+        outcome.text.clear();
+        outcome.reasoning.clear();
+        outcome.structured = None;
+        outcome
+    };
+    match kind {
+        EventKind::Content(_) => EventKind::Content(String::new()),
+        EventKind::Thinking(_) => EventKind::Thinking(String::new()),
+        EventKind::PartialValue(_) => EventKind::PartialValue(Value::Null),
+        EventKind::ToolCallsRequested { calls, .. } => {
+            EventKind::ToolCallsRequested { calls, content: String::new() }
+        }
+        EventKind::Finished(Ok(outcome)) => EventKind::Finished(Ok(Box::new(silent(*outcome)))),
+        EventKind::Finished(Err(error)) => EventKind::Finished(Err(error.with_partial(silent))),
+        other => other,
+    }
+}
+
+/// A report without the documents of tools.
+fn of_people(mut report: Arc<RoutingReport>) -> Arc<RoutingReport> {
+    let told = Arc::make_mut(&mut report);
+    told.decisions.retain(|decision| decision.tool_call_id.is_none());
+    told.unresolved.clear();
+    report
 }
 
 /// A call without its arguments.

@@ -45,17 +45,21 @@ pub struct RunInput {
 /// ```
 pub const RUN_ONLY: &str = "runOnly";
 
+/// The metadata of a reply that a hook blocked or had made again, and of the results of its calls.
+pub(crate) const WITHDRAWN: &str = "withdrawn";
+
 /// True for a message that holds for one run.
 pub(crate) fn is_run_only(message: &Message) -> bool {
     matches!(message, Message::User(user) if user.metadata.get(RUN_ONLY).is_some())
 }
 
 /// True for a message that a person reads: instructions, messages that only carry documents of results or what one run alone
-/// was told (facts about a page, memories), and words of the loop to the model (a summary, a hint) are none.
+/// was told (facts about a page, memories), words of the loop to the model (a summary, a hint), and replies that a hook
+/// blocked or had made again are none.
 pub fn is_read(message: &Message) -> bool {
     match message {
         Message::System(_) => false,
-        message if is_run_only(message) => false,
+        message if is_run_only(message) || message.metadata().get(WITHDRAWN).is_some() => false,
         // Something that happened has an object.
         Message::User(said) if said.origin == UserOrigin::Event => {
             said.parts.iter().any(|part| matches!(part, UserPart::Object(_)))

@@ -27,6 +27,8 @@ pub struct LogEvents {
     seq: u64,
     /// True if calls for the caller are announced with their reply.
     announces: bool,
+    /// The id of the last reply.
+    replied: Option<MessageId>,
     /// The calls of the last reply.
     calls: Vec<ToolCall>,
     /// The decisions about the documents of the last request.
@@ -45,6 +47,7 @@ impl LogEvents {
             run: Run::new(),
             seq: 0,
             announces,
+            replied: None,
             calls: Vec::new(),
             routed: Vec::new(),
             agent: None,
@@ -131,6 +134,9 @@ impl LogEvents {
             EntryKind::Hooked(Hooked::Result { call_id, result: Some(result) }) => {
                 self.changed.insert(call_id.clone(), result.clone());
             }
+            EntryKind::Hooked(verdict) if self.run.is_withdrawn(verdict) => {
+                kinds.extend(self.replied.take().map(|reply| EventKind::ReplyWithdrawn { reply }));
+            }
             EntryKind::ToolOutcome(outcome) => kinds.push(self.finished(outcome)),
             EntryKind::Ended(_) => kinds.push(EventKind::Finished(self.run.outcome().judged(None))),
             _ => {}
@@ -157,6 +163,7 @@ impl LogEvents {
     fn reply(&mut self, reply: &Reply, id: Option<MessageId>, kinds: &mut Vec<EventKind>) {
         let (Message::Assistant(message), Some(id)) = (&*reply.message, id) else { return };
         let model = reply.model.clone().unwrap_or_default();
+        self.replied = Some(id.clone());
         kinds.push(EventKind::StepStarted { model, reply: id });
         let (thinking, text) = (message.thinking(), message.text());
         if !thinking.is_empty() {

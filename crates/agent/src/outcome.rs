@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approval::DecideError;
+use crate::input::WITHDRAWN;
 use crate::journal::JournalError;
 use crate::log::{ApprovalRequest, DeferredRequest, Grant};
 use crate::price::Cost;
@@ -214,7 +215,8 @@ impl Outcome {
         self.messages.iter().filter_map(|message| match &**message {
             Message::Assistant(reply) => {
                 let step = u32::try_from(reply.metadata.get(STEP)?.as_u64()?).ok()?;
-                (origin(&reply.id)? == (self.run_id.trim_start(), self.turn)).then_some((step, reply))
+                let is_own = origin(&reply.id)? == (self.run_id.trim_start(), self.turn);
+                (is_own && reply.metadata.get(WITHDRAWN).is_none()).then_some((step, reply))
             }
             _ => None,
         })

@@ -51,6 +51,7 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
                 "documents": result.documents,
             }),
         ),
+        EventKind::ReplyWithdrawn { reply } => ("reply_withdrawn", json!({ "message_id": reply })),
         EventKind::ToolResultsReceived { count } => ("tool_results_received", json!({ "count": count })),
         EventKind::DocumentsRouted(report) => ("documents_routed", json!({ "report": report.decisions })),
         EventKind::DocumentsLeftOut { documents } => {

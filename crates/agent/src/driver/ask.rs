@@ -181,6 +181,10 @@ pub(super) fn ask<'a>(
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
         let Replied { mut entries, requested, finished, spent } = driver.replied(key, *completion, cost);
+        let verdict = hooked.as_ref().and_then(|hooked| match &hooked.kind {
+            EntryKind::Hooked(verdict) => Some(verdict.clone()),
+            _ => None,
+        });
         entries.extend(hooked.map(|hooked| *hooked));
         let again = (!driver.recorder.place().is_volatile()).then(|| entries.clone());
         let recorded = interrupt.complete(pin!(driver.record_all(entries))).await;
@@ -197,6 +201,9 @@ pub(super) fn ask<'a>(
         if let Some(usage) = spent {
             let guessed = driver.run.guessed().saturating_sub(guessed);
             driver.settle(&usage, cost, guessed);
+        }
+        if verdict.is_some_and(|verdict| driver.run.is_withdrawn(&verdict)) {
+            yield Ok(driver.event(EventKind::ReplyWithdrawn { reply }));
         }
         // Calls that nobody will run are not announced.
         if let Err(stop) = interrupt.check().await {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{Arguments, Message, ToolCall, ToolCallId, ToolResult};
 
+use crate::input::WITHDRAWN;
 use crate::log::{HookStop, Hooked, Key};
 use crate::outcome::EndReason;
 use crate::run::fold::{ending, notice};
@@ -36,7 +37,7 @@ impl Run {
             }
             (Hooked::Tripped(why), Phase::Model { .. }) => self.stop(&HookStop::Trip(why.clone())),
             (Hooked::Kept, _) => {}
-            (Hooked::Retry(text), _) => self.again(text),
+            (Hooked::Retry(text), _) => self.again(text, replied),
             (Hooked::Reply(stop), _) => {
                 let stop = stop.clone();
                 self.close_open("not executed: the run was ended by a check");
@@ -47,6 +48,7 @@ impl Run {
                     }
                     self.history.truncate(replied);
                 }
+                self.withdraw(replied);
                 self.stop(&stop);
             }
             (Hooked::Call { call_id, arguments }, Phase::Calls(calls)) => {
@@ -127,12 +129,14 @@ impl Run {
         }
     }
 
-    fn again(&mut self, text: &str) {
+    fn again(&mut self, text: &str, replied: Option<usize>) {
         // Behind the last step nothing is asked again.
         if matches!(self.phase, Phase::Ending { open: false, .. } | Phase::Ended(_)) {
             return;
         }
         self.close_open("not executed: the reply is to be made again");
+        self.withdraw(replied);
+        self.text.clear();
         self.ask_again();
         let id = self.mint();
         let said = notice(text).with_id(id);
@@ -143,6 +147,29 @@ impl Run {
                 self.push(said);
                 self.phase = self.before_model();
             }
+        }
+    }
+
+    /// Marks the last reply and the results of its calls, so that nobody shows them: the model alone reads them from now on.
+    fn withdraw(&mut self, replied: Option<usize>) {
+        let from = replied.unwrap_or(self.history.len());
+        for message in self.history.iter_mut().skip(from) {
+            let metadata = match Arc::make_mut(message) {
+                Message::Assistant(message) => &mut message.metadata,
+                Message::ToolResults(message) => &mut message.metadata,
+                _ => continue,
+            };
+            *metadata = std::mem::take(metadata).with(WITHDRAWN, true);
+        }
+    }
+
+    /// True if this verdict, which was just taken, is that the last reply does not count.
+    pub(crate) fn is_withdrawn(&self, verdict: &Hooked) -> bool {
+        match verdict {
+            Hooked::Reply(_) => true,
+            // Behind the last step the reply stays.
+            Hooked::Retry(_) => matches!(self.phase, Phase::Model { .. }),
+            _ => false,
         }
     }
 

@@ -188,6 +188,10 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     // An answer is made again as well.
     let outcome = run(&retry, &paid, vec![Turn::text("hasty"), Turn::text("better")]).await;
     assert_eq!(&*outcome.text, "better");
+    // One that is not made again after all leaves nothing.
+    let (_, builder) = agent(&retry, &paid, vec![Turn::text("hasty")]);
+    let failed = builder.build().unwrap().run("go").outcome().await.unwrap_err();
+    assert_eq!(&*failed.partial().text, "");
     let block =
         Scripted { reply: Some(ReplyVerdict::Block("I cannot say.".to_owned())), ..Scripted::default() };
     for first in [Turn::text("a secret"), Turn::call("pay", json!({"n": 7}))] {

@@ -6,12 +6,13 @@ use crate::common::Counter;
 use crate::common::kit::{all, counting, end, results, told};
 use crate::common::model::Says;
 use attache_agent::{
-    Agent, Compaction, EmptyReply, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn,
+    Agent, Compaction, EmptyReply, EndReason, Event, EventKind, HookContext, HookError, MemoryJournal,
+    ReplyVerdict, Run, RunHook, RunInput, is_read, tool_fn,
 };
 use attache_core::repair::repair;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Effect, ErrorKind, Message, Role, ToolCall, ToolCallId,
-    ToolContext, ToolError, Usage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, Effect, ErrorKind, Message, Role, ToolCall,
+    ToolCallId, ToolContext, ToolError, Usage,
 };
 use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use serde_json::json;
@@ -174,6 +175,57 @@ async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
         said
     };
     assert_eq!(said(&read), said(&events));
+}
+
+/// Judges each reply but the last.
+struct Again;
+
+impl RunHook for Again {
+    fn after_model<'a>(
+        &'a self,
+        reply: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        let verdict = match &*reply.text() {
+            "draft" => ReplyVerdict::Retry("Say more.".to_owned()),
+            "leak" => ReplyVerdict::Trip("a leak".to_owned()),
+            _ => ReplyVerdict::Keep,
+        };
+        Box::pin(async move { Ok(verdict) })
+    }
+}
+
+// Whoever shows the text of a reply hears that it does not count, and by the log the same; later readers do not see it.
+#[tokio::test]
+async fn a_reply_that_does_not_count_is_named() {
+    for (turns, withdrawn, read) in [
+        (vec!["draft", "kept"], vec![0], vec!["kept"]),
+        (vec!["draft", "leak"], vec![0, 1], vec![]),
+        (vec!["kept"], vec![], vec!["kept"]),
+    ] {
+        let journal = Arc::new(MemoryJournal::new());
+        let model = ScriptedModel::new(turns.into_iter().map(Turn::text)).unverified();
+        let agent = Agent::builder(model).hook(Again).build().unwrap();
+        let events = all(&mut agent.run_in(journal.clone(), "Go.")).await;
+        let mut log = agent.log_events();
+        let told: Vec<Event> = journal.entries().iter().flat_map(|entry| log.take(entry).unwrap()).collect();
+        for events in [&events, &told] {
+            let announced = announced(events);
+            let taken_back = events.iter().filter_map(|event| match &event.kind {
+                EventKind::ReplyWithdrawn { reply } => Some(reply.to_string()),
+                _ => None,
+            });
+            let expected: Vec<_> = withdrawn.iter().map(|at: &usize| announced[*at].clone()).collect();
+            assert_eq!(taken_back.collect::<Vec<_>>(), expected);
+        }
+        let messages = &end(&events).messages;
+        let shown =
+            messages.iter().filter(|message| is_read(message)).filter_map(|message| match &**message {
+                Message::Assistant(reply) => Some(reply.text()),
+                _ => None,
+            });
+        assert_eq!(shown.collect::<Vec<_>>(), read);
+    }
 }
 
 // The same where the conversation became too long while the model was asked: the summary takes the next id.

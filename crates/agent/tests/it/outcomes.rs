@@ -193,6 +193,25 @@ async fn events_without_details_show_success_or_failure_alone() {
     assert!(read.results[0].tree.json().contains("4711"), "the model reads the details");
 }
 
+// A76: an agent inside is a tool, and what it says is the result.
+#[tokio::test]
+async fn events_without_details_say_nothing_of_agents_inside() {
+    let safe = tool_fn("safe", "", |Number { n }: Number| Ok((n, Document::inline("canary"))));
+    let inside =
+        [Turn::text("canary").and_call("safe", json!({"n": 4711})), Turn::text("The answer is canary.")];
+    let clerk = Agent::builder(ScriptedModel::new(inside)).tool(safe).build().unwrap();
+    let model =
+        ScriptedModel::new([Turn::call("clerk", json!({"task": "canary"})), Turn::text("All is well.")]);
+    let agent = Agent::builder(model).tool(clerk.as_tool("clerk", "Opens safes")).build().unwrap();
+    let whole = all(&mut agent.run("x")).await;
+    let is_inside = |event: &&attache_agent::Event| matches!(event.kind, EventKind::Nested { .. });
+    assert!(whole.iter().filter(is_inside).any(|event| format!("{event:?}").contains("4711")));
+    let shown: Vec<_> = whole.into_iter().map(attache_agent::Event::without_tool_details).collect();
+    let text = format!("{shown:?}");
+    assert!(!text.contains("4711") && !text.contains("canary"), "{text}");
+    assert_eq!(end(&shown).text, "All is well.");
+}
+
 // S06: with the history that a later run goes on from, however the reply came
 #[tokio::test]
 async fn a_direct_answer_ends_a_run_that_streams_or_not() {

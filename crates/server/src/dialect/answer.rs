@@ -11,11 +11,13 @@ use crate::live::{Block, Broken, CallState, Entry, View, What};
 /// The answer so far. Entries and views may come in any mixture: each piece is told once.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The bytes of text that were told.
+    /// The bytes of text that were told, or held back, or taken back.
     text: usize,
     thinking: usize,
-    /// The step of the last text.
+    /// The step of the last text that was told.
     step: Option<u32>,
+    /// The words of the step under way, where the answer is told as a whole: a hook may take them back.
+    held: Option<Vec<Held>>,
     /// The id of the reply that is told.
     reply: Option<MessageId>,
     /// True if text was told in the step under way.
@@ -26,6 +28,14 @@ pub(crate) struct Answer {
     citations: usize,
     usage: Usage,
     asking: Asking,
+}
+
+/// Words that are not told yet.
+#[derive(Debug)]
+enum Held {
+    Text(u32, String),
+    Thinking(String),
+    Citation(Box<Citation>),
 }
 
 /// The way in which a client learns that calls wait for approval.
@@ -145,11 +155,17 @@ impl Answer {
         Self { asking, ..Self::default() }
     }
 
+    /// Tells the words of a step once it is over, and none that a hook took back, if `is_whole`.
+    pub(crate) fn whole(self, is_whole: bool) -> Self {
+        Self { held: is_whole.then(Vec::new), ..self }
+    }
+
     /// Takes an entry in, and tells its pieces.
     pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
         let event = match &entry.what {
             What::Event(event) => event,
             What::Paused => {
+                self.let_out(tell);
                 return tell(Piece::End { end: End::Calls, usage: &self.usage, outcome: None });
             }
             What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
@@ -170,15 +186,13 @@ impl Answer {
         }
         match kind {
             EventKind::Content(piece) => self.say(event.step, piece, tell),
-            EventKind::Thinking(piece) => {
-                self.thinking += piece.len();
-                tell(Piece::Thinking(piece));
-            }
+            EventKind::Thinking(piece) => self.think(piece, tell),
             EventKind::StepStarted { reply, .. } => {
                 self.spoke = false;
                 tell(Piece::Step);
                 self.of(Some(reply), tell);
             }
+            EventKind::ReplyWithdrawn { reply } => self.take_back(Some(reply)),
             EventKind::StepFinished { usage, .. } => self.usage.add(usage),
             EventKind::ToolCallDelta { id, name, arguments_delta } => {
                 self.delta(id, name.as_deref(), arguments_delta, tell);
@@ -194,10 +208,7 @@ impl Answer {
             }
             EventKind::ApprovalRequested(asked) => self.approval(asked, tell),
             EventKind::ToolFinished { result, disposition } => self.result(result, *disposition, tell),
-            EventKind::Source(citation) => {
-                self.citations += 1;
-                tell(Piece::Citation(citation));
-            }
+            EventKind::Source(citation) => self.cite(citation, tell),
             EventKind::Finished(Ok(outcome)) => self.end(outcome, tell),
             EventKind::Finished(Err(error)) => tell(Piece::Failed(Fault::from(error))),
             _ => {}
@@ -213,6 +224,17 @@ impl Answer {
                 Block::Text { step, .. } | Block::Thinking { step, .. } => *step,
                 Block::Call(call) => call.step,
             };
+            if view.is_withdrawn(step) {
+                self.take_back(view.reply(step));
+                let (told, left, said) = match block {
+                    Block::Text { text: said, .. } => (&mut self.text, &mut text, said.len()),
+                    Block::Thinking { text: said, .. } => (&mut self.thinking, &mut thinking, said.len()),
+                    Block::Call(_) => continue,
+                };
+                *told += said.saturating_sub(*left);
+                *left = left.saturating_sub(said);
+                continue;
+            }
             self.of(view.reply(step), tell);
             match block {
                 Block::Text { step, text: said } => match said.get(text..) {
@@ -225,8 +247,7 @@ impl Answer {
                 Block::Thinking { text: said, .. } => match said.get(thinking..) {
                     Some(untold) if !untold.is_empty() => {
                         thinking = 0;
-                        self.thinking += untold.len();
-                        tell(Piece::Thinking(untold));
+                        self.think(untold, tell);
                     }
                     _ => thinking = thinking.saturating_sub(said.len()),
                 },
@@ -258,9 +279,8 @@ impl Answer {
             self.approval(asked, tell);
         }
         for citation in view.citations.iter().skip(self.citations) {
-            tell(Piece::Citation(citation));
+            self.cite(citation, tell);
         }
-        self.citations = self.citations.max(view.citations.len());
         if let Some(end) = &view.end {
             self.entry(end, tell);
         }
@@ -269,17 +289,65 @@ impl Answer {
     /// Says of which reply the next pieces are.
     fn of(&mut self, reply: Option<&MessageId>, tell: &mut dyn FnMut(Piece<'_>)) {
         let Some(reply) = reply.filter(|reply| self.reply.as_ref() != Some(reply)) else { return };
+        self.let_out(tell);
         tell(Piece::Reply(reply));
         self.reply = Some(reply.clone());
     }
 
     fn say(&mut self, step: u32, piece: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.spoke = true;
+        self.text += piece.len();
+        let Some(held) = &mut self.held else { return self.tell_text(step, piece, tell) };
+        match held.last_mut() {
+            Some(Held::Text(_, text)) => text.push_str(piece),
+            _ => held.push(Held::Text(step, piece.to_owned())),
+        }
+    }
+
+    fn tell_text(&mut self, step: u32, text: &str, tell: &mut dyn FnMut(Piece<'_>)) {
         if self.step.is_some_and(|last| last != step) {
             tell(Piece::Break);
         }
-        (self.step, self.spoke) = (Some(step), true);
-        self.text += piece.len();
-        tell(Piece::Text(piece));
+        self.step = Some(step);
+        tell(Piece::Text(text));
+    }
+
+    fn think(&mut self, piece: &str, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.thinking += piece.len();
+        let Some(held) = &mut self.held else { return tell(Piece::Thinking(piece)) };
+        match held.last_mut() {
+            Some(Held::Thinking(text)) => text.push_str(piece),
+            _ => held.push(Held::Thinking(piece.to_owned())),
+        }
+    }
+
+    fn cite(&mut self, citation: &Citation, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.citations += 1;
+        match &mut self.held {
+            None => tell(Piece::Citation(citation)),
+            Some(held) => held.push(Held::Citation(Box::new(citation.clone()))),
+        }
+    }
+
+    /// Tells the words that were held back.
+    fn let_out(&mut self, tell: &mut dyn FnMut(Piece<'_>)) {
+        for held in self.held.as_mut().map(std::mem::take).unwrap_or_default() {
+            match held {
+                Held::Text(step, text) => self.tell_text(step, &text, tell),
+                Held::Thinking(text) => tell(Piece::Thinking(&text)),
+                Held::Citation(citation) => tell(Piece::Citation(&citation)),
+            }
+        }
+    }
+
+    /// Takes back what the reply said, if it is the last one: a stream has told it, and goes on behind it.
+    fn take_back(&mut self, reply: Option<&MessageId>) {
+        if self.reply.as_ref() == reply {
+            self.spoke = false;
+            if let Some(held) = &mut self.held {
+                held.clear();
+            }
+        }
     }
 
     fn known(&mut self, id: &ToolCallId) -> Option<&mut CallTold> {
@@ -331,6 +399,7 @@ impl Answer {
         let index = self.calls.iter().filter(|call| call.is_for_client).count();
         let Some(call) = self.known(id).filter(|call| !call.is_for_client) else { return };
         call.is_for_client = true;
+        self.let_out(tell);
         tell(Piece::Call { index, id, name, arguments });
     }
 
@@ -356,36 +425,28 @@ impl Answer {
     }
 
     fn end(&mut self, outcome: &Outcome, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.let_out(tell);
+        let mut has_text = self.step.is_some();
         // The output of a tool that is the answer, which no model says.
         let is_output = matches!(outcome.reason, EndReason::ReturnDirect | EndReason::FinishTool);
-        // A run that waits has said all of it, maybe to a client that asked before.
-        let waits = matches!(
-            outcome.reason,
-            EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
-        );
-        let question = outcome.deferred.iter().find_map(|request| request.deferred.prompt.as_deref());
-        let unsaid = match question {
-            Some(question) => Some(question),
-            None => Some(outcome.text.as_str()).filter(|_| is_output || !self.spoke && !waits),
-        };
-        if let Some(unsaid) = unsaid.filter(|text| !text.is_empty()) {
+        if let Some(unsaid) = unsaid(outcome, self.spoke && !is_output) {
             // It stands apart from what the model said before.
-            if self.text > 0 {
+            if has_text {
                 tell(Piece::Break);
             }
-            if is_output {
+            if is_output || outcome.reason == EndReason::GuardrailTripped {
                 let mut said = outcome.messages.iter().rev();
                 let output = said.find(|message| message.role() == Role::Assistant);
                 self.of(output.map(|message| message.id()), tell);
             }
-            self.text += unsaid.len();
+            has_text = true;
             tell(Piece::Text(unsaid));
         }
         if outcome.reason == EndReason::PendingApproval {
             match self.asking {
                 Asking::Pieces => {}
                 Asking::Words => {
-                    if self.text > 0 {
+                    if has_text {
                         tell(Piece::Break);
                     }
                     tell(Piece::Text(&notice(outcome)));
@@ -393,7 +454,7 @@ impl Answer {
                 Asking::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
             }
         }
-        match end(&outcome.reason, self.text > 0) {
+        match end(outcome, has_text) {
             Some(end) => {
                 outcome.documents().for_each(|document| tell(Piece::Made(document)));
                 tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
@@ -403,9 +464,21 @@ impl Answer {
     }
 }
 
+/// The words of the end that no step has told. `spoke` says that the last step told some.
+pub(crate) fn unsaid(outcome: &Outcome, spoke: bool) -> Option<&str> {
+    // A run that waits has said all of it, maybe to a client that asked before.
+    let waits = matches!(
+        outcome.reason,
+        EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
+    );
+    let question = outcome.deferred.iter().find_map(|request| request.deferred.prompt.as_deref());
+    let text = Some(outcome.text.as_str()).filter(|_| !spoke && !waits);
+    question.or(text).filter(|text| !text.is_empty())
+}
+
 /// The end of an answer by that of its run; `None` if there is no answer.
-fn end(reason: &EndReason, has_text: bool) -> Option<End> {
-    Some(match reason {
+pub(crate) fn end(outcome: &Outcome, has_text: bool) -> Option<End> {
+    Some(match outcome.reason {
         EndReason::Length => End::Length,
         EndReason::ContentFilter => End::Filter,
         EndReason::Refusal => End::Refusal,
@@ -414,6 +487,9 @@ fn end(reason: &EndReason, has_text: bool) -> Option<End> {
         EndReason::PendingApproval => End::Approval,
         EndReason::PendingExternal => End::Calls,
         EndReason::Cancelled => return None,
+        _ if outcome.reason.is_failure() => return None,
+        // A check ended it, and has no words for the client.
+        EndReason::GuardrailTripped if outcome.text.is_empty() => return None,
         _ if has_text => End::Stop,
         _ => return None,
     })

@@ -256,7 +256,7 @@ pub(crate) struct Whole {
 impl Whole {
     pub(crate) fn new(wanted: &Wanted) -> Self {
         let documents = wanted.documents.clone();
-        Self { answer: Answer::asking(wanted.asking), documents, ..Self::default() }
+        Self { answer: Answer::asking(wanted.asking).whole(true), documents, ..Self::default() }
     }
 
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {

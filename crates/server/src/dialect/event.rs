@@ -7,6 +7,7 @@ use attache_agent::{
 };
 use attache_core::tool::Progress;
 use attache_core::{Document, ToolCall, ToolResult};
+use attache_documents::{DocumentDecision, RoutingReport};
 
 use super::Shown;
 use crate::fault::Fault;
@@ -47,7 +48,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
             object.with("tokens", tokens).with("summarised", summarised)
         }
         EventKind::DocumentsRouted(report) => {
-            object.with("decisions", &report.decisions).with("tokens", &report.tokens())
+            object.with("decisions", &decisions(report, shown)).with("tokens", &report.tokens())
         }
         EventKind::DocumentsLeftOut { documents } => object.with("documents", documents),
         EventKind::ToolsOffered { names } => object.with("names", names),
@@ -74,6 +75,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::ToolFinished { result, disposition } => {
             result_members(object, result, shown).with("disposition", disposition)
         }
+        EventKind::ReplyWithdrawn { reply } => object.with("messageId", reply),
         EventKind::ToolResultsReceived { count } => object.with("count", count),
         EventKind::StepFinished { finish_reason, usage, .. } => {
             object.with("finishReason", finish_reason).with("usage", &bare(usage))
@@ -103,7 +105,8 @@ fn word(kind: &EventKind, shown: Shown) -> Option<&'static str> {
         EventKind::WindowMoved { .. } => "window_moved",
         EventKind::Compacted { .. } => "compacted",
         EventKind::DocumentsRouted(_) => "routing",
-        EventKind::DocumentsLeftOut { .. } => "documents_left_out",
+        // Nothing says which of them came from tools.
+        EventKind::DocumentsLeftOut { .. } if shown.details => "documents_left_out",
         EventKind::ToolsOffered { .. } => "tools_offered",
         EventKind::HandedOff { .. } => "handed_off",
         EventKind::StepStarted { .. } => "step_started",
@@ -118,15 +121,38 @@ fn word(kind: &EventKind, shown: Shown) -> Option<&'static str> {
         EventKind::CallDeferred(_) => "call_deferred",
         EventKind::ApprovalDecided(_) => "approval_decided",
         EventKind::ToolFinished { .. } => "tool_finished",
+        EventKind::ReplyWithdrawn { .. } => "reply_withdrawn",
         EventKind::ToolResultsReceived { .. } => "tool_results",
         EventKind::StepFinished { .. } => "step_finished",
-        EventKind::Nested { .. } => "nested",
+        EventKind::Nested { event, .. } if shown.details || is_for_people(&event.kind) => "nested",
         EventKind::Warning { .. } => "warning",
         EventKind::Source(_) => "citation",
         EventKind::Finished(Ok(_)) => "finished",
         EventKind::Finished(Err(_)) => "failed",
         _ => return None,
     })
+}
+
+/// True for what clients and people have to answer in an agent inside, and for its end. The rest is how a tool works, and
+/// what the agent says is the result.
+fn is_for_people(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Nested { event, .. } => is_for_people(&event.kind),
+        kind => matches!(
+            kind,
+            EventKind::ExternalPending { .. }
+                | EventKind::ApprovalRequested(_)
+                | EventKind::ApprovalDecided(_)
+                | EventKind::CallDeferred(_)
+                | EventKind::ToolFinished { .. }
+        ),
+    }
+}
+
+/// The decisions about documents; those of tools are details.
+fn decisions(report: &RoutingReport, shown: Shown) -> Vec<&DocumentDecision> {
+    let decisions = report.decisions.iter();
+    decisions.filter(|decision| shown.details || decision.tool_call_id.is_none()).collect()
 }
 
 /// Writes the run so far as an object.
@@ -138,7 +164,11 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         Some(What::Paused) => "paused",
         Some(What::Broken(_)) => "interrupted",
     };
-    let is_shown = |block: &&Block| shown.thinking || !matches!(block, Block::Thinking { .. });
+    let is_shown = |block: &&Block| match block {
+        Block::Text { step, .. } => !view.is_withdrawn(*step),
+        Block::Thinking { step, .. } => shown.thinking && !view.is_withdrawn(*step),
+        Block::Call(_) => true,
+    };
     Object::begin(out)
         .with("type", "snapshot")
         .with("seq", &last)
@@ -150,7 +180,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         .each("deferred", &view.deferred, |request, out| {
             deferred_members(Object::begin(out), request, shown).end();
         })
-        .maybe("routing", view.routing.last().map(|(_, report)| &report.decisions))
+        .maybe("routing", view.routing.last().map(|(_, report)| decisions(report, shown)).as_ref())
         .with("citations", &view.citations)
         .with("usage", &bare(&view.usage))
         .by("end", |out| {
@@ -164,7 +194,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
 }
 
 /// Writes the reports of the steps whose documents were routed in another way than before, each with the reply of its step.
-pub(crate) fn routing(view: &View, out: &mut Vec<u8>) {
+pub(crate) fn routing(view: &View, shown: Shown, out: &mut Vec<u8>) {
     out.push(b'[');
     for (at, (step, report)) in view.routing.iter().enumerate() {
         if at > 0 {
@@ -173,7 +203,7 @@ pub(crate) fn routing(view: &View, out: &mut Vec<u8>) {
         Object::begin(out)
             .with("step", step)
             .maybe("messageId", view.reply(*step))
-            .with("decisions", &report.decisions)
+            .with("decisions", &decisions(report, shown))
             .with("tokens", &report.tokens())
             .end();
     }

@@ -49,7 +49,7 @@ impl Reply {
             model,
             shown,
             is_whole,
-            answer: Answer::asking(asking),
+            answer: Answer::asking(asking).whole(is_whole),
             began: false,
             blocks: Vec::new(),
             is_open: false,

@@ -67,6 +67,8 @@ pub(crate) struct Response {
     failure: Option<Fault>,
     /// The events up to that number are not told.
     after: Option<u64>,
+    /// True while none is told.
+    is_silent: bool,
 }
 
 impl Response {
@@ -83,7 +85,13 @@ impl Response {
             usage: None,
             failure: None,
             after: None,
+            is_silent: false,
         }
+    }
+
+    /// Tells the words of a step once it is over, for an answer that is told as a whole.
+    pub(crate) fn whole(self) -> Self {
+        Self { answer: self.answer.whole(true), ..self }
     }
 
     /// Tells only the events behind that number.
@@ -193,7 +201,7 @@ impl Response {
     ) {
         let sequence = self.sequence;
         self.sequence += 1;
-        if self.after.is_some_and(|after| sequence <= after) {
+        if self.is_silent || self.after.is_some_and(|after| sequence <= after) {
             return;
         }
         out.extend_from_slice(b"event: ");
@@ -211,6 +219,7 @@ impl Response {
     /// The last event, which has all. It is told in any case: the numbers that the client has seen may be those of another
     /// drive of the run, which said it in more pieces.
     fn last_event(&mut self, kind: &str, out: &mut Vec<u8>) {
+        self.is_silent = false;
         self.sequence = self.sequence.max(self.after.map_or(0, |after| after.saturating_add(1)));
         self.whole_event(kind, out);
     }
@@ -403,8 +412,15 @@ impl Tell for Response {
     }
 
     fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
+        // A view has the text in one piece, so that the numbers of its events say nothing of what the client has seen.
+        let behind = self.after.filter(|after| self.sequence <= *after);
+        self.is_silent = behind.is_some();
         let mut answer = std::mem::take(&mut self.answer);
         answer.view(view, &mut |piece| self.piece(piece, out));
         self.answer = answer;
+        if let (true, Some(after)) = (std::mem::take(&mut self.is_silent), behind) {
+            (self.began, self.sequence) = (true, after.saturating_add(1));
+            self.whole_event("response.in_progress", out);
+        }
     }
 }

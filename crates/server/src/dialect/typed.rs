@@ -131,6 +131,10 @@ impl Tell for Typed {
         let mut told = self.text;
         for block in &view.blocks {
             match block {
+                Block::Text { step, text } if view.is_withdrawn(*step) => {
+                    self.text += text.len().saturating_sub(told);
+                    told = told.saturating_sub(text.len());
+                }
                 Block::Text { text, .. } => {
                     if let Some(untold) = text.get(told..).filter(|untold| !untold.is_empty()) {
                         self.text(untold, out);

@@ -254,10 +254,11 @@ impl Item {
         let call_id = call_id.ok_or_else(|| Fault::invalid("a call needs call_id"));
         match (kind.as_deref().unwrap_or("message"), role.as_deref()) {
             ("message", Some("assistant")) => {
-                if !reply.calls.is_empty() {
+                // Each message is a reply of its own; calls and images behind it belong to it.
+                if !reply.text.is_empty() || !reply.calls.is_empty() {
                     reply.end(reading);
                 }
-                reply.text.push_str(&content.into_text("an assistant message")?);
+                reply.text = content.into_text("an assistant message")?;
             }
             ("function_call", _) => {
                 let name = name.ok_or_else(|| Fault::invalid("a call needs a name"))?;

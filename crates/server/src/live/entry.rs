@@ -68,6 +68,11 @@ impl Entry {
         matches!(event.kind, EventKind::ToolFinished { disposition: Disposition::Submitted, .. })
     }
 
+    /// True if the run failed.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(&self.what, What::Event(event) if matches!(event.kind, EventKind::Finished(Err(_))))
+    }
+
     /// True if the run never goes on.
     pub(crate) fn is_end_of_run(&self) -> bool {
         let What::Event(event) = &self.what else { return false };

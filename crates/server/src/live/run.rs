@@ -220,6 +220,11 @@ impl Live {
         let _ = timeout(ENDING, ended).await;
     }
 
+    /// The failure with which this drive ended. The log has no end then: the run can be resumed.
+    pub(crate) fn failure(&self) -> Option<Arc<Entry>> {
+        self.lock().view.end.clone().filter(|end| end.is_failure())
+    }
+
     /// True if the run has come to its end, and nothing is behind that place.
     pub(crate) fn is_behind_all(&self, seen: Option<u64>) -> bool {
         let state = self.lock();

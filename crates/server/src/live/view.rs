@@ -20,6 +20,8 @@ pub(crate) struct View {
     pub(crate) blocks: Vec<Block>,
     /// The steps, each with the id of its reply in the conversation.
     replies: Vec<(u32, MessageId)>,
+    /// The replies that hooks blocked or had made again. Their text stays: whoever was told it knows how far it went.
+    withdrawn: Vec<MessageId>,
     /// The approvals that nobody has decided about.
     pub(crate) approvals: Vec<ApprovalRequest>,
     /// The calls whose results come later.
@@ -120,6 +122,11 @@ impl View {
     /// The id that the reply of a step has in the conversation.
     pub(crate) fn reply(&self, step: u32) -> Option<&MessageId> {
         self.replies.iter().rev().find(|(at, _)| *at == step).map(|(_, reply)| reply)
+    }
+
+    /// True if a hook blocked the reply of a step, or had it made again.
+    pub(crate) fn is_withdrawn(&self, step: u32) -> bool {
+        self.reply(step).is_some_and(|reply| self.withdrawn.contains(reply))
     }
 
     /// True if nothing goes on before the client has answered calls.
@@ -240,6 +247,10 @@ impl View {
                 // A request that was too long is routed again.
                 self.routing.retain(|(step, _)| *step != event.step);
                 self.routing.push((event.step, Arc::clone(report)));
+            }
+            EventKind::ReplyWithdrawn { reply } if is_own => {
+                self.spoke = false;
+                self.withdrawn.push(reply.clone());
             }
             EventKind::StepFinished { usage, .. } if is_own => self.usage.add(usage),
             EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Outcome, Session};
+use attache_agent::{EndReason, Outcome, Session, is_read};
 use attache_core::{Document, DocumentStore, MediaKind};
 use axum::Extension;
 use axum::body::Body;
@@ -22,7 +22,8 @@ use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session
 use super::stored::Stored;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
-use crate::dialect::answer::{Asking as Approvals, End, Piece, notice};
+use crate::dialect::Tell as _;
+use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
 use crate::documents::content;
 use crate::fault::Fault;
@@ -137,7 +138,7 @@ pub(crate) async fn create(
         (true, _) => streamed(viewer, told).await?,
         (false, true) => begun(&app, viewer, told).await?,
         (false, false) => {
-            let mut told = told;
+            let mut told = told.whole();
             gather(viewer, &mut told).await;
             json(told.finish()?)
         }
@@ -218,7 +219,7 @@ impl Log {
         }
         external.retain(|id| !asks(id));
         let is_user = |message: &Arc<attache_core::Message>| {
-            message.role() == attache_core::Role::User && !message.is_tool_call_documents()
+            message.role() == attache_core::Role::User && is_read(message)
         };
         let mut messages = outcome.messages;
         let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
@@ -270,7 +271,9 @@ pub(crate) async fn one(
     // Another process drives it, or will. The log tells it from its beginning.
     let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, Approvals::Words);
     let log = hosted.agent().log_events();
-    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, Some(0));
+    // The log says it in fewer pieces than the drive whose events the client has seen.
+    let seen = asked.starting_after.is_none().then_some(0);
+    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, seen);
     let follower = follower.of_answer(before);
     Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
@@ -304,7 +307,12 @@ async fn kept(
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
-    let is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
+    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
+    let live = app.runs.get(principal.name(), run).filter(|_| !is_whole);
+    if let Some(failure) = live.and_then(|live| live.failure()) {
+        told.entry(&failure, &mut events);
+        is_whole = true;
+    }
     Ok(Kept { session: stored.session, began, told, events, is_whole })
 }
 
@@ -345,11 +353,12 @@ fn from_log(
     let outcome = &stored.run.outcome();
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
-    for message in &messages {
-        let attache_core::Message::Assistant(message) = &**message else { continue };
+    let mut last_spoke = false;
+    for read in &messages {
+        let attache_core::Message::Assistant(message) = &**read else { continue };
         at += u32::from(asks);
         asks = message.tool_calls().any(|call| external.contains(&call.id));
-        if at != before {
+        if at != before || !is_read(read) {
             continue;
         }
         let (mut index, mut said) = (0, false);
@@ -373,6 +382,7 @@ fn from_log(
                 _ => {}
             }
         }
+        last_spoke = said;
     }
     let last = at + u32::from(asks);
     let has_begun = !(asks && matches!(Stand::of(&stored.run), Stand::AsksClient(_)));
@@ -390,21 +400,14 @@ fn from_log(
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
     }
-    let end = match outcome.reason {
-        EndReason::Cancelled => None,
-        EndReason::PendingApproval => {
-            let notice = notice(outcome);
-            if spoke {
-                tell(Piece::Break);
-            }
-            tell(Piece::Text(&notice));
-            Some(End::Approval)
+    let notice = (outcome.reason == EndReason::PendingApproval).then(|| notice(outcome));
+    for words in unsaid(outcome, last_spoke).into_iter().chain(notice.as_deref()) {
+        if std::mem::replace(&mut spoke, true) {
+            tell(Piece::Break);
         }
-        EndReason::Length => Some(End::Length),
-        EndReason::ContentFilter => Some(End::Filter),
-        _ => (spoke || !outcome.pending.is_empty()).then_some(End::Stop),
-    };
-    match end {
+        tell(Piece::Text(words));
+    }
+    match end(outcome, spoke) {
         Some(end) => {
             images.iter().for_each(|image| tell(Piece::Made(image)));
             tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });

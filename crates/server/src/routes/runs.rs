@@ -72,7 +72,7 @@ pub(crate) async fn one(
             .with("sessionId", &live.session)
             .with("model", &*live.agent)
             .by("snapshot", |out| event::view(&view, last, app.shown, out))
-            .by("routing", |out| event::routing(&view, out))
+            .by("routing", |out| event::routing(&view, app.shown, out))
             .end();
         return Ok(json(body));
     }
@@ -90,7 +90,7 @@ pub(crate) async fn one(
             event::end_members(Object::begin(out), &stored.run.outcome(), app.shown).end();
         }),
     }
-    .by("routing", |out| event::routing(&view, out))
+    .by("routing", |out| event::routing(&view, app.shown, out))
     .end();
     Ok(json(body))
 }

@@ -380,3 +380,24 @@ async fn a_response_is_told_while_the_next_answer_of_its_run_is_under_way() {
     let cancelled = value(client.post(&path("~1/cancel"), json!({})).await).await;
     assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
 }
+
+// Two messages of the model behind each other are two replies, as in the other dialects.
+#[tokio::test]
+async fn messages_of_the_model_that_follow_each_other_are_not_joined() {
+    let stage = Stage::new([Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let reply = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let input = json!([
+        {"role": "user", "content": "What is the rent?"},
+        reply("Let me see."),
+        reply("It is 900."),
+        {"role": "user", "content": "Sure?"},
+    ]);
+    respond(&client, json!({"input": input})).await;
+    let requests = stage.requests();
+    let replies = requests[0].messages.iter().filter_map(|message| match &**message {
+        Message::Assistant(reply) => Some(reply.text()),
+        _ => None,
+    });
+    assert_eq!(replies.collect::<Vec<_>>(), ["Let me see.", "It is 900."]);
+}

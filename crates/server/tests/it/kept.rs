@@ -1,0 +1,72 @@
+//! Responses that are asked for again once their runs have ended or wait.
+
+use std::time::Duration;
+
+use attache_agent::{Agent, EmptyReply, tool_fn};
+use attache_core::ToolError;
+use attache_core::tool::Deferred;
+use attache_testkit::Turn;
+use serde_json::{Value, json};
+
+use crate::common::{Client, Stage, data, server, text, value};
+
+/// Begins a response in the background, and yields its path.
+pub(crate) async fn begun(client: &Client) -> String {
+    let body = json!({"model": "papers", "input": "Go.", "background": true});
+    let begun = value(client.post("/v1/responses", body).await).await;
+    format!("/v1/responses/{}", begun["id"].as_str().unwrap())
+}
+
+/// Looks at a response until it is no longer in progress.
+async fn ended(client: &Client, path: &str) -> Value {
+    let ended = async {
+        loop {
+            let told = client.got(path).await;
+            if told["status"] != "in_progress" {
+                return told;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), ended).await.expect("it is in progress for ever")
+}
+
+/// The text of a response.
+pub(crate) fn said(answer: &Value) -> String {
+    let items = answer["output"].as_array().unwrap().iter();
+    items.filter_map(|item| item["content"][0]["text"].as_str()).collect()
+}
+
+// The question is a part of the response, whoever asks it.
+#[tokio::test]
+async fn a_response_that_waits_for_its_user_tells_the_question() {
+    let year = || tool_fn("year", "Asks", || Ok::<_, ToolError>(Deferred::ask("Which year?")));
+    let own =
+        Agent::builder(Stage::new([Turn::text("Let me ask.").and_call("year", json!({}))])).tool(year());
+    let archivist = Agent::builder(Stage::new([Turn::call("year", json!({}))])).tool(year()).build().unwrap();
+    let inside = Stage::new([Turn::call("archivist", json!({"task": "Find it"}))]);
+    let inside = Agent::builder(inside).tool(archivist.as_tool("archivist", "Finds papers"));
+    for (agent, expected) in [(own, "Let me ask.\n\nWhich year?"), (inside, "Which year?")] {
+        let client = Client::new(server(agent));
+        let path = begun(&client).await;
+        let told = ended(&client, &path).await;
+        assert_eq!((&told["status"], said(&told).as_str()), (&json!("completed"), expected), "{told}");
+        let streamed = data(&text(client.get(&format!("{path}?stream=true")).await).await);
+        assert_eq!(said(&streamed.last().unwrap()["response"]), expected);
+    }
+}
+
+// A run that failed has no answer, whatever it said before.
+#[tokio::test]
+async fn a_response_whose_run_failed_is_told_to_have_failed() {
+    // The log has the end of the first; the model of the other fails, and the run could be resumed.
+    for last in [Some(Turn::empty()), None] {
+        let looks = Turn::text("I look.").and_call("look", json!({}));
+        let stage = Stage::new([looks].into_iter().chain(last));
+        let agent = Agent::builder(stage).tool(tool_fn("look", "Looks", || Ok("seen")));
+        let client = Client::new(server(agent.empty_reply(EmptyReply::Error)));
+        let path = begun(&client).await;
+        let told = ended(&client, &path).await;
+        assert_eq!((&told["status"], said(&told).as_str()), (&json!("failed"), "I look."), "{told}");
+    }
+}
