@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub struct Transcript(Arc<Mutex<Vec<Slot>>>);
 
-/// The value that was put under a key. A conversation has a few: one for each wire form in which it is told.
+/// A key and its value. A conversation has a few: one for each wire form in which it is told.
 type Slot = (String, Option<Box<dyn Any + Send>>);
 
 impl Transcript {

@@ -62,15 +62,15 @@ impl Entry {
         }
     }
 
-    /// True if the run failed.
-    pub(super) fn is_failure(&self) -> bool {
-        matches!(&self.what, What::Event(event) if matches!(event.kind, EventKind::Finished(Err(_))))
-    }
-
     /// True if it tells a result that somebody gave.
     pub(super) fn is_submitted(&self) -> bool {
         let What::Event(event) = &self.what else { return false };
         matches!(event.kind, EventKind::ToolFinished { disposition: Disposition::Submitted, .. })
+    }
+
+    /// True if the run failed.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(&self.what, What::Event(event) if matches!(event.kind, EventKind::Finished(Err(_))))
     }
 
     /// True if the run never goes on.

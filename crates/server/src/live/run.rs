@@ -205,11 +205,6 @@ impl Live {
         self.lock().view.end.is_some()
     }
 
-    /// The failure with which this drive ended. The log has no end then: the run can be resumed.
-    pub(crate) fn failure(&self) -> Option<Arc<Entry>> {
-        self.lock().view.end.clone().filter(|end| end.is_failure())
-    }
-
     /// Waits until the last entry is there, of a run that is about to end: not for long.
     pub(crate) async fn ends(&self) {
         let ended = async {
@@ -223,6 +218,11 @@ impl Live {
             }
         };
         let _ = timeout(ENDING, ended).await;
+    }
+
+    /// The failure with which this drive ended. The log has no end then: the run can be resumed.
+    pub(crate) fn failure(&self) -> Option<Arc<Entry>> {
+        self.lock().view.end.clone().filter(|end| end.is_failure())
     }
 
     /// True if the run has come to its end, and nothing is behind that place.

@@ -345,27 +345,6 @@ async fn a_response_that_nobody_here_drives_is_in_progress_until_it_has_ended() 
     assert_eq!(client.got(path).await["status"], "completed");
 }
 
-// Two messages of the model behind each other are two replies, as in the other dialects.
-#[tokio::test]
-async fn messages_of_the_model_that_follow_each_other_are_not_joined() {
-    let stage = Stage::new([Turn::text("Yes.")]);
-    let client = Client::new(server(Agent::builder(stage.clone())));
-    let reply = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
-    let input = json!([
-        {"role": "user", "content": "What is the rent?"},
-        reply("Let me see."),
-        reply("It is 900."),
-        {"role": "user", "content": "Sure?"},
-    ]);
-    respond(&client, json!({"input": input})).await;
-    let requests = stage.requests();
-    let replies = requests[0].messages.iter().filter_map(|message| match &**message {
-        Message::Assistant(reply) => Some(reply.text()),
-        _ => None,
-    });
-    assert_eq!(replies.collect::<Vec<_>>(), ["Let me see.", "It is 900."]);
-}
-
 // A36: each response is told as it is, also while a later answer of its run is under way, and there are no others.
 #[tokio::test(start_paused = true)]
 async fn a_response_is_told_while_the_next_answer_of_its_run_is_under_way() {
@@ -400,4 +379,25 @@ async fn a_response_is_told_while_the_next_answer_of_its_run_is_under_way() {
     assert_eq!(client.get(&path("~2")).await.status(), StatusCode::NOT_FOUND);
     let cancelled = value(client.post(&path("~1/cancel"), json!({})).await).await;
     assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+}
+
+// Two messages of the model behind each other are two replies, as in the other dialects.
+#[tokio::test]
+async fn messages_of_the_model_that_follow_each_other_are_not_joined() {
+    let stage = Stage::new([Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let reply = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let input = json!([
+        {"role": "user", "content": "What is the rent?"},
+        reply("Let me see."),
+        reply("It is 900."),
+        {"role": "user", "content": "Sure?"},
+    ]);
+    respond(&client, json!({"input": input})).await;
+    let requests = stage.requests();
+    let replies = requests[0].messages.iter().filter_map(|message| match &**message {
+        Message::Assistant(reply) => Some(reply.text()),
+        _ => None,
+    });
+    assert_eq!(replies.collect::<Vec<_>>(), ["Let me see.", "It is 900."]);
 }
