@@ -378,20 +378,16 @@ impl Call<'_> {
     }
 }
 
-impl<'a> Function<'a> {
+impl Function<'_> {
     fn whole(&self) -> ToolCallFragment<'_> {
-        let given = self.given();
+        let given = match self.arguments {
+            super::wire::Arguments::None => &self.input,
+            _ => &self.arguments,
+        };
         ToolCallFragment::new()
             .with_name(self.name.get())
             .with_arguments(given.text())
             .with_object(given.json())
-    }
-
-    fn given(&self) -> &super::wire::Arguments<'a> {
-        match self.arguments {
-            super::wire::Arguments::None => &self.input,
-            _ => &self.arguments,
-        }
     }
 }
 

@@ -288,7 +288,7 @@ mod tests {
     use crate::chat::stream::Events;
     use crate::profile::Profile;
 
-    /// What chunks with these deltas come to. With `more` at its start a chunk is no piece.
+    /// The calls and texts of chunks with these deltas. With `more` at its start a chunk is no piece.
     fn read(deltas: &[&str], more: &str) -> Vec<String> {
         let mut decoder =
             ReplyDecoder::new(Events::new(Reading::default(), &Profile::compatible("a", "http://h/v1")));
