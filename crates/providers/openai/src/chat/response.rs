@@ -159,7 +159,13 @@ impl Reply {
         if let Some(content) = content {
             generation.body.text(content, !generation.reasoning.is_empty(), out);
         }
-        Ok(())
+        let Some(call) = &piece.call else { return Ok(()) };
+        let fragment = ToolCallFragment::new()
+            .with_index(call.index)
+            .with_id(filled(&call.id))
+            .with_name(filled(&call.name))
+            .with_arguments(call.arguments.as_deref());
+        generation.fragment(&fragment, None, out)
     }
 
     fn named(&mut self, id: Option<&str>, model: Option<&str>) {
@@ -257,7 +263,7 @@ impl Generation {
             self.call(call, out)?;
         }
         if let (Some(function), true) = (&delta.function_call.0, delta.tool_calls.0.is_empty()) {
-            self.fragment(ToolCallFragment::new(), Some(&**function), None, out)?;
+            self.fragment(&function.whole(), None, out)?;
         }
         if let Some(extra) = delta.extra_content {
             self.extra = Some(extra.to_owned());
@@ -327,26 +333,24 @@ impl Generation {
     }
 
     fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {
-        let fragment = ToolCallFragment::new().with_index(call.index.0).with_id(call.id.get());
         let called = call.function.0.as_ref().or(call.custom.0.as_deref());
-        self.fragment(fragment, called, call.extra_content, out)
+        let fragment = called.map(Function::whole).unwrap_or_default();
+        let fragment = fragment.with_index(call.index.0).with_id(call.id.get());
+        self.fragment(&fragment, call.extra_content, out)
     }
 
     fn fragment(
         &mut self,
-        fragment: ToolCallFragment<'_>,
-        function: Option<&Function<'_>>,
+        fragment: &ToolCallFragment<'_>,
         extra: Option<&RawValue>,
         out: &mut ChunkSink,
     ) -> Result<()> {
-        let name = function.and_then(|function| function.name.get());
-        let arguments = function.map(Function::given);
-        let text = arguments.and_then(|arguments| arguments.text());
-        let json = arguments.and_then(|arguments| arguments.json());
-        if fragment.id.is_none() && name.is_none() && text.is_none_or(str::is_empty) && json.is_none() {
+        let says_arguments =
+            fragment.arguments.is_some_and(|text| !text.is_empty()) || fragment.object.is_some();
+        if fragment.id.is_none() && fragment.name.is_none() && !says_arguments {
             return Ok(());
         }
-        let delta = self.calls.push(&fragment.with_name(name).with_arguments(text).with_object(json));
+        let delta = self.calls.push(fragment);
         if let (Some(extra), StreamChunk::ToolCallDelta { slot, .. }) = (extra, &delta)
             && !self.call_extras.iter().any(|(known, _)| known == slot)
         {
@@ -374,20 +378,16 @@ impl Call<'_> {
     }
 }
 
-impl<'a> Function<'a> {
+impl Function<'_> {
     fn whole(&self) -> ToolCallFragment<'_> {
-        let given = self.given();
+        let given = match self.arguments {
+            super::wire::Arguments::None => &self.input,
+            _ => &self.arguments,
+        };
         ToolCallFragment::new()
             .with_name(self.name.get())
             .with_arguments(given.text())
             .with_object(given.json())
-    }
-
-    fn given(&self) -> &super::wire::Arguments<'a> {
-        match self.arguments {
-            super::wire::Arguments::None => &self.input,
-            _ => &self.arguments,
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A chunk of a stream that brings a piece of a text and nothing else, as nearly all do.
+/// A chunk of a stream that brings a piece of a text or of a call and nothing else, as nearly all do.
 #[derive(Debug, Default)]
 pub(super) struct Piece<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -21,6 +21,16 @@ pub(super) struct Piece<'a> {
     pub(super) content: Option<Cow<'a, str>>,
     pub(super) reasoning_content: Option<Cow<'a, str>>,
     pub(super) reasoning: Option<Cow<'a, str>>,
+    pub(super) call: Option<Box<CallPiece<'a>>>,
+}
+
+/// A piece of a call of a function.
+#[derive(Debug, Default)]
+pub(super) struct CallPiece<'a> {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Cow<'a, str>>,
 }
 
 impl<'a> Piece<'a> {
@@ -51,8 +61,12 @@ impl<'a> Piece<'a> {
                 b"content" => cursor.text(&mut self.content),
                 b"reasoning_content" => cursor.text(&mut self.reasoning_content),
                 b"reasoning" => cursor.text(&mut self.reasoning),
-                b"refusal" | b"reasoning_details" | b"tool_calls" | b"function_call" | b"annotations"
-                | b"images" | b"audio" => cursor.nothing(),
+                b"tool_calls" => match cursor.json(JsonCursor::skip)? {
+                    "null" | "[]" | "\"\"" => Some(()),
+                    calls => JsonCursor::read(calls, |cursor| cursor.list(|cursor| self.call(cursor))),
+                },
+                b"refusal" | b"reasoning_details" | b"function_call" | b"annotations" | b"images"
+                | b"audio" => cursor.nothing(),
                 b"extra_content" => cursor.null(),
                 _ => cursor.skip(),
             }),
@@ -60,6 +74,27 @@ impl<'a> Piece<'a> {
             b"usage" | b"error" => cursor.null(),
             _ => cursor.skip(),
         })
+    }
+
+    /// Takes a call, of which a chunk nearly never has two.
+    fn call(&mut self, cursor: &mut JsonCursor<'a>) -> Option<()> {
+        let (mut call, mut functions) = (Box::<CallPiece<'a>>::default(), 0);
+        cursor.object(|cursor, name| match name {
+            b"index" => cursor.count(&mut call.index),
+            b"id" => cursor.text(&mut call.id),
+            b"function" => {
+                functions += 1;
+                cursor.object(|cursor, name| match name {
+                    b"name" => cursor.text(&mut call.name),
+                    b"arguments" => cursor.text(&mut call.arguments),
+                    b"input" => cursor.null(),
+                    _ => cursor.skip(),
+                })
+            }
+            b"custom" | b"extra_content" => cursor.null(),
+            _ => cursor.skip(),
+        })?;
+        (functions == 1 && self.call.replace(call).is_none()).then_some(())
     }
 }
 
@@ -241,5 +276,76 @@ impl<'a> Lenient<'a> for Arguments<'a> {
 
     fn object<A: MapAccess<'a>>(object: A) -> Result<Self, A::Error> {
         Box::deserialize(MapAccessDeserializer::new(object)).map(Self::Json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::StreamChunk;
+    use attache_transport::{ChunkSink, Decoder, Reading, ReplyDecoder};
+
+    use super::Piece;
+    use crate::chat::stream::Events;
+    use crate::profile::Profile;
+
+    /// The calls and texts of chunks with these deltas. With `more` at its start a chunk is no piece.
+    fn read(deltas: &[&str], more: &str) -> Vec<String> {
+        let mut decoder =
+            ReplyDecoder::new(Events::new(Reading::default(), &Profile::compatible("a", "http://h/v1")));
+        let (mut out, mut seen) = (ChunkSink::new(), Vec::new());
+        for delta in deltas {
+            let data =
+                format!("data: {{{more}\"id\":\"r\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n");
+            let outcome = decoder.push(data.as_bytes(), &mut out);
+            seen.extend(outcome.err().map(|error| error.message().to_owned()));
+            seen.extend(std::iter::from_fn(|| out.pop()).map(|chunk| match chunk {
+                StreamChunk::ToolCallDelta { slot, provider_id, name, arguments_delta, .. } => {
+                    format!("{slot} {provider_id:?} {name:?} {arguments_delta}")
+                }
+                other => format!("{other:?}"),
+            }));
+        }
+        let message = decoder.partial().message;
+        seen.extend(message.tool_calls().map(|call| format!("{} {}", call.name, call.arguments.raw())));
+        seen
+    }
+
+    #[test]
+    fn a_piece_of_a_call_is_read_as_its_chunk_is() {
+        let first = r#"{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]}"#;
+        let call = |call: &str| format!(r#"{{"content":null,"tool_calls":[{call}]}}"#);
+        let calls = [
+            r#"{"index":0,"function":{"arguments":"{\"a\":\"\\u00e9 \\n\""}}"#,
+            r#"{"index":1,"id":"d","function":{"name":"g","arguments":"{}"}}"#,
+            r#"{"id":"d","function":{"name":"g","arguments":"{}"}}"#,
+            r#"{"index":0,"id":"","type":"function","function":{"name":"","arguments":"x"}}"#,
+            r#"{"index":0,"id":"null","function":{"name":null,"arguments":null}}"#,
+            r#"{"index":null,"id":7,"function":{"name":"g"}}"#,
+            r#"{"index":"1","function":{"name":"g","arguments":{"a":1}}}"#,
+            r#"{"index":1.0,"function":{"name":"g","arguments":5}}"#,
+            r#"{"index":0,"function":{"input":"text"}}"#,
+            r#"{"index":0,"function":{"arguments":"a"},"function":{"arguments":"b"}}"#,
+            r#"{"index":0,"function":{"arguments":"a","arguments":"b"}}"#,
+            r#"{"index":0,"function":null}"#,
+            r#"{"index":0,"id":"e"}"#,
+            r#"{"index":1,"custom":{"name":"g","input":"text"}}"#,
+            r#"{"index":0,"function":{"arguments":"a"},"extra_content":{"b":1}}"#,
+            r#"{"index":0,"function":{"arguments":"a"}},{"index":0,"function":{"arguments":"b"}}"#,
+            "null",
+            "\"a\"",
+            "",
+            " ",
+        ];
+        let mut deltas: Vec<String> = calls.map(call).into();
+        deltas.extend(["null", "\"\"", "7", "{}"].map(|calls| format!(r#"{{"tool_calls":{calls} }}"#)));
+        let twice = r#"[{"index":0,"function":{"arguments":"a"}}]"#;
+        deltas.push(format!(r#"{{"tool_calls":{twice},"tool_calls":{twice}}}"#));
+        deltas.push(format!(r#"{{"content":"text","reasoning":"thought","tool_calls":{twice}}}"#));
+        for delta in &deltas {
+            let both = [first, delta.as_str(), delta.as_str()];
+            assert_eq!(read(&both, ""), read(&both, "\"x_groq\":{},"), "{delta}");
+        }
+        let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{first},"finish_reason":null}}]}}"#);
+        assert!(Piece::read(&chunk).is_some_and(|piece| piece.call.is_some()));
     }
 }
