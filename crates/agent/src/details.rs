@@ -56,14 +56,23 @@ fn unsaid(kind: EventKind) -> EventKind {
         outcome.text.clear();
         outcome.reasoning.clear();
         outcome.structured = None;
+        outcome.detail = None;
+        outcome.citations.clear();
+        outcome.figures.clear();
+        outcome.unfound.clear();
         outcome
     };
     match kind {
-        EventKind::Content(_) => EventKind::Content(String::new()),
+        EventKind::Content(_) | EventKind::Source(_) => EventKind::Content(String::new()),
         EventKind::Thinking(_) => EventKind::Thinking(String::new()),
         EventKind::PartialValue(_) => EventKind::PartialValue(Value::Null),
         EventKind::ToolCallsRequested { calls, .. } => {
             EventKind::ToolCallsRequested { calls, content: String::new() }
+        }
+        // Those of the run around it, too, are documents of its tools, or were handed in by them.
+        EventKind::DocumentsRouted(mut report) => {
+            Arc::make_mut(&mut report).decisions.clear();
+            EventKind::DocumentsRouted(report)
         }
         EventKind::Finished(Ok(outcome)) => EventKind::Finished(Ok(Box::new(silent(*outcome)))),
         EventKind::Finished(Err(error)) => EventKind::Finished(Err(error.with_partial(silent))),

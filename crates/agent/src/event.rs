@@ -130,8 +130,8 @@ pub enum EventKind {
         /// How it came about.
         disposition: Disposition,
     },
-    /// A [hook](crate::RunHook::after_model) has blocked the reply of the step, or has it made again: the text that was told
-    /// of it is no part of the answer. It comes once the verdict is recorded.
+    /// A [hook](crate::RunHook::after_model) has blocked the reply of the step, tripped over it, or has it made again: the
+    /// text that was told of it is no part of the answer. It comes once the verdict is recorded.
     ReplyWithdrawn {
         /// The id that the reply was told to have.
         reply: MessageId,

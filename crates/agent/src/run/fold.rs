@@ -105,6 +105,15 @@ impl Run {
         self.land(landing)
     }
 
+    /// The same where the model is told nothing, or was told already. The ids of the notices are used up as they always were:
+    /// logs refer to the messages behind them by their ids.
+    pub(super) fn before_model_in_silence(&mut self) -> Phase {
+        let told = self.history.len();
+        let phase = self.before_model();
+        self.history.truncate(told);
+        phase
+    }
+
     /// The model phase. Before a landing the model is told, at the tail, so that the cached prefix holds.
     pub(super) fn land(&mut self, landing: Option<EndReason>) -> Phase {
         // With nothing done yet there is nothing to land.
@@ -270,7 +279,7 @@ impl Run {
             (FinishReason::Pause, true) if continued => {
                 self.pauses += 1;
                 // A provider goes on with a reply that it paused only where nothing is said behind it.
-                Phase::Model { landing: self.limit_reached() }
+                self.before_model_in_silence()
             }
             (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
             (FinishReason::Length, true) => ending(EndReason::Length),
@@ -282,7 +291,12 @@ impl Run {
                 }
                 None => self.empty(message, landing),
             },
-            (_, true) => self.held_answer(&text, landing),
+            (_, true) => {
+                if blank {
+                    self.text.clear();
+                }
+                self.held_answer(&text, landing)
+            }
         };
         Ok(())
     }
@@ -340,12 +354,7 @@ impl Run {
         self.reasoning = message.thinking();
         match self.limits.empty_reply {
             EmptyReply::Accept => self.held_answer("", landing),
-            EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
-                self.nudges += 1;
-                let id = self.mint();
-                self.push(notice("Your last reply was empty. Answer, or call a tool.").with_id(id));
-                self.before_model()
-            }
+            EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => self.nudge(),
             EmptyReply::Nudge(_) | EmptyReply::Error => {
                 self.detail = Some(match self.reasoning.trim().is_empty() {
                     true => "the model answered with neither text nor calls".to_owned(),
@@ -353,6 +362,27 @@ impl Run {
                 });
                 ending(EndReason::EmptyResponse)
             }
+        }
+    }
+
+    fn nudge(&mut self) -> Phase {
+        self.nudges += 1;
+        let id = self.mint();
+        self.push(notice("Your last reply was empty. Answer, or call a tool.").with_id(id));
+        self.before_model()
+    }
+
+    /// Goes on as older programs did behind a picture without words: they took it for an empty reply and asked again, so
+    /// that their logs hold a further step.
+    pub(super) fn go_on_behind_picture(&mut self) {
+        let is_picture = |message: &Arc<Message>| match &**message {
+            Message::Assistant(reply) => reply.documents().next().is_some() && reply.text().trim().is_empty(),
+            _ => false,
+        };
+        if matches!(self.phase, Phase::Ending { open: true, .. })
+            && self.history.last().is_some_and(is_picture)
+        {
+            self.phase = self.nudge();
         }
     }
 

@@ -142,7 +142,10 @@ impl Run {
         let said = notice(text).with_id(id);
         match self.phase {
             // The next step is told of already.
-            Phase::Model { .. } => self.hear(std::iter::once(said.shared())),
+            Phase::Model { .. } => {
+                self.hear(std::iter::once(said.shared()));
+                self.phase = self.before_model_in_silence();
+            }
             _ => {
                 self.push(said);
                 self.phase = self.before_model();

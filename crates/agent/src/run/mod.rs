@@ -319,6 +319,9 @@ impl Run {
             return Ok(());
         }
         let misfit = |problem| ReplayError { key: entry.key.to_string(), problem };
+        if let EntryKind::Reply(_) | EntryKind::Routed(_) | EntryKind::Landing(_) = &entry.kind {
+            self.go_on_behind_picture();
+        }
         let (at, replied) = (entry.at, self.replied);
         match (&entry.kind, &self.phase) {
             (EntryKind::Started(_), phase) if *phase != Phase::New => {

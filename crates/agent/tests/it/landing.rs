@@ -95,6 +95,26 @@ async fn a_reply_that_is_paused_again_and_again_ends_with_what_it_said() {
     }
 }
 
+// Programs before took a picture without words for an empty reply, and could ask again: their logs hold a further step.
+#[tokio::test]
+async fn a_log_that_goes_on_behind_a_picture_is_read() {
+    let journal = Arc::new(MemoryJournal::new());
+    let picture = attache_core::Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let model = ScriptedModel::new([Turn::empty().making(picture)]);
+    let outcome =
+        Agent::builder(model).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, &*outcome.text), (EndReason::Answer, ""));
+    let mut entries = before(&journal.entries(), "end");
+    let mut reply = entries.last().unwrap().clone();
+    reply.key = serde_json::from_value(json!("model/2")).unwrap();
+    let EntryKind::Reply(said) = &mut reply.kind else { panic!("{}", reply.key) };
+    said.message = Message::assistant("Here it is.").shared();
+    entries.push(reply);
+    let run = Run::replay(&entries).unwrap();
+    assert_eq!((run.steps(), &*run.outcome().text), (2, "Here it is."));
+    assert!(format!("{:?}", run.outcome().messages).contains("Your last reply was empty."));
+}
+
 // A log from elsewhere may hold what this program never writes.
 #[tokio::test]
 async fn a_reply_whose_calls_share_an_id_is_refused() {
