@@ -25,8 +25,8 @@ pub struct ServerLimits {
     pub write_time: Duration,
     /// The most connections: 4,096. Further ones wait.
     pub connections: usize,
-    /// The most runs of a principal that are under way: 64. Runs of processes that are gone are taken over beside them, as
-    /// many at a time in all.
+    /// The most runs of a principal that are under way: 64. Runs of processes that are gone are taken over also where there
+    /// is no room for new ones, as many at a time in all, and count like others.
     pub runs: usize,
     /// The most requests of a principal in a minute, which may come at once: as many as they like by default.
     pub requests_per_minute: Option<u32>,

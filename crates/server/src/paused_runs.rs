@@ -43,10 +43,16 @@ impl Parked {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a run until these calls are answered.
+    /// Keeps a run until these calls are answered. That of a session is kept once, however often it goes on and fails.
     pub(crate) fn keep(&self, principal: Arc<str>, agent: Arc<str>, calls: Vec<String>, kept: Kept) {
         let now = Instant::now();
         let mut runs = self.lock();
+        if let Kept::Session(session) = &kept {
+            let is_same = |known: &Kept| matches!(known, Kept::Session(known) if known.id() == session.id());
+            runs.retain(|known| {
+                known.principal != principal || !is_same(&known.kept) || !waits_for(known, &calls)
+            });
+        }
         runs.push_back(Waiting { principal, agent, calls, kept, since: now });
         while runs.len() > MOST || runs.front().is_some_and(|oldest| now.duration_since(oldest.since) >= KEPT)
         {
@@ -119,7 +125,12 @@ fn find(
         *waiting.principal == *principal
             && is_meant(&waiting.kept)
             && now.duration_since(waiting.since) < KEPT
-            && waiting.calls.len() == calls.len()
-            && waiting.calls.iter().all(|call| calls.contains(&call.as_str()))
+            && waits_for(waiting, calls)
     })
+}
+
+/// True if a run waits for just these calls.
+fn waits_for(waiting: &Waiting, calls: &[impl AsRef<str>]) -> bool {
+    waiting.calls.len() == calls.len()
+        && waiting.calls.iter().all(|call| calls.iter().any(|answered| answered.as_ref() == call))
 }

@@ -158,7 +158,7 @@ async fn go_on_so(
     }
 }
 
-/// The agent with which a run of the session began, and its session, whichever agent a request names. Where it is served no
+/// The agent with which a run of the session began, and its session, whichever agent a request names. If it is served no
 /// more, the named one goes on.
 pub(crate) async fn began_with(
     app: &App,

@@ -1,8 +1,6 @@
 //! The things that happen in a run, as its ring keeps them.
 
-use std::sync::Arc;
-
-use attache_agent::{Disposition, EndReason, Event, EventKind, Outcome};
+use attache_agent::{Disposition, EndReason, Event, EventKind, Outcome, Run};
 use attache_core::{Document, DocumentSource, Message, Role};
 
 /// One thing that happened.
@@ -108,11 +106,14 @@ pub(super) fn lighten(event: &mut Event) {
 
 /// Leaves the replies of the run alone in its messages.
 fn keep_replies(outcome: &mut Outcome) {
-    let is_author =
-        |message: &Arc<Message>| message.role() == Role::User && !message.is_tool_call_documents();
-    let asked = outcome.messages.iter().rposition(is_author).map_or(0, |at| at + 1);
-    outcome.messages.drain(..asked);
-    outcome.messages.retain(|message| message.role() == Role::Assistant);
+    let run = &outcome.run_id;
+    outcome.messages.retain(|message| is_reply_of(run, message));
+}
+
+/// True if the model said that message in that run. Its id tells: others may have said something in between.
+pub(crate) fn is_reply_of(run: &str, message: &Message) -> bool {
+    // Ids of messages have no blanks around them.
+    message.role() == Role::Assistant && Run::that_made(message.id()) == Some(run.trim_start())
 }
 
 /// About how many bytes an entry takes.
@@ -157,6 +158,7 @@ fn weight_of(kind: &EventKind) -> usize {
 #[cfg(test)]
 mod tests {
     use attache_agent::{Agent, tool_fn};
+    use attache_core::UserMessage;
     use attache_testkit::{ScriptedModel, Turn};
 
     use super::*;
@@ -180,5 +182,28 @@ mod tests {
             let roles: Vec<_> = last.kind.outcome().unwrap().messages.iter().map(|one| one.role()).collect();
             assert_eq!(roles, vec![Role::Assistant; turns]);
         }
+    }
+
+    // Whoever says something while the run is under way takes no picture away that the model made before.
+    #[tokio::test]
+    async fn the_end_of_a_run_has_all_documents_that_the_model_made() {
+        let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+        let drawn = Turn::text("Here.").making(picture).and_call("look", serde_json::json!({}));
+        let model = ScriptedModel::new([drawn, Turn::text("Seen.")]).unverified();
+        let look = tool_fn("look", "", || Ok("seen"));
+        let mut run = Agent::builder(model).tool(look).build().unwrap().run("Draw.");
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            if matches!(event.kind, EventKind::ToolFinished { .. }) {
+                run.control().inject(UserMessage::text("In blue.")).unwrap();
+            }
+            last = Some(event);
+        }
+        let mut last = last.unwrap();
+        lighten(&mut last);
+        let outcome = last.kind.outcome().unwrap();
+        let made: Vec<_> = outcome.documents().map(|made| made.media_type().essence()).collect();
+        assert_eq!(made, ["image/png"]);
+        assert!(outcome.messages.iter().all(|message| message.role() == Role::Assistant));
     }
 }

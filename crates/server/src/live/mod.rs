@@ -17,7 +17,7 @@ mod text;
 mod view;
 mod viewer;
 
-pub(crate) use entry::{Broken, Entry, What};
+pub(crate) use entry::{Broken, Entry, What, is_reply_of};
 pub(crate) use event_buffer::Bounds;
 pub(crate) use follow::{Follower, LOG, Next};
 pub(crate) use log::{Stand, so_far};

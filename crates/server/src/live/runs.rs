@@ -77,7 +77,7 @@ impl Runs {
             return Err(TooMany::Driven);
         }
         let count = state.counts.entry(Arc::clone(&live.principal)).or_default();
-        // One that was taken in elsewhere is refused to nobody.
+        // A run that is taken over was let in by the process that is gone. It counts, and is not refused.
         if *count >= self.most_of_one && !live.rules.is_taken_over {
             return Err(TooMany::Principal(self.most_of_one));
         }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::stored::has_work;
+use super::stored::{has_heard, has_work};
 use crate::app::{App, Way, run_in};
 use crate::auth::Principal;
 use crate::dialect::Tell;
@@ -163,9 +163,11 @@ impl Asking<'_> {
         let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
         self.fit(&offered, &hosted).await?;
         let journal = session.journal_of(&id);
-        answer(&*journal, &conversation).await?;
+        let is_heard = answer(&*journal, &conversation).await?;
         let run = session.resume_with(self.options(offered, &hosted));
-        inject(&run.control(), &conversation)?;
+        if !is_heard {
+            inject(&run.control(), &conversation)?;
+        }
         self.drive(&hosted, &session, id, run, answered(&conversation))
     }
 
@@ -220,10 +222,12 @@ impl Asking<'_> {
         let own = self.app.agents.get(Some(&agent));
         let hosted = own.as_ref().unwrap_or(self.hosted);
         self.fit(&offered, hosted).await?;
-        answer(&*journal, &conversation).await?;
+        let is_heard = answer(&*journal, &conversation).await?;
         let options = self.options(offered, hosted).with_principal(self.principal.name());
         let run = hosted.agent().resume_with(Arc::clone(&journal), options);
-        inject(&run.control(), &conversation)?;
+        if !is_heard {
+            inject(&run.control(), &conversation)?;
+        }
         let way = self.way(Some(self.parking(hosted, Kept::Log(journal), true)), answered(&conversation));
         let viewer = self.app.start(self.principal, hosted, None, id.to_owned(), run, way)?;
         parked.goes_on();
@@ -249,8 +253,8 @@ fn answered(conversation: &Conversation) -> Vec<ToolCallId> {
 }
 
 /// Delivers the results of a request to the run that waits for them. A result that came before, in a request that was
-/// sent twice, stands.
-async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<(), Fault> {
+/// sent twice, stands. True if the log has what the user says beside them, too.
+async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<bool, Fault> {
     let mut refused = None;
     let mut count = 0;
     for result in conversation.results() {
@@ -262,9 +266,10 @@ async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<()
         }
     }
     match refused {
-        // Where the request before came no further, nobody has gone on with the run: this one does.
+        // If the request before came no further, nobody has gone on with the run: this one does.
         Some((call, error)) if count == 1 && !has_work(journal, call).await? => Err(error.into()),
-        _ => Ok(()),
+        Some(_) => has_heard(journal, &answered(conversation)).await,
+        None => Ok(false),
     }
 }
 

@@ -32,7 +32,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;
 use crate::json::Object;
-use crate::live::{Follower, Seen, Stand, Viewer};
+use crate::live::{Follower, Seen, Stand, Viewer, is_reply_of};
 use crate::resuming::{self, known};
 use crate::sse;
 
@@ -192,7 +192,7 @@ fn pauses(stored: &Stored) -> u32 {
 
 /// The things that a run said, by its log.
 struct Log {
-    /// Its messages behind what the user said.
+    /// Its replies.
     messages: Vec<Arc<attache_core::Message>>,
     /// The calls that the client answered or is to answer.
     external: Vec<attache_core::ToolCallId>,
@@ -218,12 +218,8 @@ impl Log {
                 .extend(calls.into_iter().filter(|pending| pending.external).map(|pending| pending.call.id));
         }
         external.retain(|id| !asks(id));
-        let is_user = |message: &Arc<attache_core::Message>| {
-            message.role() == attache_core::Role::User && is_read(message)
-        };
         let mut messages = outcome.messages;
-        let asked = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
-        messages.drain(..asked);
+        messages.retain(|message| is_reply_of(&outcome.run_id, message));
         Self { messages, external }
     }
 }
@@ -329,7 +325,7 @@ fn head_of(id: &str, model: &str, created: u64) -> Head {
     }
 }
 
-/// The images that the model made, with their content, which no log has. Those that cannot be had any more are left out.
+/// The images that the model made, with their content, which no log has. An image that is gone is left out.
 async fn images(store: &dyn DocumentStore, outcome: &Outcome) -> Vec<Document> {
     let mut images = Vec::new();
     for image in outcome.documents().filter(|made| made.media_type().kind() == MediaKind::Image) {
@@ -430,7 +426,7 @@ pub(crate) async fn cancel(
     resuming::cancel(&app, &principal, hosted, run, "response").await?;
     if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
         let head = Head { is_background: true, ..head_of(&id, &live.agent, seconds()) };
-        let mut told = Response::new(head, app.shown, Approvals::Words);
+        let mut told = Response::new(head, app.shown, Approvals::Words).whole();
         gather(Viewer::behind(live, None), &mut told).await;
         return Ok(json(told.body()));
     }

@@ -48,6 +48,24 @@ pub(super) async fn has_work(journal: &dyn Journal, answered: &ToolCallId) -> Re
     Ok(Stand::of(&run) == Stand::UnderWay || run.waiting().is_some_and(is_left))
 }
 
+/// True if the log of a run has these results, and behind them something that the user said.
+pub(super) async fn has_heard(journal: &dyn Journal, answered: &[ToolCallId]) -> Result<bool, Fault> {
+    let entries = journal.load().await?;
+    let place = |id: &ToolCallId| {
+        let is_its =
+            |entry: &Entry| matches!(&entry.kind, EntryKind::ToolOutcome(told) if told.call_id == *id);
+        entries.iter().rposition(is_its)
+    };
+    let Some(places) = answered.iter().map(place).collect::<Option<Vec<_>>>() else { return Ok(false) };
+    let behind = places.into_iter().max().and_then(|last| entries.get(last..)).unwrap_or_default();
+    Ok(behind.iter().any(|entry| matches!(entry.kind, EntryKind::Inbox(_)) && is_own(entry)))
+}
+
+/// True for an entry of the run itself. Those of an agent inside a tool have ids of another conversation.
+fn is_own(entry: &Entry) -> bool {
+    !entry.key.as_str().contains('>')
+}
+
 /// The logs of a session that tell what its messages do not: those of the newest run, and of each other one with results.
 pub(super) struct Logs(Vec<(String, Vec<Entry>)>);
 
@@ -88,8 +106,7 @@ impl Logs {
     /// The ways in which the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry,
     /// and a call that still runs, or waits, has no result yet.
     pub(super) fn dispositions(&self) -> HashMap<&ToolCallId, Disposition> {
-        // Those of an agent inside a tool have ids of another conversation.
-        let own = |entry: &&Entry| !entry.key.as_str().contains('>');
+        let own = |entry: &&Entry| is_own(entry);
         let known = self.0.iter().flat_map(|(_, entries)| {
             let is_end = |entry: &Entry| matches!(entry.kind, EntryKind::Ended(_));
             let has_ended = entries.iter().filter(own).any(is_end);

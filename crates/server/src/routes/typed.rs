@@ -103,7 +103,7 @@ pub(crate) async fn tool_result(
     let answered = || Fault::conflict("answered", "the call takes no result any more");
     let is_news = match deliver(&*journal, result_of(call, &answer)?).await {
         Err(SubmitError::UnknownCall { .. }) => return Err(answered()),
-        // Where the request before came no further, nobody has gone on with the run: this one does.
+        // If the request before came no further, nobody has gone on with the run: this one does.
         Err(SubmitError::DuplicateResult { .. }) if has_work(&*journal, &id).await? => false,
         delivered => delivered.map(|()| true)?,
     };

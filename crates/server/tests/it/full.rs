@@ -30,7 +30,7 @@ async fn runs_of_a_process_that_is_gone_are_taken_over_by_a_full_one() {
     let sessions = |stage: &Stage| {
         let look = tool_fn("look", "", || Ok("seen"));
         let agent = Agent::builder(stage.clone()).tool(look).build().unwrap();
-        Sessions::new(agent, Arc::clone(&store)).with_lease(Duration::from_millis(600))
+        Sessions::new(agent, Arc::clone(&store)).with_lease(Duration::from_secs(3))
     };
     let stage = Stage::new((0..4).map(|_| Turn::text("Done."))).held();
     let client = Client::new(trusting(Server::new("papers", sessions(&stage))).limits(one_run()));
@@ -107,25 +107,33 @@ async fn a_run_without_a_session_goes_on_once_there_is_room() {
 
 /// Has the server drive a run, so that there is no room for another one.
 async fn occupy(client: &Client) -> String {
-    loop {
-        let began = client.post("/v1/sessions/other/runs", json!({"message": "Wait."})).await;
-        if began.status() == StatusCode::ACCEPTED {
-            return value(began).await["runId"].as_str().unwrap().to_owned();
+    let began = async {
+        loop {
+            let began = client.post("/v1/sessions/other/runs", json!({"message": "Wait."})).await;
+            if began.status() == StatusCode::ACCEPTED {
+                return value(began).await["runId"].as_str().unwrap().to_owned();
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    tokio::time::timeout(PATIENCE, began).await.expect("there is no room")
 }
+
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Asks again until there is room.
 async fn patiently(client: &Client, path: &str, body: &serde_json::Value) -> serde_json::Value {
-    loop {
-        let answer = client.post(path, body.clone()).await;
-        if answer.status() != StatusCode::TOO_MANY_REQUESTS {
-            assert_eq!(answer.status(), StatusCode::OK);
-            return value(answer).await;
+    let answered = async {
+        loop {
+            let answer = client.post(path, body.clone()).await;
+            if answer.status() != StatusCode::TOO_MANY_REQUESTS {
+                assert_eq!(answer.status(), StatusCode::OK);
+                return value(answer).await;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.expect("there is no room")
 }
 
 const FILE: &str = "data:text/plain;base64,dGhlIG1pbnV0ZXM=";
@@ -236,4 +244,33 @@ async fn a_run_without_a_session_goes_on_once_the_model_answers() {
     let Message::ToolResults(results) = &**last.messages.last().unwrap() else { panic!("{last:?}") };
     let read: Vec<_> = results.results.iter().map(|result| result.tree.model_text().into_owned()).collect();
     assert_eq!(read, ["table 1", "sun"]);
+}
+
+// A64: words of the user beside a result are said once, also where the request comes again since the model did not answer.
+#[tokio::test]
+async fn words_beside_a_result_that_comes_again_are_said_once() {
+    for session in [None, Some("s")] {
+        let stage = Stage::new([
+            Turn::call("book", json!({})).and_call("weather", json!({})),
+            Turn::empty().then_error(ErrorKind::RateLimited),
+            Turn::text("Table 1, and sun."),
+        ]);
+        let book = tool_fn("book", "Books a table", || Ok("table 1"));
+        let client = Client::new(server(Agent::builder(stage.clone()).tool(book)));
+        let tools =
+            json!([{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]);
+        let asked = |messages: serde_json::Value| json!({"model": "papers", "tools": tools, "messages": messages, "attache": {"session": session}});
+        let question = json!({"role": "user", "content": "Book."});
+        let first = value(client.chat(asked(json!([question]))).await).await;
+        let message = first["choices"][0]["message"].clone();
+        let result =
+            json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sun"});
+        let more = asked(json!([question, message, result, {"role": "user", "content": "By the window."}]));
+        assert_eq!(client.chat(more.clone()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+        let answer = value(client.chat(more).await).await;
+        assert_eq!(answer["choices"][0]["message"]["content"], "Table 1, and sun.", "{answer}");
+        let last = stage.requests().pop().unwrap();
+        let said = serde_json::to_string(&last.messages).unwrap();
+        assert_eq!(said.matches("By the window.").count(), 1, "{said}");
+    }
 }

@@ -96,6 +96,18 @@ async fn the_ui_stream_with_tools_on_both_sides_and_an_approval() {
     assert_eq!(client.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
 }
 
+// Nobody says anything more in a run that failed, although it could go on.
+#[tokio::test]
+async fn a_page_that_comes_back_after_a_failure_is_told_nothing() {
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    let stage = Stage::new([Turn::call("look", json!({})), Turn::empty().then_error(ErrorKind::RateLimited)]);
+    let client = Client::new(server(Agent::builder(stage).tool(look)));
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Look."}]});
+    let failed = text(client.post("/v1/ui", json!({"id": "chat", "messages": [user]})).await).await;
+    assert!(failed.contains("the script says so"), "{failed}");
+    assert_eq!(client.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
+}
+
 // A36
 #[tokio::test]
 async fn a_page_that_comes_back_is_told_the_message_from_its_beginning() {

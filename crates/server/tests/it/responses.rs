@@ -381,6 +381,35 @@ async fn a_response_is_told_while_the_next_answer_of_its_run_is_under_way() {
     assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
 }
 
+// A36: whatever the user says beside a result, the answer before it stays, and the next one has the next number.
+#[tokio::test]
+async fn a_response_stays_where_the_user_says_something_beside_a_result() {
+    let calls = |city: &str| Turn::text("Let me see.").and_call("weather", json!({"city": city}));
+    let stage = Stage::new([calls("Berlin"), calls("Paris"), Turn::text("Sunny."), Turn::text("Yes.")]);
+    let client = Client::new(server(Agent::builder(stage)));
+    let mut told = vec![respond(&client, json!({"tools": weather()})).await];
+    for text in ["And in Paris?", "Which is warmer?"] {
+        let before = told.last().unwrap();
+        let call = &before["output"][1]["call_id"];
+        let result = json!({"type": "function_call_output", "call_id": call, "output": "sun"});
+        let input = json!([result, {"role": "user", "content": text}]);
+        let more = json!({"input": input, "previous_response_id": before["id"], "tools": weather()});
+        told.push(respond(&client, more).await);
+    }
+    let first = told[0]["id"].as_str().unwrap();
+    for (number, words) in [("", "Let me see."), ("~1", "Let me see."), ("~2", "Sunny.")].iter().enumerate() {
+        let (suffix, words) = *words;
+        assert_eq!(told[number]["id"], format!("{first}{suffix}"));
+        let kept = client.got(&format!("/v1/responses/{first}{suffix}")).await;
+        assert_eq!((said(&kept).as_str(), &kept["status"]), (words, &json!("completed")), "{kept}");
+    }
+    let last = &told[2]["id"];
+    assert_eq!(
+        said(&respond(&client, json!({"input": "Sure?", "previous_response_id": last})).await),
+        "Yes."
+    );
+}
+
 // Two messages of the model behind each other are two replies, as in the other dialects.
 #[tokio::test]
 async fn messages_of_the_model_that_follow_each_other_are_not_joined() {

@@ -149,7 +149,16 @@ async fn a_client_that_reads_nothing_is_let_go() {
     let other = request(address, "GET", "/v1/models", "");
     let other = tokio::time::timeout(Duration::from_secs(20), other).await.expect("nobody else is answered");
     assert!(other.0.starts_with("HTTP/1.1 200"), "{}", other.0);
-    // One that reads is told all of it.
+}
+
+#[tokio::test]
+async fn a_client_that_reads_is_told_all_of_a_long_answer() {
+    let server = trusting(Server::new("papers", sessions(Agent::builder(Stage::new([])))));
+    let address = served(server).await;
+    let long = "a".repeat(32 << 20);
+    let (_, upload) = request(address, "POST", "/v1/documents?name=long.txt", &long).await;
+    let upload: serde_json::Value = serde_json::from_str(&upload).unwrap();
+    let path = format!("/v1/documents/{}", upload["id"].as_str().unwrap());
     let (_, told) = request(address, "GET", &path, "").await;
     assert_eq!(told.len(), long.len());
 }
