@@ -45,12 +45,13 @@ pub(crate) struct LeftOut {
 
 impl LeftOut {
     fn add(&mut self, config: &Config, name: &str, why: &str) {
+        if self.told.len() >= MOST_TOLD {
+            self.more = self.more.saturating_add(1);
+            return;
+        }
         let name = cut(&config.redactor().redact(name), LONGEST_TOLD).replace('\n', " ");
         tracing::warn!(server = config.alias, name, why, "an item of a list is left out");
-        match self.told.len() < MOST_TOLD {
-            true => self.told.push(format!("{name}: {why}")),
-            false => self.more += 1,
-        }
+        self.told.push(format!("{name}: {why}"));
     }
 
     /// Notes that nobody knows the names of others, or how many there are.

@@ -255,7 +255,7 @@ impl McpServer {
     }
 
     /// The tools that the last list of the server had and that are not offered, each with the reason: too large, nested too
-    /// deep, of a name that is none. Those that [`only`](Self::only) and its like leave out are none of them.
+    /// deep, of a name that is none. Tools that [`only`](Self::only) and its like leave out are not named.
     pub fn left_out(&self) -> Vec<String> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner).left_out.lines()
     }

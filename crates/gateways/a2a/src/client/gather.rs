@@ -59,7 +59,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// A task as it is now. Streamed content that it does not repeat stays.
+    /// A task as it is now. Streamed content that it does not repeat stays, and so does an end, where a store is behind.
     fn snapshot(&mut self, mut task: Task) {
         if let Some(mut known) = self.task.take() {
             if known.id != task.id {
@@ -69,15 +69,17 @@ impl Gathered {
             let is_same = |one: &str, other: &str| !one.is_empty() && one == other;
             let kept = known.artifacts.into_iter().filter(|artifact| {
                 let is_repeated = |other: &Artifact| is_same(&other.id, &artifact.id) || other == artifact;
-                !task.artifacts.iter().any(is_repeated)
+                !task.artifacts.iter().any(|other| is_repeated(other) || begins(artifact, other))
             });
             let kept: Vec<Artifact> = kept.collect();
             task.artifacts.extend(kept);
             task.context = task.context.or(known.context);
             if known.state.is_final() && !task.state.is_final() {
                 task.state = known.state;
-            }
-            if task.said.is_none() && known.state == task.state {
+                // Its words are those of an earlier state.
+                let earlier = std::mem::replace(&mut task.said, known.said.take());
+                known.history.extend(earlier.map(Past::Message));
+            } else if task.said.is_none() && known.state == task.state {
                 task.said = known.said;
             } else if let Some(said) = known.said {
                 known.history.push(Past::Message(said));
@@ -127,6 +129,19 @@ fn add(task: &mut Task, artifact: Artifact, appends: bool) -> Result<(), Failure
         None => task.artifacts.push(artifact),
     }
     Ok(())
+}
+
+/// True if an artifact without an id is nothing but the beginning of another one's text: its stream was cut.
+fn begins(artifact: &Artifact, other: &Artifact) -> bool {
+    let text = |artifact: &Artifact| -> String {
+        let texts = artifact.parts.iter().map_while(|part| match &part.content {
+            Content::Text(text) => Some(&**text),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let is_text = artifact.parts.iter().all(|part| matches!(part.content, Content::Text(_)));
+    artifact.id.is_empty() && is_text && text(other).starts_with(&text(artifact))
 }
 
 /// The pieces of an artifact's text are one text: it comes in chunks, streamed or not.

@@ -157,7 +157,8 @@ impl<'a> Reader<'a> {
             let text = format!("the file{which} is not shown: it is at an address that is none of the web");
             return Some(A2aContent::Note(text));
         }
-        // Others than the agent may be given the address of a web page; its own it must read as it wrote it.
+        // The address of a web page may go to others, so secrets are masked in it. A file of the agent is asked for at the
+        // agent, at the address that it wrote.
         let url = own_address(self.config, &url).unwrap_or_else(|| self.clean(url));
         let mut document = Document::external(url.clone());
         if let Some(said) = said.filter(|said| MediaType::parse(said).is_some()) {

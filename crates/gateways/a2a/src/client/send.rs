@@ -40,7 +40,13 @@ impl Way {
             None if config.public => guarded(),
             None => HttpClient::shared(),
         };
-        Self { own, others: guarded() }
+        // An agent without tasks is silent until it is done.
+        let patient = |client: HttpClient| {
+            let (timeouts, patience) = (client.timeouts(), config.limits.patience);
+            let (idle, total) = (timeouts.idle.max(patience), timeouts.total.max(patience));
+            client.with_timeouts(timeouts.with_idle(idle).with_total(total))
+        };
+        Self { own: patient(own), others: patient(guarded()) }
     }
 
     /// True for addresses of the program's own choice.
@@ -69,6 +75,7 @@ impl Way {
         if is_own {
             parts = dress(config, parts).map_err(Failure::Unreached)?;
         }
+        parts.whole = true;
         let client = if is_own { &self.own } else { &self.others };
         let mut left = MOST_REDIRECTS;
         loop {

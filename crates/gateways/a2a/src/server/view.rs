@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run};
+use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run, is_read};
 use attache_core::tool::Progress;
 use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::client::file::SCHEME;
 use crate::wire::{A2aState, PROGRESS};
 
-/// The time to fetch a document that the caller cannot fetch.
+/// The time to fetch the documents of a task that the caller cannot fetch.
 const FETCHING: Duration = Duration::from_secs(30);
 
 /// The store of documents, and the agent that may fetch others; `None` where none are shown.
@@ -139,9 +139,12 @@ impl Logged {
         let outcome = &self.outcome;
         let state = self.state();
         let mut view = View { id: id.into(), context: context.into(), state, at: self.at, ..View::default() };
-        let own: Vec<&Arc<Message>> = outcome.messages.iter().skip(self.begins).collect();
+        // A reply that a hook blocked or had made again is given to nobody.
+        let own = outcome.messages.iter().skip(self.begins).filter(|message| is_read(message));
+        let own: Vec<&Arc<Message>> = own.collect();
+        let end = Instant::now() + FETCHING;
         for message in &own {
-            view.history.extend(said(message, store, left).await);
+            view.history.extend(said(message, store, end, left).await);
         }
         if state == A2aState::InputRequired {
             let prompts = outcome.deferred.iter().filter_map(|request| request.deferred.prompt.clone());
@@ -174,7 +177,7 @@ impl Logged {
         if gives_documents && state == A2aState::Completed {
             let calls: Vec<&ToolCallId> = outcome.calls.iter().map(|call| &call.id).collect();
             for document in given(&own, &calls) {
-                view.files.push(file(document, store, left).await);
+                view.files.push(file(document, store, end, left).await);
             }
         }
         view
@@ -202,7 +205,7 @@ fn given<'m>(messages: &[&'m Arc<Message>], calls: &[&ToolCallId]) -> Vec<&'m Do
     given
 }
 
-async fn file(document: &Document, store: Store<'_>, left: &mut usize) -> File {
+async fn file(document: &Document, store: Store<'_>, end: Instant, left: &mut usize) -> File {
     let is_ours = |url: &str| [SCHEME, "mcp://"].iter().any(|scheme| url.starts_with(scheme));
     let url = match document.source() {
         DocumentSource::External { url } => Some(url),
@@ -216,7 +219,7 @@ async fn file(document: &Document, store: Store<'_>, left: &mut usize) -> File {
         (Some(bytes), _) => Some(bytes),
         // Its address means nothing to the caller.
         (None, Some((_, agent))) if url.is_some() => {
-            let fetched = timeout(FETCHING, agent.fetched(document)).await.ok().flatten();
+            let fetched = timeout_at(end, agent.fetched(document)).await.ok().flatten();
             fetched.and_then(|fetched| fetched.bytes())
         }
         (None, Some((store, _))) => store.get(document.id()).await.ok(),
@@ -236,15 +239,15 @@ async fn file(document: &Document, store: Store<'_>, left: &mut usize) -> File {
     File::Bytes(held)
 }
 
-async fn said(message: &Arc<Message>, store: Store<'_>, left: &mut usize) -> Option<Said> {
+async fn said(message: &Arc<Message>, store: Store<'_>, end: Instant, left: &mut usize) -> Option<Said> {
     let id = message.id().as_str().to_owned();
     match &**message {
-        Message::User(user) if !message.is_tool_call_documents() => {
+        Message::User(user) => {
             let (mut text, mut files) = (Vec::new(), Vec::new());
             for part in user.shown() {
                 match part {
                     UserPart::Text(part) => text.push(part.text().to_owned()),
-                    UserPart::Document(document) => files.push(file(document, store, left).await),
+                    UserPart::Document(document) => files.push(file(document, store, end, left).await),
                     UserPart::Object(tree) => text.push(tree.model_text().to_string()),
                     _ => {}
                 }

@@ -10,6 +10,8 @@
 #[cfg(test)]
 mod cards;
 #[cfg(test)]
+mod hooked;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod notifying;

@@ -19,6 +19,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
+use crate::hooked::Strict;
 use crate::streams::hearing;
 use crate::support::{ask, call, call_with};
 
@@ -65,6 +66,7 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
     });
     Agent::builder(model)
         .fetcher(Plans)
+        .hook(Strict)
         .tool(links)
         .tool(index)
         .tool(lease)

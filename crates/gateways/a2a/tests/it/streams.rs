@@ -7,6 +7,7 @@ use attache_a2a::A2aLimits;
 use attache_core::BoxFuture;
 use attache_core::tool::{Asking, Deferred, Listening, People, Progress, Unanswered};
 use attache_core::{ToolCallId, ToolContext};
+use attache_transport::{HttpClient, Timeouts};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -57,6 +58,40 @@ async fn a_look_at_a_task_does_not_take_what_was_streamed() {
     let shown = output.tree.json();
     assert!(shown.contains("one") && shown.contains("two"), "each without an id is its own: {shown}");
     assert_eq!(output.documents.len(), 2, "{shown}");
+}
+
+// A question that was answered long ago is not the word of the end.
+#[tokio::test]
+async fn the_words_of_the_end_outlast_a_look_at_a_store_that_is_behind() {
+    let said = json!({"messageId": "end", "role": "ROLE_AGENT", "parts": [{"text": "The lease is signed."}]});
+    let end = json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1",
+        "status": {"state": "TASK_STATE_COMPLETED", "message": said}}});
+    let fake = Fake::v1(true, move |asked, _| match asked.rpc() {
+        "SendStreamingMessage" => cut_after(&[json!({"task": task("WORKING")})]),
+        "SubscribeToTask" => events(std::slice::from_ref(&end)),
+        _ => result(&task_saying("INPUT_REQUIRED", "Which bakery?")),
+    })
+    .await;
+    assert_eq!(ask(&fake.agent()).await.unwrap().tree.model_text(), "The lease is signed.");
+    assert_eq!(fake.methods(), ["SendStreamingMessage", "SubscribeToTask", "GetTask"]);
+}
+
+// Chunks without ids are those of the artifact that they begin.
+#[tokio::test]
+async fn what_was_streamed_without_an_id_is_not_told_again_beside_the_whole() {
+    let piece = |text: &str, appends: bool| {
+        json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "append": appends,
+        "artifact": {"parts": [{"text": text}]}}})
+    };
+    let begun = [piece("The lease ", false), piece("ends ", true)];
+    let fake = Fake::v1(true, move |asked, _| match asked.rpc() {
+        "SendStreamingMessage" => cut_after(&begun),
+        "SubscribeToTask" => events(&[completed()]),
+        _ => result(&json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"parts": [{"text": "The lease "}, {"text": "ends in 2031."}]}]})),
+    })
+    .await;
+    assert_eq!(ask(&fake.agent()).await.unwrap().tree.model_text(), "The lease ends in 2031.");
 }
 
 #[tokio::test]
@@ -192,7 +227,7 @@ async fn progress_does_not_begin_anew_behind_a_question() {
     assert_eq!(told, [(1.0, "I look."), (2.0, "I read."), (3.0, "I write.")]);
 }
 
-// One that knows no tasks cannot answer before it is done.
+// One that knows no tasks cannot answer before it is done, whatever the connections of the program bear.
 #[tokio::test]
 async fn a_message_has_as_long_as_a_call_waits_for_its_answer() {
     let fake = Fake::v1(false, |_, _| {
@@ -201,13 +236,19 @@ async fn a_message_has_as_long_as_a_call_waits_for_its_answer() {
             let said = json!({"jsonrpc": "2.0", "id": "1", "result": message(&json!([{"text": "2031"}]))});
             Ok::<_, std::convert::Infallible>(said.to_string())
         });
-        axum::response::Response::new(axum::body::Body::from_stream(late))
+        let mut answer = axum::response::Response::new(axum::body::Body::from_stream(late));
+        answer.extensions_mut().insert(Late(Duration::from_millis(500)));
+        answer
     })
     .await;
     let limits =
         A2aLimits::new().with_request(Duration::from_millis(200)).with_patience(Duration::from_secs(20));
+    let short = Duration::from_millis(200);
+    let timeouts = Timeouts::new().with_first_byte(short).with_idle(short).with_total(short);
+    let client = HttpClient::shared().with_timeouts(timeouts);
     // The card is a short request.
-    assert_eq!(ask(&fake.agent().limits(limits)).await.unwrap().tree.model_text(), "2031");
+    let agent = fake.agent().limits(limits).client(client);
+    assert_eq!(ask(&agent).await.unwrap().tree.model_text(), "2031");
 }
 
 // An agent behind a proxy that gives up may well work on what it was asked.

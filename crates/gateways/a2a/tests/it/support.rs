@@ -132,8 +132,16 @@ async fn answer(State(shared): State<Shared>, request: Request) -> Response {
         all.iter().filter(|asked| !asked.path.contains(".well-known")).count()
     };
     shared.told.notify_waiters();
-    (shared.script)(&asked, count)
+    let answer = (shared.script)(&asked, count);
+    if let Some(Late(time)) = answer.extensions().get() {
+        tokio::time::sleep(*time).await;
+    }
+    answer
 }
+
+/// An answer that begins only after this time.
+#[derive(Clone, Copy)]
+pub(crate) struct Late(pub(crate) Duration);
 
 pub(crate) fn card_v1(url: &str, streaming: bool) -> Value {
     json!({

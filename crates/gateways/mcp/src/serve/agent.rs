@@ -266,7 +266,7 @@ impl McpAgent {
                 };
                 found.push(loaded.unwrap_or(document));
             }
-            fetch_ours(&self.agent, &mut found).await;
+            fetch_ours(&self.agent, &mut found, &shared.limits).await;
         }
         let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
         answer::result(end, session.id().as_str(), &found, blocks)

@@ -169,14 +169,20 @@ fn is_ours(url: &str) -> bool {
     [SCHEME, "a2a-file://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// Fetches documents that the client cannot fetch, by the fetcher of the agent whose tools gave them.
-pub(super) async fn fetch_ours(agent: &Agent, documents: &mut [Document]) {
+/// Fetches documents that the client cannot fetch, by the fetcher of the agent whose tools gave them: no more of them
+/// than a result holds, and none once they have as many bytes as are kept for one principal.
+pub(super) async fn fetch_ours(agent: &Agent, documents: &mut [Document], limits: &McpServeLimits) {
     let end = Instant::now() + FETCHING;
-    for document in documents {
+    let mut fetched_bytes = 0_usize;
+    for document in documents.iter_mut().take(limits.documents) {
+        if fetched_bytes >= limits.kept_bytes {
+            return;
+        }
         if let DocumentSource::External { url } = document.source()
             && is_ours(url)
             && let Ok(Some(fetched)) = timeout_at(end, agent.fetched(document)).await
         {
+            fetched_bytes = fetched_bytes.saturating_add(fetched.bytes().map_or(0, |bytes| bytes.len()));
             *document = fetched;
         }
     }

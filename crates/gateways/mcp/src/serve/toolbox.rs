@@ -170,7 +170,7 @@ impl Calling<'_> {
         }
         match self.attempt(&call).await {
             Ok(mut result) => {
-                fetch_ours(self.agent, &mut result.documents).await;
+                fetch_ours(self.agent, &mut result.documents, &self.shared.limits).await;
                 Ok(self.result(&result))
             }
             Err(deferred) => self.ask(&call, deferred).await,
