@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions};
+use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions, is_read};
 use attache_config::SessionsPlace;
 use attache_core::message::UserOrigin;
 use attache_core::{Document, DocumentStore, Message, Secret, UserPart};
@@ -179,10 +179,11 @@ pub(crate) struct Said {
     pub(crate) text: String,
 }
 
-/// The words of user and model, with the names of attached documents. Calls and their results are left out.
+/// The words of user and model, with the names of attached documents. Calls and their results are left out, and so are
+/// replies that a hook blocked or had made again.
 pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said> {
     let mut said = Vec::new();
-    for message in messages.iter().filter(|message| !message.is_tool_call_documents()) {
+    for message in messages.iter().filter(|message| is_read(message)) {
         let (by_user, text) = match &**message {
             Message::User(user) if user.origin == UserOrigin::Author => {
                 let parts = user.parts.iter().filter_map(|part| match part {
@@ -205,4 +206,21 @@ pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said> {
 /// A document's name for people.
 pub(crate) fn name(document: &Document) -> String {
     document.file_name().unwrap_or(document.id().short()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::AssistantMessage;
+    use attache_core::message::{AssistantPart, Metadata, TextPart};
+
+    use super::*;
+
+    #[test]
+    fn a_reply_that_was_taken_back_is_not_shown() {
+        let reply = |text: &str| AssistantMessage::new([TextPart::new(text).map(AssistantPart::Text)]);
+        let mut hasty = reply("hasty");
+        hasty.metadata = Metadata::default().with("withdrawn", true);
+        let messages = [hasty, reply("better")].map(|reply| Message::Assistant(reply).shared());
+        assert_eq!(said(&messages), [Said { by_user: false, text: "better".to_owned() }]);
+    }
 }

@@ -241,8 +241,8 @@ impl<'a> Reader<'a> {
         }
         let for_user = is_for_user(link.annotations.as_ref());
         let is_web = link.uri.starts_with("https://") || link.uri.starts_with("http://");
-        // The address of a web page may go to others, so secrets are masked in it. What the server reads itself is asked
-        // for at the address that it wrote.
+        // The address of a web page may go to others, so secrets are masked in it. A document that the
+        // server reads itself is asked for at the address that it wrote.
         let own = (!is_web).then(|| address(&self.config.alias, &link.uri));
         let uri = self.clean(link.uri);
         let address = own.unwrap_or_else(|| uri.clone());
