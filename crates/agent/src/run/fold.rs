@@ -10,7 +10,6 @@ use attache_core::{
     ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 
-use crate::limits::EmptyReply;
 use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
@@ -335,7 +334,7 @@ impl Run {
     }
 
     /// The end of a run whose model has answered, unless the answer has to be mended.
-    fn held_answer(&mut self, text: &str, landing: Option<EndReason>) -> Phase {
+    pub(super) fn held_answer(&mut self, text: &str, landing: Option<EndReason>) -> Phase {
         match self.read_output(text, landing.is_some()) {
             Ok(()) => self.answered(EndReason::Answer, landing),
             Err(Some(hint)) => {
@@ -347,42 +346,6 @@ impl Run {
                 Some(landing) if self.step > 1 => ending(landing),
                 _ => ending(EndReason::InvalidAnswer),
             },
-        }
-    }
-
-    fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
-        self.reasoning = message.thinking();
-        match self.limits.empty_reply {
-            EmptyReply::Accept => self.held_answer("", landing),
-            EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => self.nudge(),
-            EmptyReply::Nudge(_) | EmptyReply::Error => {
-                self.detail = Some(match self.reasoning.trim().is_empty() {
-                    true => "the model answered with neither text nor calls".to_owned(),
-                    false => "the model answered with nothing but reasoning".to_owned(),
-                });
-                ending(EndReason::EmptyResponse)
-            }
-        }
-    }
-
-    fn nudge(&mut self) -> Phase {
-        self.nudges += 1;
-        let id = self.mint();
-        self.push(notice("Your last reply was empty. Answer, or call a tool.").with_id(id));
-        self.before_model()
-    }
-
-    /// Goes on as older programs did behind a picture without words: they took it for an empty reply and asked again, so
-    /// that their logs hold a further step.
-    pub(super) fn go_on_behind_picture(&mut self) {
-        let is_picture = |message: &Arc<Message>| match &**message {
-            Message::Assistant(reply) => reply.documents().next().is_some() && reply.text().trim().is_empty(),
-            _ => false,
-        };
-        if matches!(self.phase, Phase::Ending { open: true, .. })
-            && self.history.last().is_some_and(is_picture)
-        {
-            self.phase = self.nudge();
         }
     }
 

@@ -3,6 +3,7 @@
 mod approvals;
 mod counters;
 mod deferred;
+mod empty;
 mod fold;
 mod handoff;
 mod hooked;
