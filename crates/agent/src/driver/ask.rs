@@ -181,28 +181,27 @@ pub(super) fn ask<'a>(
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
         let Replied { mut entries, requested, finished, spent } = driver.replied(key, *completion, cost);
-        let verdict = hooked.as_ref().and_then(|hooked| match &hooked.kind {
-            EntryKind::Hooked(verdict) => Some(verdict.clone()),
-            _ => None,
-        });
         entries.extend(hooked.map(|hooked| *hooked));
         let again = (!driver.recorder.place().is_volatile()).then(|| entries.clone());
         let recorded = interrupt.complete(pin!(driver.record_all(entries))).await;
-        if let Err(mut stop) = recorded {
-            if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
-                *text = said;
+        let is_withdrawn = match recorded {
+            Ok(stand) => driver.is_withdrawn(&stand),
+            Err(mut stop) => {
+                if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
+                    *text = said;
+                }
+                if let Stop::Interrupted(..) = stop {
+                    driver.unconfirmed.extend(again.into_iter().flatten());
+                }
+                yield Err(stop);
+                return;
             }
-            if let Stop::Interrupted(..) = stop {
-                driver.unconfirmed.extend(again.into_iter().flatten());
-            }
-            yield Err(stop);
-            return;
-        }
+        };
         if let Some(usage) = spent {
             let guessed = driver.run.guessed().saturating_sub(guessed);
             driver.settle(&usage, cost, guessed);
         }
-        if verdict.is_some_and(|verdict| driver.run.is_withdrawn(&verdict)) {
+        if is_withdrawn {
             yield Ok(driver.event(EventKind::ReplyWithdrawn { reply }));
         }
         // Calls that nobody will run are not announced.
@@ -238,6 +237,14 @@ struct Replied {
 }
 
 impl Driver {
+    /// True if the verdict of the hooks among these entries takes the reply back.
+    fn is_withdrawn(&self, stand: &[Entry]) -> bool {
+        stand.iter().any(|entry| match &entry.kind {
+            EntryKind::Hooked(verdict) => self.run.is_withdrawn(verdict),
+            _ => false,
+        })
+    }
+
     fn replied(&mut self, key: Key, completion: Completion, cost: Option<Money>) -> Replied {
         let Completion {
             message,
