@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use attache_agent::{Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
+use attache_agent::{Busy, Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
 use attache_core::ToolCallId;
 use tokio::time::{sleep, timeout};
 
@@ -145,6 +145,9 @@ async fn go_on_so(
     }
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
     let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, ..way };
+    // The run that is to go on is under way where its session is taken: it waits for no other one.
+    let sessions = hosted.sessions.clone().with_busy(Busy::Refuse);
+    let session = sessions.get(principal.name(), session.id().as_str()).await?;
     let resumed = session.resume_with(offered(&session, run).await?.options(hosted.agent()));
     let mut viewer = match app.start(principal, &hosted, Some(&session), run.to_owned(), resumed, way) {
         // Somebody else was faster.

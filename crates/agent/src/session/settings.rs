@@ -20,8 +20,7 @@ pub enum Busy {
     #[default]
     Refuse,
     /// It waits, behind those of this process that wait already. One beyond `depth` fails with
-    /// [`SessionError::QueueFull`]. A run that is to [go on](crate::Session::resume) fails as without a queue: it is under
-    /// way where its session is taken.
+    /// [`SessionError::QueueFull`].
     Queue {
         /// The most runs that wait.
         depth: usize,

@@ -163,8 +163,7 @@ async fn open(
     task: &mut Task,
     queued: &mut Option<Queued>,
 ) -> Result<Arc<Lease>, SessionError> {
-    // A run that is to go on is under way where its session is taken.
-    if let (Busy::Queue { depth }, Task::Start(_)) = (settings.busy, &*task) {
+    if let Busy::Queue { depth } = settings.busy {
         *queued = Some(settings.live.turn(session, depth).await?);
     }
     let run = match task {
