@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentSource, DocumentStore, ModelSettings};
+use attache_core::{Document, DocumentStore, ModelSettings};
 
 use crate::agent::Agent;
 
@@ -22,22 +22,13 @@ impl Agent {
         Arc::clone(&self.setup().store)
     }
 
-    /// An external document with what is at its address: as its runs have fetched it, or by its fetcher now, which its store
-    /// then keeps. `None` if it is at no address, or cannot be had.
-    pub async fn fetched(&self, document: &Document) -> Option<Document> {
-        let DocumentSource::External { url } = document.source() else { return None };
-        let (store, fetcher) = (&self.setup().store, self.setup().fetcher.as_ref());
-        if let Ok(bytes) = store.get(document.id()).await {
-            return Some(document.clone().with_bytes(bytes));
-        }
-        let fetched = fetcher?.fetch(url).await;
-        let fetched = fetched.inspect_err(
-            |error| tracing::warn!(document = %document.id(), %error, "a document cannot be fetched"),
-        );
-        let document = document.clone().with_bytes(fetched.ok()?.bytes);
-        if let Err(error) = store.put(&document).await {
-            tracing::warn!(document = %document.id(), %error, "a fetched document cannot be kept");
-        }
-        Some(document)
+    /// A document with its content: its own, that in the agent's store, or that at the address of an external one, as the
+    /// agent's runs fetch it and keep it in the store. See [`load`](attache_documents::load).
+    ///
+    /// # Errors
+    /// The reason why the content cannot be had, in words that follow the document's name.
+    pub async fn load(&self, document: &Document) -> Result<Document, String> {
+        let setup = self.setup();
+        attache_documents::load(document, &*setup.store, setup.fetcher.as_deref()).await
     }
 }

@@ -83,7 +83,7 @@ pub use attache_core::converter::ConvertedText;
 pub use estimate::estimated_tokens;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
-pub use materials::gather::gather;
+pub use materials::gather::{gather, load};
 pub use materials::material::Material;
 pub use materials::plan::{Plan, plan};
 pub use materials::{Materials, PageRequest};

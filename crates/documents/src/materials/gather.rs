@@ -13,7 +13,7 @@ use attache_core::{
 use super::fetched;
 use crate::materials::material::Material;
 use crate::materials::plan::plan;
-use crate::materials::{Materials, PageRequest};
+use crate::materials::{Content, Materials, PageRequest};
 use crate::options::RouteOptions;
 
 /// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
@@ -63,7 +63,7 @@ pub async fn gather(
             return;
         }
         let load = wanted.load.iter().map(|document| -> Gathered<'_> {
-            Box::pin(async move { (document, load(document, store, fetcher).await.into()) })
+            Box::pin(async move { (document, content_of(document, store, fetcher).await.into()) })
         });
         let transcode = wanted.transcode.iter().map(|(document, form)| -> Gathered<'_> {
             Box::pin(async move { (document, transcode(document, form, converters).await) })
@@ -81,6 +81,27 @@ pub async fn gather(
             }
         })
         .await;
+    }
+}
+
+/// A document with its content: its own, that in `store`, or, if it is external, that at its address, as [`gather`]
+/// fetches and keeps it. A fetched one has the type and the name that its server gave, where they say more.
+///
+/// # Errors
+/// The reason why the content cannot be had, in words that follow the document's name.
+pub async fn load(
+    document: &Document,
+    store: &dyn DocumentStore,
+    fetcher: Option<&dyn Fetcher>,
+) -> Result<Document, String> {
+    let mut materials = Materials::new();
+    if document.bytes().is_none() {
+        materials.insert(document, content_of(document, store, fetcher).await);
+    }
+    match materials.content(document) {
+        Content::Here(loaded) => Ok(loaded),
+        Content::Missing(reason) => Err(reason.to_owned()),
+        Content::NotLoaded => Err("its content is not there".to_owned()),
     }
 }
 
@@ -135,7 +156,11 @@ async fn side_by_side<'f, T>(mut all: impl Iterator<Item = BoxFuture<'f, T>>, mu
     .await;
 }
 
-async fn load(document: &Document, store: &dyn DocumentStore, fetcher: Option<&dyn Fetcher>) -> Material {
+async fn content_of(
+    document: &Document,
+    store: &dyn DocumentStore,
+    fetcher: Option<&dyn Fetcher>,
+) -> Material {
     if let DocumentSource::External { url } = document.source() {
         return fetched::bring(document, url, store, fetcher).await;
     }

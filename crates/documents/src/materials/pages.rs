@@ -5,12 +5,10 @@
 //! says the number in its first object (Annex F). So it is enough to look at each dictionary once: work grows with the
 //! size of the file, and what is unpacked has a limit.
 
-use std::io::Read as _;
-
-use flate2::read::ZlibDecoder;
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 /// The most bytes of object streams that are unpacked of one file.
-const UNPACKED: u64 = 32 << 20;
+const UNPACKED: usize = 32 << 20;
 
 /// The deepest nesting of dictionaries that is followed.
 const DEPTH: usize = 100;
@@ -124,7 +122,7 @@ impl<'b> Dictionary<'b> {
 }
 
 /// Reads all dictionaries; `unpack` says how much of object streams may be unpacked, if any.
-fn scan(bytes: &[u8], seen: &mut Seen, mut unpack: Option<u64>) {
+fn scan(bytes: &[u8], seen: &mut Seen, mut unpack: Option<usize>) {
     let mut open: Vec<Dictionary<'_>> = Vec::new();
     let mut closed: Option<Dictionary<'_>> = None;
     let mut at = 0;
@@ -207,7 +205,7 @@ impl Seen {
 }
 
 /// Looks into a stream if it holds objects; yields the bytes up to its end.
-fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mut Option<u64>) -> usize {
+fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mut Option<usize>) -> usize {
     let start: usize = match body {
         [b'\r', b'\n', ..] => 2,
         [b'\n' | b'\r', ..] => 1,
@@ -222,23 +220,18 @@ fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mu
     let end = said.filter(ends).unwrap_or_else(|| find(body, END));
     if dictionary.kind == Some(b"ObjStm") {
         let packed = body.get(start..end).unwrap_or_default();
-        let mut plain = Vec::new();
-        let readable = match *unpack {
+        match *unpack {
             Some(left) if dictionary.is_deflated && !dictionary.is_packed_otherwise => {
-                let read = ZlibDecoder::new(packed).take(left).read_to_end(&mut plain).is_ok();
-                *unpack = Some(left - plain.len() as u64);
-                read && (plain.len() as u64) < left
+                let plain = decompress_to_vec_zlib_with_limit(packed, left);
+                let unpacked = plain.as_ref().map_or_else(|error| error.output.len(), Vec::len);
+                *unpack = Some(left.saturating_sub(unpacked));
+                match plain {
+                    Ok(plain) => scan(&plain, seen, None),
+                    Err(_) => seen.is_hidden = true,
+                }
             }
-            Some(_) if !dictionary.is_packed_otherwise && !dictionary.is_deflated => {
-                plain.extend_from_slice(packed);
-                true
-            }
-            _ => false,
-        };
-        if readable {
-            scan(&plain, seen, None);
-        } else {
-            seen.is_hidden = true;
+            Some(_) if !dictionary.is_packed_otherwise && !dictionary.is_deflated => scan(packed, seen, None),
+            _ => seen.is_hidden = true,
         }
     }
     end
@@ -284,10 +277,7 @@ fn number(word: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
-    use flate2::Compression;
-    use flate2::write::ZlibEncoder;
+    use miniz_oxide::deflate::compress_to_vec_zlib;
 
     use super::*;
 
@@ -296,9 +286,7 @@ mod tests {
     }
 
     fn deflated(text: &str) -> Vec<u8> {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
+        compress_to_vec_zlib(text.as_bytes(), 6)
     }
 
     fn packed(dictionary: &str, body: &[u8]) -> Pages {
@@ -348,7 +336,7 @@ mod tests {
         assert_eq!(packed("/Filter[/FlateDecode/FlateDecode]", &inner), Pages::Hidden);
         assert_eq!(packed("/Filter/FlateDecode/DecodeParms<</Predictor 12>>", &inner), Pages::Hidden);
         assert_eq!(packed("/Filter/FlateDecode", b"encrypted"), Pages::Hidden);
-        let bomb = deflated(&" ".repeat(UNPACKED as usize + 1));
+        let bomb = deflated(&" ".repeat(UNPACKED + 1));
         assert!(bomb.len() < 100_000);
         assert_eq!(packed("/Filter/FlateDecode", &bomb), Pages::Hidden);
     }

@@ -11,7 +11,7 @@ use attache_core::{
 };
 use attache_documents::{
     ExternalDocuments, Label, LabelProfile, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing,
-    gather,
+    gather, load,
 };
 use bytes::Bytes;
 
@@ -136,6 +136,26 @@ fn what_was_fetched_is_fetched_once_and_stays_as_it_was() {
         let stamps = |routing: &Routing| routing.messages.iter().map(|m| m.stamp()).collect::<Vec<_>>();
         assert_eq!(stamps(&resumed), stamps(&next), "{family}");
     }
+}
+
+// A gateway hands a document of ours to others: with the type and the name of its server, the second time from the store.
+#[test]
+fn a_document_is_loaded_with_what_its_server_says_of_it() {
+    let (store, web) = (Shelf::default(), web());
+    for asked in [&[LEASE][..], &[]] {
+        let lease = ready(load(&at(LEASE, "lease"), &store, Some(&web))).unwrap();
+        assert_eq!(lease.bytes().as_deref(), Some(PDF));
+        assert_eq!((lease.media_type().essence(), lease.file_name()), ("application/pdf", Some("lease.pdf")));
+        assert_eq!(web.asked(), asked);
+    }
+    assert_eq!(
+        ready(load(&at(PLAN, "lost"), &store, None)).unwrap_err(),
+        "it is at an address that is not fetched"
+    );
+    let own = Document::new(PNG);
+    assert_eq!(ready(load(&own, &store, None)).unwrap(), own);
+    let lost = ready(load(&at("https://files.example/x", "x"), &store, Some(&web))).unwrap_err();
+    assert_eq!(lost, "its server answers with status 404");
 }
 
 #[test]

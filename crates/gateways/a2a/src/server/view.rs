@@ -6,7 +6,6 @@ use std::time::Duration;
 use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run, is_read};
 use attache_core::tool::Progress;
 use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
-use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -215,17 +214,18 @@ async fn file(document: &Document, store: Store<'_>, end: Instant, left: &mut us
         return File::Url(document.clone(), url.to_string());
     }
     let name = document.file_name().unwrap_or("a document").to_owned();
-    let bytes: Option<Bytes> = match (document.bytes(), store) {
-        (Some(bytes), _) => Some(bytes),
-        // Its address means nothing to the caller.
+    let loaded = match (document.bytes(), store) {
+        // Its address means nothing to the caller, and neither does the reason why it cannot be had.
         (None, Some((_, agent))) if url.is_some() => {
-            let fetched = timeout_at(end, agent.fetched(document)).await.ok().flatten();
-            fetched.and_then(|fetched| fetched.bytes())
+            timeout_at(end, agent.load(document)).await.ok().and_then(Result::ok)
         }
-        (None, Some((store, _))) => store.get(document.id()).await.ok(),
-        (None, None) => None,
+        (None, Some((store, _))) => {
+            store.get(document.id()).await.ok().map(|bytes| document.clone().with_bytes(bytes))
+        }
+        _ => Some(document.clone()),
     };
-    let Some(bytes) = bytes else {
+    let Some((document, bytes)) = loaded.and_then(|document| Some((document.clone(), document.bytes()?)))
+    else {
         return File::Note(format!("{name:?} is not shown: its content is not there"));
     };
     match left.checked_sub(bytes.len()) {

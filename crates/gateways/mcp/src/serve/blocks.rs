@@ -180,7 +180,7 @@ pub(super) async fn fetch_ours(agent: &Agent, documents: &mut [Document], limits
         }
         if let DocumentSource::External { url } = document.source()
             && is_ours(url)
-            && let Ok(Some(fetched)) = timeout_at(end, agent.fetched(document)).await
+            && let Ok(Ok(fetched)) = timeout_at(end, agent.load(document)).await
         {
             fetched_bytes = fetched_bytes.saturating_add(fetched.bytes().map_or(0, |bytes| bytes.len()));
             *document = fetched;
