@@ -310,7 +310,7 @@ impl Server {
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
-            bodies: Bodies::new(self.limits.bodies, self.limits.body_time),
+            bodies: Bodies::new(&self.limits),
             limits: self.limits,
             since,
             has_begun: AtomicBool::new(false),

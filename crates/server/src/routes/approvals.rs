@@ -77,7 +77,7 @@ pub(crate) async fn decide(
     asked: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Approve)?;
-    let bytes = body::bytes(&app.bodies, asked, app.limits.body).await?;
+    let bytes = body::bytes(&app.bodies, &principal, asked, app.limits.body).await?;
     let decision = decision(body::json(&bytes)?)?;
     let hosted = &app.hosted(model.model.as_deref())?;
     let Some((session, run)) = find(&app, hosted, &principal, &id).await? else {

@@ -33,7 +33,7 @@ pub(super) async fn read<T: DeserializeOwned>(
     model: impl FnOnce(&T) -> Option<&str>,
 ) -> Result<Request<T>, Fault> {
     allow(principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
+    let bytes = body::bytes(&app.bodies, principal, request, app.limits.body).await?;
     let said: T = body::json(&bytes)?;
     let hosted = app.hosted(model(&said))?;
     Ok(Request { said, hosted, bytes: bytes.clone() })

@@ -39,7 +39,7 @@ pub(crate) async fn rename(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, MOST).await?;
+    let bytes = body::bytes(&app.bodies, &principal, request, MOST).await?;
     let rename: Rename = body::json(&bytes)?;
     let sessions = &app.hosted(model.model.as_deref())?.sessions;
     let session = sessions.get(principal.name(), &id).await?;
@@ -69,7 +69,7 @@ pub(crate) async fn fork(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, MOST).await?;
+    let bytes = body::bytes(&app.bodies, &principal, request, MOST).await?;
     let fork: Fork = body::json(&bytes)?;
     let sessions = &app.hosted(model.model.as_deref())?.sessions;
     let session = sessions.get(principal.name(), &id).await?;

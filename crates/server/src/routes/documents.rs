@@ -37,7 +37,7 @@ pub(crate) async fn upload(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, app.limits.upload).await?;
+    let bytes = body::bytes(&app.bodies, &principal, request, app.limits.upload).await?;
     if bytes.is_empty() {
         return Err(Fault::invalid("the document is empty"));
     }

@@ -187,7 +187,7 @@ pub(crate) async fn message(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
+    let bytes = body::bytes(&app.bodies, &principal, request, app.limits.body).await?;
     let aside: Aside = body::json(&bytes)?;
     if aside.message.trim().is_empty() {
         return Err(Fault::invalid("the message is empty").at("message"));

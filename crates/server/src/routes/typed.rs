@@ -71,7 +71,7 @@ pub(crate) async fn tool_result(
     request: Body,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
-    let bytes = body::bytes(&app.bodies, request, app.limits.body).await?;
+    let bytes = body::bytes(&app.bodies, &principal, request, app.limits.body).await?;
     let answer: ToolAnswer = body::json(&bytes)?;
     let unknown = || Fault::not_found("call");
     let id = ToolCallId::parse(&answer.call_id).ok_or_else(unknown)?;

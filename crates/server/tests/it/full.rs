@@ -185,16 +185,17 @@ async fn a_result_that_comes_again_goes_on_with_the_run_that_nobody_drives() {
     assert_eq!(answer["choices"][0]["message"]["content"], "Read, too.", "{answer}");
 }
 
-// Bodies that are read at a time are bounded in all, and small ones always find room.
+// Bodies that are read at a time are bounded in all and for each principal, and small ones always find room.
 #[tokio::test]
 async fn bodies_that_are_read_at_a_time_are_bounded() {
     use futures_util::StreamExt as _;
     use futures_util::stream::{iter, once};
     use tokio::sync::oneshot::channel;
     let mut limits = ServerLimits::default();
-    limits.bodies = 1 << 20;
+    (limits.body, limits.upload, limits.bodies) = (1 << 10, (2 << 20) + 7, (2 << 20) + (1 << 19));
     let client = Client::new(server(Agent::builder(Stage::new([]))).limits(limits));
-    let upload = async |body: axum::body::Body| {
+    let other = client.named("bob");
+    let upload = async |client: &Client, body: axum::body::Body| {
         let request = http::Request::builder().method("POST").uri("/v1/documents");
         client.send(request, body).await.status()
     };
@@ -204,18 +205,24 @@ async fn bodies_that_are_read_at_a_time_are_bounded() {
         waits.await.unwrap();
         "the end".into()
     });
-    let pieces = iter([bytes::Bytes::from("a".repeat(1 << 20))]).chain(rest).map(Ok::<_, std::io::Error>);
-    let slow = upload(axum::body::Body::from_stream(pieces));
+    let pieces = iter([bytes::Bytes::from("a".repeat(2 << 20))]).chain(rest).map(Ok::<_, std::io::Error>);
+    let slow = upload(&client, axum::body::Body::from_stream(pieces));
     let others = async {
         is_read.await.unwrap();
-        let large = || "b".repeat(256 << 10).into();
-        assert_eq!(upload(large()).await, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(upload("small".into()).await, StatusCode::CREATED);
+        let large = |kib: usize| "b".repeat(kib << 10).into();
+        assert_eq!(upload(&client, large(256)).await, StatusCode::SERVICE_UNAVAILABLE, "the share of one");
+        assert_eq!(upload(&other, large(256)).await, StatusCode::CREATED, "others are heard meanwhile");
+        assert_eq!(upload(&other, large(1024)).await, StatusCode::SERVICE_UNAVAILABLE, "the room of all");
+        assert_eq!(upload(&client, "small".into()).await, StatusCode::CREATED);
         goes_on.send(()).unwrap();
     };
     let (slow, ()) = tokio::join!(slow, others);
     assert_eq!(slow, StatusCode::CREATED);
-    assert_eq!(upload("b".repeat(256 << 10).into()).await, StatusCode::CREATED, "there is room again");
+    assert_eq!(
+        upload(&client, "b".repeat(256 << 10).into()).await,
+        StatusCode::CREATED,
+        "there is room again"
+    );
 }
 
 // A64: nor is it lost where the model does not answer once the client has.
