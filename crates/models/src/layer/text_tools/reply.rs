@@ -10,12 +10,12 @@ use attache_core::{
 use futures_util::StreamExt;
 use serde_json::json;
 
-use super::super::cited;
 use super::action::Call;
 use super::parser::{Fault, Parser, Piece, Reading};
 use super::prompt::{self, ASK_USER};
 use super::request::{Options, allowed_alone, event, request_in_text};
-use super::{history, refusal};
+use crate::layer::cited;
+use crate::layer::text_tools::{history, refusal};
 
 /// The most bytes behind an action that are read to meet the end of the reply, which says what it cost.
 const MAX_BEHIND: usize = 400;

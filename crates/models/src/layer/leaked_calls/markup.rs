@@ -5,9 +5,9 @@ use std::sync::Arc;
 use attache_core::{ToolDefinition, ToolSet};
 use serde_json::{Map, Value};
 
-use crate::layer::text::action::{Action, Reader};
-use crate::layer::text::json::{balanced, read};
-use crate::layer::text::parser::{Parser, Reading};
+use crate::layer::text_tools::action::{Action, Reader};
+use crate::layer::text_tools::json::{balanced, read};
+use crate::layer::text_tools::parser::{Parser, Reading};
 
 /// The marks that may stand around and between calls.
 const WRAPPERS: [&str; 16] = [

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::Deferred;
 use crate::future::BoxFuture;
-use crate::tool::Deferred;
 
 /// The people behind a run. A runtime brings them to the calls of tools that ask
-/// ([`ToolMetadata::asks`](crate::tool::ToolMetadata::asks)).
+/// ([`ToolMetadata::asks`](super::ToolMetadata::asks)).
 pub trait People: Send + Sync {
     /// Asks, and waits for the answer as long as the run is willing to wait.
     ///

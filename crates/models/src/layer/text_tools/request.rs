@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::message::UserOrigin;
 use attache_core::{ChatRequest, Message, ModelHandle, ToolChoice, UserMessage, UserPart};
 
-use super::{history, prompt};
+use crate::layer::text_tools::{history, prompt};
 
 /// The ways in which a model is asked.
 #[derive(Clone, Debug)]

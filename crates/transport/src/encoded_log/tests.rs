@@ -6,7 +6,7 @@ use attache_core::message::Routed;
 use attache_core::{ErrorKind, UserMessage, UserPart};
 use proptest::prelude::*;
 
-use super::*;
+use crate::encoded_log::*;
 
 const USER: RoleTag = RoleTag::new(0);
 const ASSISTANT: RoleTag = RoleTag::new(1);

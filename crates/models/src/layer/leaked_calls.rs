@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 
 use super::Layer;
 use super::cited;
-use super::text::action::Reader;
+use super::text_tools::action::Reader;
 use markup::{Found, family_calls, protocol_call};
 
 /// Takes calls out of a reply's text where the model wrote them there in the markup of its own, which its server should

@@ -25,7 +25,7 @@ use attache_core::{
 use futures_util::StreamExt;
 
 use super::Layer;
-use super::calls_in_text::{Asked, recovered};
+use super::leaked_calls::{Asked, recovered};
 use reply::in_text;
 use request::{Options, allowed_alone, request_in_text};
 

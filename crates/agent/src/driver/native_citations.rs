@@ -3,8 +3,8 @@
 use attache_core::citation::Citation;
 use attache_core::{ChatRequest, Degradation};
 
-use crate::driver::Driver;
-use crate::driver::citable::{Citable, name, shown_documents};
+use super::Driver;
+use super::citable::{Citable, name, shown_documents};
 use crate::event::EventKind;
 
 impl Driver {
