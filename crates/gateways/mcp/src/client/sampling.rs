@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::config::Config;
+use super::config::Config;
 
 /// The part of a request that people are shown.
 const SHOWN: usize = 2_000;

@@ -15,11 +15,11 @@ use rmcp::model::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::config::Config;
-use crate::connection::Session;
-use crate::depth::{DEEPEST, is_too_deep};
-use crate::error_text::cut;
-use crate::secrets::clean;
+use super::config::Config;
+use super::connection::Session;
+use super::error_text::cut;
+use super::secrets::clean;
+use super::too_deep::{DEEPEST, is_too_deep};
 
 /// Longer names are no names.
 const LONGEST_NAME: usize = 200;

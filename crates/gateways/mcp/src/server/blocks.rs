@@ -10,9 +10,9 @@ use rmcp::model::{ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
+use super::kept_documents::{Shelf, Whose, address, name};
 use super::limits::McpServeLimits;
-use super::shelf::{Shelf, Whose, address, name};
-use crate::results::SCHEME;
+use crate::uri::SCHEME;
 
 /// The key of the file name in the metadata of blocks that have no place for one.
 const FILE_NAME: &str = "attache/fileName";

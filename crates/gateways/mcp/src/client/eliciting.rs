@@ -7,7 +7,7 @@ use http::uri::Authority;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
-use crate::config::Config;
+use super::config::Config;
 
 /// Longer questions are cut.
 const LONGEST: usize = 4_000;

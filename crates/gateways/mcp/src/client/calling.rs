@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::{Instant, error::Elapsed, sleep_until, timeout_at};
 
-use crate::config::Config;
-use crate::connection::{Link, Session};
-use crate::eliciting::{Elicitation, declined};
-use crate::error_text::cut;
-use crate::hook::McpRequest;
-use crate::hub::{UnderWay, Wish};
-use crate::sampling::Sampling;
-use crate::task::{self, Pace, Place, Seen, State};
+use super::asked_back::{UnderWay, Wish};
+use super::config::Config;
+use super::connection::{Link, Session};
+use super::eliciting::{Elicitation, declined};
+use super::error_text::cut;
+use super::hook::McpRequest;
+use super::sampling::Sampling;
+use super::task::{self, Pace, Place, Seen, State};
 
 /// The most times that a server asks back before it answers.
 const ROUNDS: u32 = 10;

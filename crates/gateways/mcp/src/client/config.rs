@@ -7,10 +7,10 @@ use std::time::Duration;
 use attache_core::ModelHandle;
 use attache_transport::Redactor;
 
-use crate::hook::McpHook;
-use crate::http::McpEndpoint;
-use crate::secrets::redactor;
-use crate::stdio::McpCommand;
+use super::hook::McpHook;
+use super::http::McpEndpoint;
+use super::secrets::redactor;
+use super::stdio::McpCommand;
 
 /// The way to reach a server.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use base64_simd::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::kept_documents::{Shelf, Whose};
 use super::limits::McpServeLimits;
-use super::shelf::{Shelf, Whose};
 
 /// The arguments of a question to an agent.
 #[derive(Deserialize)]

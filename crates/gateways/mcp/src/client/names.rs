@@ -1,6 +1,6 @@
 //! The names of a server's tools: ours, `mcp_ALIAS___TOOL`, and the server's own; and the tools that are offered by name.
 
-use crate::config::Config;
+use super::config::Config;
 
 impl Config {
     /// The problem with the alias, if there is one: with it, tools of two servers could have one name.
@@ -47,8 +47,8 @@ fn covers(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Door;
-    use crate::stdio::McpCommand;
+    use crate::client::config::Door;
+    use crate::client::stdio::McpCommand;
 
     fn config() -> Config {
         Config::new("files".to_owned(), Door::Command(McpCommand::new("x")))

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::failure;
 use super::call::{Line, McpCall, McpLogLevel};
-use super::shelf::Whose;
+use super::kept_documents::Whose;
 
 /// Longer arguments are cut in a question; the user is told so.
 const SHOWN: usize = 4_000;

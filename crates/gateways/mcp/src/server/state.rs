@@ -1,7 +1,7 @@
 //! The things that all calls of a server share.
 
+use super::kept_documents::Shelf;
 use super::limits::McpServeLimits;
-use super::shelf::Shelf;
 use super::waiting_calls::HeldCalls;
 
 /// The bounds of calls, and that which they leave behind.

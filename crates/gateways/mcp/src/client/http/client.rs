@@ -18,8 +18,8 @@ use sse_stream::{Sse, SseStream};
 
 use super::McpEndpoint;
 use super::answer::{self, Bounded};
-use crate::depth::Shallow;
-use crate::oauth::McpLoginError;
+use crate::client::oauth::McpLoginError;
+use crate::client::too_deep::Shallow;
 
 type Failure = StreamableHttpError<ProviderError>;
 

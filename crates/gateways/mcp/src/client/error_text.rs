@@ -3,7 +3,7 @@
 use attache_core::{ToolError, ToolErrorKind};
 use rmcp::service::{ClientInitializeError, ServiceError};
 
-use crate::config::Config;
+use super::config::Config;
 
 /// Longer texts of errors are cut.
 const LONGEST: usize = 2_000;

@@ -24,8 +24,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::depth::ShallowLines;
-use crate::secrets::{of_arguments, of_variable};
+use super::secrets::{of_arguments, of_variable};
+use super::too_deep::ShallowLines;
 
 /// The variables that a child inherits: the places of programs, homes and temporary files, and the language.
 const INHERITED: [&str; 16] = [

@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::config::{Config, Door};
-use crate::connection::Link;
-use crate::error_text::cut;
-use crate::output::McpOutput;
+use super::config::{Config, Door};
+use super::connection::Link;
+use super::error_text::cut;
+use super::output::McpOutput;
 
 /// The wait between two looks at a task whose server names none; it grows to the other.
 const FIRST_LOOK: Duration = Duration::from_millis(500);

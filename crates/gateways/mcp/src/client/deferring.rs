@@ -6,12 +6,12 @@ use rmcp::model::{InputRequest, InputRequests};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::calling::{Followed, Talk};
-use crate::config::Door;
-use crate::eliciting::Elicitation;
-use crate::output::McpOutput;
-use crate::server::McpServer;
-use crate::task::{CancelGuard, McpUpdate, Place, Seen, State};
+use super::calling::{Followed, Talk};
+use super::config::Door;
+use super::eliciting::Elicitation;
+use super::output::McpOutput;
+use super::remote_server::McpServer;
+use super::task::{CancelGuard, McpUpdate, Place, Seen, State};
 
 impl McpServer {
     /// Looks at the task of a deferred call, by its handle, in any process. It waits for nothing but the server's answer.

@@ -17,10 +17,10 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
 use attache_core::tool::Progress;
 
-use crate::config::Config;
-use crate::eliciting::declined;
-use crate::error_text::cut;
-use crate::hub::Hub;
+use super::asked_back::Hub;
+use super::config::Config;
+use super::eliciting::declined;
+use super::error_text::cut;
 
 /// Longer log messages are cut.
 const LONGEST: usize = 4_000;
@@ -135,9 +135,9 @@ impl ClientHandler for Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Door;
-    use crate::http::McpEndpoint;
-    use crate::oauth::{McpGrant, McpOAuth, MemoryTokens};
+    use crate::client::config::Door;
+    use crate::client::http::McpEndpoint;
+    use crate::client::oauth::{McpGrant, McpOAuth, MemoryTokens};
 
     // A session stands before somebody logs in, or while a token is renewed.
     #[tokio::test]

@@ -32,13 +32,13 @@ use super::answer::failure;
 use super::asking::Client;
 use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
+use super::kept_documents::Whose;
 use super::listing::page;
+use super::notices::{OfRequest, OfSession, Told};
 use super::prompt::McpPrompt;
 use super::resources::Change;
 use super::shared::{Offer, Shared};
-use super::shelf::Whose;
 use super::state::CallState;
-use super::telling::{OfRequest, OfSession, Told};
 use super::template::McpTemplate;
 use super::toolbox::{Calling, described};
 

@@ -11,8 +11,8 @@ use super::discovery::{Found, discover};
 use super::exchange::{client, plain, redeem};
 use super::tokens::{Client, McpGrant};
 use super::wire::encoded;
-use super::{McpLoginError, Shared};
-use crate::connection::Link;
+use crate::client::connection::Link;
+use crate::client::oauth::{McpLoginError, Shared};
 
 /// A login under way: show a person its [address](Self::address), and [finish](Self::finish) with where the browser was
 /// led then.

@@ -19,18 +19,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
-use crate::calling::Talk;
-use crate::config::{Config, Door, Hook, McpEra, McpLimits};
-use crate::connection::Link;
-use crate::hook::McpHook;
-use crate::http::McpEndpoint;
-use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
-use crate::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
-use crate::output::{McpContent, McpOutput};
-use crate::results::{Odd, Reader};
-use crate::secrets::clean;
-use crate::stdio::McpCommand;
-use crate::task::{self, Place, Seen, State};
+use super::calling::Talk;
+use super::config::{Config, Door, Hook, McpEra, McpLimits};
+use super::connection::Link;
+use super::hook::McpHook;
+use super::http::McpEndpoint;
+use super::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
+use super::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
+use super::output::{McpContent, McpOutput};
+use super::results::{Odd, Reader};
+use super::secrets::clean;
+use super::stdio::McpCommand;
+use super::task::{self, Place, Seen, State};
 
 /// An MCP server, whose tools an agent is given as one family.
 ///

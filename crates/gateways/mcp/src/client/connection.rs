@@ -20,11 +20,11 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::client::Client;
-use crate::config::{Config, Door, McpEra};
-use crate::error_text::cut;
-use crate::http::Wire;
-use crate::hub::Hub;
+use super::asked_back::Hub;
+use super::config::{Config, Door, McpEra};
+use super::error_text::cut;
+use super::http::Wire;
+use super::incoming_requests::Client;
 
 /// The part of the time for a connection that a server may take to answer the question of the newer era.
 const PROBE: u32 = 6;

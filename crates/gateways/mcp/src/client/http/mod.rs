@@ -13,8 +13,8 @@ use http::header::AUTHORIZATION;
 
 pub(crate) use client::Wire;
 
-use crate::oauth::{McpOAuth, Shared};
-use crate::secrets::of_url;
+use super::oauth::{McpOAuth, Shared};
+use super::secrets::of_url;
 
 /// The address of a server, with what is sent to it.
 ///

@@ -9,12 +9,12 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::depth::cut_deep;
-use crate::error_text::cut;
-use crate::output::{McpContent, McpOutput, is_repeated};
-use crate::secrets::clean;
-use crate::uri::{file_name, named};
+use super::config::Config;
+use super::error_text::cut;
+use super::output::{McpContent, McpOutput, is_repeated};
+use super::secrets::clean;
+use super::too_deep::cut_deep;
+use crate::uri::{SCHEME, file_name, named};
 
 /// Texts of the structured content that are shorter are not looked for among the documents.
 const SHORTEST_REPEATED: usize = 64;
@@ -24,9 +24,6 @@ const BESIDE: [&str; 5] = ["_meta", "resultType", "ttlMs", "cacheScope", "isErro
 
 /// Longer descriptions are cut.
 const LONGEST_DESCRIPTION: usize = 1_000;
-
-/// The scheme of addresses that are read through a server's session: `mcp://ALIAS/ADDRESS`.
-pub(crate) const SCHEME: &str = "mcp://";
 
 /// Reads blocks one by one and counts them.
 pub(crate) struct Reader<'a> {

@@ -9,9 +9,9 @@ use attache_core::{BoxFuture, MediaType, ToolError, ToolErrorKind};
 use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 
-use crate::results::{Odd, SCHEME, decoded, media_type_of};
-use crate::server::McpServer;
-use crate::uri::file_name;
+use super::remote_server::McpServer;
+use super::results::{Odd, decoded, media_type_of};
+use crate::uri::{SCHEME, file_name};
 
 /// The time that a resource may take.
 const LIMIT: Duration = Duration::from_secs(60);
