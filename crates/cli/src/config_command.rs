@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use attache_config::{ConfigFile, SessionsPlace, schema};
 
 use crate::args::{Args, Configuration, ConfigurationCommand};
-use crate::config::{Files, of_project, own_file, told, trusted};
+use crate::config_files::{Files, of_project, own_file, told, trusted};
 use crate::exit::Exit;
-use crate::model;
+use crate::model_by_name;
 use crate::output::{answer, fail, harmless, line, page, written};
 
 /// Runs the command.
@@ -45,7 +45,7 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
     let names: Vec<PathBuf> = read.iter().map(|file| file.path().to_owned()).collect();
     let said = attache_config::Config::of(read, &|name| std::env::var(name).ok());
     let said = said.map_err(|problems| told(&problems))?;
-    said.registry(model::bundled()).map_err(|problems| told(&problems))?;
+    said.registry(model_by_name::bundled()).map_err(|problems| told(&problems))?;
     for note in said.notes() {
         line(&harmless(&format!("! {note}")));
     }

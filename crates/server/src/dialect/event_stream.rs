@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::{Shown, Tell, event};
+use super::event_json as event;
+use crate::dialect::{Shown, Tell};
 use crate::live::{Entry, Live, View};
 
 /// Each event with its id, by which a client that lost its connection goes on.

@@ -5,10 +5,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::agents::Hosted;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::body;
 
 /// The agent that a request is about, behind the question mark.

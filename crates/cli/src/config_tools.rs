@@ -29,9 +29,9 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::config::Config;
+use crate::config_files::Config;
 #[cfg(feature = "mcp")]
-use crate::config::{Folder, folder};
+use crate::config_files::{Folder, folder};
 use crate::output::{harmless, line, short, with_causes};
 
 /// The longest text on a server that cannot be used.

@@ -7,7 +7,8 @@ use attache_core::citation::Source;
 use attache_core::{Citation, Document, DocumentId, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
-use super::{Shown, Tell, event, line, usage};
+use super::event_json as event;
+use crate::dialect::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
 

@@ -8,9 +8,9 @@ use attache_agent::{
 use attache_core::{Message, ToolCallId};
 use futures_util::stream::{StreamExt as _, iter};
 
+use crate::agents::Hosted;
 use crate::auth::Principal;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::live::Stand;
 use crate::resuming::known;
 

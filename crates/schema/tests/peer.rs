@@ -1,9 +1,8 @@
 //! Random schemas and values, judged here and by a library that is too heavy to be carried along.
 
+use attache_schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-
-use super::Schema;
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![

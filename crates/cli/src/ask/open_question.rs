@@ -7,7 +7,7 @@ use attache_agent::AgentRun;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::follow::{Followed, follow};
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 use crate::output::line;
 #[cfg(feature = "chat")]
 use crate::prompt::{approve::answered, reader::Reader};

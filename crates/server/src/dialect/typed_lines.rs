@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::{EndReason, EventKind};
 use attache_core::{ToolCall, ToolResult};
 
-use super::{Shown, Tell};
+use crate::dialect::{Shown, Tell};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
 use crate::live::{Block, CallState, CallView, Entry, Live, View, What};
@@ -192,7 +192,7 @@ fn observation(result: &ToolResult, shown: Shown, out: &mut Vec<u8>) {
     tagged("OBSERVATION", content, out, |object| {
         let object = object.with("callId", &result.call_id).with("status", judged);
         match shown.details && result.tree.shown().next().is_some() {
-            true => object.each("documents", result.tree.shown(), super::event::document),
+            true => object.each("documents", result.tree.shown(), super::event_json::document),
             false => object,
         }
     });

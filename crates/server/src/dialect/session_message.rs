@@ -6,7 +6,8 @@ use std::sync::Arc;
 use attache_agent::{Disposition, Run, RunInfo, is_read};
 use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
 
-use super::{Shown, event};
+use super::event_json as event;
+use crate::dialect::Shown;
 use crate::json::{Object, write_json};
 
 /// The things that messages of a session do not tell themselves.

@@ -9,12 +9,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::answer::json;
-use super::asked::{Model, Request, read};
-use super::stored::has_work;
+use super::body_and_agent::{Model, Request, read};
+use super::json_answer::json;
+use super::runs_by_log::has_work;
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
-use crate::dialect::typed::Typed;
+use crate::dialect::typed_lines::Typed;
 use crate::fault::Fault;
 use crate::inbound::files::WithFiles;
 use crate::inbound::place::{Path, Query};

@@ -9,12 +9,12 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::stored::{has_heard, has_work};
+use super::runs_by_log::{has_heard, has_work};
+use crate::agents::Hosted;
 use crate::app::{App, Way, run_in};
 use crate::auth::Principal;
 use crate::dialect::Tell;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};

@@ -9,7 +9,7 @@ use attache_transport::HttpClient;
 use attache_transport::cassette::Recorder;
 
 use crate::args::Args;
-use crate::config::Config;
+use crate::config_files::Config;
 use crate::show::watch::Watch;
 
 /// The name in the configuration for the model that is asked where none is named.
@@ -46,7 +46,7 @@ pub(crate) fn bundled() -> Registry {
 /// The bundled providers, with what the user's files say on top.
 pub(crate) fn registry(args: &Args, config: &Config) -> Result<Registry, SetupError> {
     let registry = config.said.registry(bundled());
-    let mut registry = registry.map_err(|problems| SetupError(crate::config::told(&problems)))?;
+    let mut registry = registry.map_err(|problems| SetupError(crate::config_files::told(&problems)))?;
     if let Some(file) = args.capabilities.as_deref() {
         let matrix = registry.matrix().merged_with(&read(file)?);
         let matrix = matrix.map_err(|error| SetupError(format!("{}: {error}", file.display())))?;

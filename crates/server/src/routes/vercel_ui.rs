@@ -10,17 +10,17 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::asked::{Model, Request, read};
-use super::asking::{Asking, streamed};
-use super::stored::Stored;
+use super::begin_run::{Asking, streamed};
+use super::body_and_agent::{Model, Request, read};
+use super::runs_by_log::Stored;
 use super::thread::{Said, turn};
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::dialect::ui::Ui;
+use crate::dialect::vercel_ui::Ui;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::tools;
-use crate::inbound::ui::Body as Asked;
+use crate::inbound::vercel_ui::Body as Asked;
 use crate::live::{Follower, Viewer};
 use crate::sse;
 
