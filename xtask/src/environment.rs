@@ -22,7 +22,7 @@ const KEYS: [&str; 9] = [
 ];
 
 /// The file that names the variables of OpenAI and compatible servers.
-const PROFILES: &str = "crates/providers/openai/src/profiles.toml";
+const PROFILES: &str = "crates/providers/openai/src/profile/bundled.toml";
 
 /// Addresses.
 const ADDRESSES: [&str; 8] = [

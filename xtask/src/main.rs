@@ -28,6 +28,7 @@ mod suite;
 mod tidy;
 mod tools;
 mod web;
+mod wires;
 mod workspace;
 
 use std::env;

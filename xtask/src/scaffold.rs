@@ -101,11 +101,11 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
          \x20 src/codec.rs          base URL, variables of the key, the path of the endpoint\n\
          \x20 src/capabilities.toml which models there are and what they take; its test in src/capabilities.rs\n\
          \x20 src/request/*.rs      messages and options as this API has them\n\
-         \x20 src/stream.rs         its events; src/response.rs: finish reasons, usage\n\
+         \x20 src/stream.rs         its events; src/response.rs and src/response/*.rs: finish reasons, usage\n\
          \x20 src/error.rs          what its statuses mean\n\
          \x20 tests/fixtures        a recording of the real API (`Recorder` of attache-testkit) for tests/it/recordings.rs\n\
          \x20 docs/wire, docs/api   the facts about the API with their sources; `cargo xtask api --accept attache-{plain}`\n\
-         \x20 crates/cli            `with_codec(\"{plain}\", \"{plain}\", {types}Codec::new)` in src/model.rs, a row in src/replay.rs",
+         \x20 crates/cli            `with_codec(\"{plain}\", \"{plain}\", {types}Codec::new)` in src/model_by_name.rs, a row in src/replay.rs",
         files.len(),
         plain = name.plain,
         types = name.types,

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Failure;
-use crate::{circles, citations, docs, house, sentences};
+use crate::{circles, citations, docs, house, sentences, wires};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
 
 /// Checks source files for length and names, what comments cite, the facade for being a list,
-/// files that need each other, and who knows whom.
+/// files that need each other, the names of the codecs' files, and who knows whom.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let mut files = Vec::new();
     for folder in ["crates", "fuzz", "tests", "xtask"] {
@@ -54,6 +54,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         .map_err(|error| format!("{} cannot be read: {error}", facade.display()))?;
     problems.extend(definitions(&text).map(|line| format!("the facade defines something: {line}")));
     problems.extend(circles::problems(root)?);
+    problems.extend(wires::problems(root)?);
     problems.extend(house::problems()?);
     if problems.is_empty() { Ok(()) } else { Err(format!("tidy found:\n  {}", problems.join("\n  "))) }
 }

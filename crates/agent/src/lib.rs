@@ -12,7 +12,6 @@ mod approval;
 mod chat_loop;
 mod control;
 mod deliver;
-mod details;
 mod driver;
 mod event;
 mod export;
@@ -25,6 +24,7 @@ mod limits;
 mod log;
 mod log_events;
 mod memory;
+mod memory_documents;
 mod nested;
 mod no_model;
 mod observe;
@@ -39,13 +39,13 @@ mod run_summary;
 mod session;
 mod setup;
 mod spending;
-mod store;
 mod store_documents;
 mod token_count;
 mod tool_manager;
 mod tool_time;
 mod tools;
 mod window;
+mod without_details;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
@@ -71,6 +71,7 @@ pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
     TokenCounter, TokenWindow,
 };
+pub use memory_documents::MemoryDocumentStore;
 pub use nested::{AgentTask, AgentTool};
 pub use observe::{
     ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun, RunObserver, ToolCallEnd,
@@ -89,7 +90,6 @@ pub use session::{
     SessionStore, Sessions, StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
 };
 pub use setup::HistoryPolicy;
-pub use store::MemoryDocumentStore;
 pub use token_count::{CountError, InputTokens};
 pub use tool_manager::{Judgement, Round, ToolManager};
 pub use tools::{

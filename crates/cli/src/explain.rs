@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::ask::file;
 use crate::exit::Exit;
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 use crate::output::{answer, fail, short, with_causes, written};
 use crate::show::table::{Table, filled};
 use crate::show::width::terminal_width;

@@ -10,10 +10,10 @@ use attache_server::{ApiKey, ApiKeys, KeyRing};
 use serde_json::json;
 
 use crate::args::{Keys, KeysCommand};
-use crate::config::Config;
+use crate::config_files::Config;
 use crate::exit::Exit;
 use crate::kept;
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 use crate::output::{answer, fail, line, written};
 use crate::overlay::date;
 use crate::show::table::Table;

@@ -5,9 +5,9 @@ mod ask;
 #[cfg(feature = "chat")]
 mod chat;
 mod complete;
-mod config;
-mod configure;
-mod configured_tools;
+mod config_command;
+mod config_files;
+mod config_tools;
 mod doctor;
 mod exit;
 mod explain;
@@ -17,7 +17,7 @@ mod kept;
 #[cfg(feature = "server")]
 mod keys;
 mod mcp;
-mod model;
+mod model_by_name;
 mod models;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     match &args.command {
         Command::Completions(completions) => return complete::completions(completions.shell).into(),
         Command::Man => return complete::man().into(),
-        Command::Config(configuration) => return configure::run(configuration, &args).into(),
+        Command::Config(configuration) => return config_command::run(configuration, &args).into(),
         _ => {}
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -65,9 +65,9 @@ fn main() -> ExitCode {
     if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
         return runtime.block_on(mcp::run(command, &args)).into();
     }
-    let known = config::Config::load(&args)
-        .map_err(model::SetupError::new)
-        .and_then(|config| Ok((model::registry(&args, &config)?, config)));
+    let known = config_files::Config::load(&args)
+        .map_err(model_by_name::SetupError::new)
+        .and_then(|config| Ok((model_by_name::registry(&args, &config)?, config)));
     let (registry, config) = match known {
         Ok(known) => known,
         Err(error) => {

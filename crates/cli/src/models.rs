@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Models;
 use crate::exit::Exit;
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 use crate::output::{answer, fail, line, page, word, written};
 use crate::show::number::grouped;
 use crate::show::table::Table;

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, with_causes, written};
 
 /// Runs the command.
@@ -27,7 +27,9 @@ pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
         return example().to_json().map_or(Exit::Failed, |json| print(&json));
     }
     let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
-    let codec = match model::at(registry, arguments.base_url.as_deref()).codec(name).map_err(SetupError::from)
+    let codec = match model_by_name::at(registry, arguments.base_url.as_deref())
+        .codec(name)
+        .map_err(SetupError::from)
     {
         Ok(codec) => codec,
         Err(error) => {

@@ -6,11 +6,11 @@ use attache_schema::Schema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::located::below;
 use crate::problem::{Problem, meant};
 use crate::schema::{known_at, schema};
 use crate::sections::Sections;
 use crate::source::ConfigFile;
+use crate::toml_places::below;
 use crate::variables::{Lookup, filled};
 
 /// Values that are shorter stand in texts by chance.

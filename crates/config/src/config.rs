@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use attache_core::Secret;
 
 use crate::checked::{Checked, checked};
+use crate::mcp_servers::{Server, is_address, is_header, is_name, of_file, plain};
 use crate::problem::{Problem, Problems};
 use crate::read::Read;
 use crate::sections::Sections;
-use crate::servers::{Server, is_address, is_header, is_name, of_file, plain};
 use crate::source::ConfigFile;
 
 /// The configuration: one file, or several on top of each other.

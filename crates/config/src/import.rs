@@ -45,7 +45,7 @@ pub(crate) fn imported(
     };
     for (name, entry) in found {
         let quoted = Value::from(name.as_str()).to_string();
-        let line = text.find(&quoted).map(|at| crate::located::line_of(text, at));
+        let line = text.find(&quoted).map(|at| crate::toml_places::line_of(text, at));
         let problem = |message: String, hint: Option<String>| Problem {
             file: place.to_owned(),
             line,

@@ -32,13 +32,13 @@ mod config;
 #[cfg(feature = "edit")]
 mod edit;
 #[cfg(feature = "http-tools")]
-mod http;
+mod http_tools;
 mod import;
 #[cfg(feature = "tools")]
-mod local;
-mod located;
+mod local_tools;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod mcp_servers;
 mod problem;
 mod read;
 #[cfg(feature = "models")]
@@ -69,8 +69,8 @@ mod server_check;
     )),
     allow(dead_code, reason = "the features read what it holds")
 )]
-mod servers;
 mod source;
+mod toml_places;
 mod trust;
 mod variables;
 

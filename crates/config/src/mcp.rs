@@ -5,8 +5,8 @@ use std::time::Duration;
 use attache_mcp::{McpCommand, McpEndpoint, McpEra, McpLimits, McpOAuth, McpServer};
 
 use crate::config::Config;
+use crate::mcp_servers::{Reach, Server};
 use crate::sections::Era;
-use crate::servers::{Reach, Server};
 
 impl Config {
     /// The MCP servers, in the order of their names. Nothing is started or connected before somebody asks for tools.

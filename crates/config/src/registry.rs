@@ -6,9 +6,9 @@ use attache_models::Registry;
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
-use crate::located::below;
 use crate::problem::{Problem, Problems, meant};
 use crate::read::Read;
+use crate::toml_places::below;
 
 impl Config {
     /// The registry with what the configuration says of models.

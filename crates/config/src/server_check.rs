@@ -3,10 +3,10 @@
 
 use attache_core::MediaType;
 
+use crate::mcp_servers::{is_address, is_header};
 use crate::problem::Problem;
 use crate::read::Read;
 use crate::sections::Audience;
-use crate::servers::{is_address, is_header};
 
 /// The algorithms that a server can check, by RFC 7518 and RFC 8037.
 const ALGORITHMS: [&str; 9] =

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::located::{Located, line_of};
 use crate::problem::{Problem, Problems};
+use crate::toml_places::{Located, line_of};
 use crate::variables::{Lookup, filled, place};
 
 /// The most bytes of a configuration, or of a file that it names.

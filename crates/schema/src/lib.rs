@@ -37,8 +37,6 @@ mod violation;
 mod words;
 
 #[cfg(test)]
-mod peer;
-#[cfg(test)]
 mod tests;
 
 pub use error::SchemaError;

@@ -7,11 +7,11 @@ use attache_agent::{AgentRun, Session};
 use attache_core::{ToolCallId, fresh};
 use bytes::Bytes;
 
+use crate::agents::{Agents, Hosted};
 use crate::auth::{Auth, Principal, Scope};
 use crate::dialect::Shown;
 use crate::documents::Documents;
 use crate::fault::Fault;
-use crate::hosted::{Agents, Hosted};
 use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};

@@ -23,13 +23,12 @@
 //!
 //! [`Server::serve`] opens a port by itself. A server that asks nobody for a key takes requests from this machine alone.
 
+mod agents;
 mod app;
 mod auth;
 mod dialect;
 mod documents;
 mod fault;
-mod hosted;
-mod hurried;
 mod inbound;
 mod json;
 mod limits;
@@ -48,12 +47,13 @@ mod serve;
 mod server;
 mod sse;
 mod web;
+mod write_time;
 
+pub use agents::{Agents, Introduction};
 pub use auth::{ApiKey, ApiKeys, KeyRing, KeysError, Principal, Scope};
 #[cfg(feature = "jwt")]
 pub use auth::{Jwt, JwtAlgorithm};
 pub use dialect::Dialect;
-pub use hosted::{Agents, Introduction};
 pub use limits::ServerLimits;
 pub use live::OnDisconnect;
 pub use record::{AuditEntry, Audited};

@@ -9,11 +9,11 @@ use attache_agent::{Busy, Entry as LogEntry, EntryKind, Run, RunInfo, Session, S
 use attache_core::ToolCallId;
 use tokio::time::{sleep, timeout};
 
+use crate::agents::Hosted;
 use crate::app::{App, Way, session_of};
 use crate::auth::Principal;
 use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::tools::Offered;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
 

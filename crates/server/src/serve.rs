@@ -20,9 +20,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::fault::Fault;
-use crate::hurried::Hurried;
 use crate::middleware::Peer;
 use crate::resuming;
+use crate::write_time::Hurried;
 
 /// A server cannot answer.
 #[derive(Debug, thiserror::Error)]

@@ -12,11 +12,11 @@ use axum::Router;
 use http::HeaderMap;
 use tokio::net::TcpListener;
 
+use crate::agents::{Agents, Hosted};
 use crate::app::App;
 use crate::auth::{Auth, KeyRing, Principal};
 use crate::dialect::{Dialect, Shown};
 use crate::documents::Documents;
-use crate::hosted::{Agents, Hosted};
 use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};

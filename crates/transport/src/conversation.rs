@@ -5,9 +5,9 @@ use std::sync::Arc;
 use attache_core::{AssistantMessage, ChatRequest, Message, ModelSettings, ProviderError, TextPart, ToolSet};
 use serde_json::{Map, Value};
 
+use crate::encoded_log::{ItemWriter, is_same_message};
 use crate::error::configuration;
 use crate::json::write_json;
-use crate::log::{ItemWriter, is_same_message};
 
 /// Makes a request with what is kept of its conversation under `key`, if that fits, and keeps it again.
 ///

@@ -51,6 +51,7 @@ mod cursor;
 mod document_parts;
 mod drive;
 mod encoded;
+mod encoded_log;
 mod error;
 mod fetch;
 mod files;
@@ -59,7 +60,6 @@ mod google;
 mod json;
 pub mod lenient;
 mod listing;
-mod log;
 mod model;
 mod network;
 mod options;
@@ -93,6 +93,7 @@ pub use document_parts::{
 };
 pub use drive::{Exchange, stream};
 pub use encoded::EncodedRequest;
+pub use encoded_log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
 pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
     kind_of_status, malformed, one_line, unsupported,
@@ -105,7 +106,6 @@ pub use files::{
 pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
-pub use log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
 pub use model::HttpModel;
 pub use network::Network;
 pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refuse_allowed, set_member};

@@ -16,10 +16,10 @@ use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::hooks::RunHook;
 use crate::limits::{EmptyReply, Limits};
 use crate::memory::look::Memory;
+use crate::memory_documents::MemoryDocumentStore;
 use crate::observe::Observer;
 use crate::price::{Money, Prices};
 use crate::setup::{HistoryPolicy, Setup, Timing};
-use crate::store::MemoryDocumentStore;
 use crate::tools::{
     Disclosure, Handling, Refusal, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError,
 };

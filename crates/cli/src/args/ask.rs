@@ -36,7 +36,7 @@ pub(crate) struct Ask {
     pub(crate) record: Option<PathBuf>,
     #[cfg(feature = "chat")]
     #[command(flatten)]
-    pub(crate) kept: super::choice::Choice,
+    pub(crate) kept: super::session::Choice,
     /// Say what would be sent first, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::ask::{Chosen, Opened, Permitted, Shown};
-use super::choice::Choice;
+use super::session::Choice;
 use crate::exit::CODES;
 
 /// The options of a conversation.

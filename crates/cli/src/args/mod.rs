@@ -1,14 +1,14 @@
 //! The command line.
 
 mod ask;
-#[cfg(feature = "chat")]
-mod choice;
+mod config_and_tools;
 #[cfg(feature = "chat")]
 mod kept;
 mod mcp;
-mod outside;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "chat")]
+mod session;
 mod value;
 
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ use crate::exit::{CODES, DOCTOR_CODES};
 use crate::show::style::When;
 
 pub(crate) use ask::{Ask, Chosen, Opened, Permitted, Shown};
-#[cfg(feature = "chat")]
-pub(crate) use choice::Choice;
+pub(crate) use config_and_tools::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
 #[cfg(feature = "chat")]
 pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand, Talk};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::Served;
 pub(crate) use mcp::{Mcp, McpCommand};
-pub(crate) use outside::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
 #[cfg(feature = "server")]
 pub(crate) use serve::{Keys, KeysCommand, LogFormat, Serve};
+#[cfg(feature = "chat")]
+pub(crate) use session::Choice;
 
 /// Agents whose tools return documents.
 #[derive(Debug, Parser)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use attache_core::Document;
 
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 
 /// The name for what is piped in without being named; no file of the user's is called so.
 pub(super) const PIPED: &str = "\0piped";

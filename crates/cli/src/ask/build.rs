@@ -11,9 +11,9 @@ use attache_tools::{
 };
 
 use crate::args::{Chosen as ChosenModel, Opened, Permitted};
-use crate::config::Config;
-use crate::configured_tools::{Outside, allowed, approving};
-use crate::model::SetupError;
+use crate::config_files::Config;
+use crate::config_tools::{Outside, allowed, approving};
+use crate::model_by_name::SetupError;
 
 /// Instructions where the user gives none.
 pub(super) const SYSTEM: &str = "You answer questions from the user's files. List them first, read those that matter, and \

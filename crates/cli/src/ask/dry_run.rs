@@ -9,8 +9,8 @@ use attache_tools::Folders;
 
 use super::build::{Wanted, build, routing};
 use crate::args::Ask;
-use crate::config::Config;
-use crate::model::{OFFLINE, SetupError};
+use crate::config_files::Config;
+use crate::model_by_name::{OFFLINE, SetupError};
 use crate::output::short;
 use crate::show::number::{counted, grouped};
 use crate::show::width::terminal_width;

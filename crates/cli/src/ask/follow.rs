@@ -8,7 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::exit::Exit;
 use crate::json;
-use crate::model;
+use crate::model_by_name;
 use crate::output::{answer, fail, line, with_causes, written};
 use crate::show::terminal::Terminal;
 use crate::show::watch::Notice;
@@ -80,7 +80,7 @@ fn conclude(result: &Result<Box<Outcome>, RunError>) -> Exit {
         },
         Err(error) => {
             fail(&with_causes(error));
-            if let Some(advice) = error.provider_error().and_then(model::advice) {
+            if let Some(advice) = error.provider_error().and_then(model_by_name::advice) {
                 line(&format!("        {advice}"));
             }
             Exit::Failed

@@ -4,7 +4,7 @@ mod attached;
 mod build;
 mod dry_run;
 mod follow;
-mod open;
+mod open_question;
 mod save;
 
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use attache_transport::cassette::Recorder;
 use serde_json::{Value, json};
 
 use crate::args::{Ask, Shown};
-use crate::config::Config;
-use crate::configured_tools::Outside;
+use crate::config_files::Config;
+use crate::config_tools::Outside;
 use crate::exit::Exit;
 use crate::json;
 #[cfg(feature = "chat")]
 use crate::kept::{self, Kept};
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
@@ -38,7 +38,7 @@ pub(crate) use build::{Wanted, build, folders};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]
 pub(crate) use follow::follow;
-use open::Shows;
+use open_question::Shows;
 #[cfg(feature = "chat")]
 pub(crate) use save::{exported, writable};
 
@@ -67,10 +67,12 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
     let setup = |error: SetupError| (as_json, Exit::Setup, error.to_string());
     let usage = |problem: String| (as_json, Exit::Usage, problem);
     let (watch, notices) = Watch::new();
-    let name = model::chosen(registry, ask.model.name.as_deref());
+    let name = model_by_name::chosen(registry, ask.model.name.as_deref());
     let recorder = ask.record.as_ref().map(|_| Recorder::new(name.split('/').next().unwrap_or_default()));
-    let registry =
-        model::at(&model::watched(registry, watch, recorder.as_ref()), ask.model.base_url.as_deref());
+    let registry = model_by_name::at(
+        &model_by_name::watched(registry, watch, recorder.as_ref()),
+        ask.model.base_url.as_deref(),
+    );
     let spec = ask.schema.as_deref().map(schema).transpose().map_err(usage)?;
     if !ask.dry_run {
         for file in ask.save.iter().chain(&ask.record) {
@@ -109,7 +111,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         let _ = answer(&json::warning("tools_missing", problem));
     }
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
-    if let Some(notice) = model::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
+    if let Some(notice) = model_by_name::notice(agent.model().id()).filter(|_| !ask.shown.quiet) {
         line(&notice);
     }
     #[cfg(feature = "chat")]
@@ -146,7 +148,7 @@ async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -
         None => agent.resume(Arc::clone(&journal)),
     };
     let shows = Shows { terminal, notices, as_json: ask.json, color };
-    let Followed { mut exit, result } = open::followed(run, again, shows).await.map_err(setup)?;
+    let Followed { mut exit, result } = open_question::followed(run, again, shows).await.map_err(setup)?;
     wanted.outside.close().await;
     if let (None, Some(file)) = (&result, &ask.save) {
         fail(&format!("{} is not written: the run was left before its end", file.display()));

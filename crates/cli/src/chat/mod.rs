@@ -16,11 +16,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{self, Choice};
 use crate::ask::{Attachments, Wanted, build, exported, folders, follow, writable};
-use crate::config::Config;
-use crate::configured_tools::Outside;
+use crate::config_files::Config;
+use crate::config_tools::Outside;
 use crate::exit::Exit;
 use crate::kept::{self, Kept};
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, written};
 use crate::prompt::approve::answered;
 use crate::prompt::reader::{Line, Reader};
@@ -99,8 +99,11 @@ async fn begin<'c>(
     color: When,
 ) -> Result<Chat<'c>, SetupError> {
     let (watch, notices) = Watch::new();
-    let name = model::chosen(registry, arguments.model.name.as_deref()).to_owned();
-    let registry = model::at(&model::watched(registry, watch, None), arguments.model.base_url.as_deref());
+    let name = model_by_name::chosen(registry, arguments.model.name.as_deref()).to_owned();
+    let registry = model_by_name::at(
+        &model_by_name::watched(registry, watch, None),
+        arguments.model.base_url.as_deref(),
+    );
     let kept = Kept::open(config).await?;
     let folders = folders(&arguments.opened, config, true).await?;
     if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
@@ -155,7 +158,7 @@ fn agent(
     (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
     // The offline model asks nobody anything.
     (wanted.outside, wanted.permitted) = (outside.clone(), arguments.permitted.clone());
-    wanted.asks_user = name != model::OFFLINE;
+    wanted.asks_user = name != model_by_name::OFFLINE;
     build(&wanted, folders, registry)
 }
 
@@ -211,7 +214,7 @@ impl Chat<'_> {
     }
 
     async fn welcome(&mut self) -> Result<(), SetupError> {
-        if let Some(notice) = model::notice(self.agent.model().id()) {
+        if let Some(notice) = model_by_name::notice(self.agent.model().id()) {
             self.note(&notice);
         }
         if self.is_new() {

@@ -18,7 +18,7 @@ use super::finding::{Ended, Finding, Verdict};
 use super::judge::{Answer, Trouble, judge, trouble};
 use super::plan::{Probe, Proof};
 use super::reach;
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 
 /// So many probes in a row that meet their time limit end the examination.
 const PATIENCE: usize = 3;

@@ -22,7 +22,7 @@ use self::examine::{Examination, Patient, Ready, Stop};
 use self::finding::{Ended, Finding, Verdict};
 use crate::args;
 use crate::exit::Exit;
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
 use crate::overlay::{may_write, overlay};
 use crate::show::table::{Table, filled};
@@ -43,7 +43,7 @@ pub(crate) async fn run(doctor: &args::Doctor, registry: &Registry) -> Exit {
 }
 
 async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
-    let registry = model::at(registry, doctor.base_url.as_deref());
+    let registry = model_by_name::at(registry, doctor.base_url.as_deref());
     if let Err(error) = registry.codec(&doctor.model)
         && matches!(error.reason, Unresolved::NoWire)
         && doctor.base_url.is_none()

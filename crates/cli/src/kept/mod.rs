@@ -12,8 +12,8 @@ use attache_core::message::UserOrigin;
 use attache_core::{Document, DocumentStore, Message, Secret, UserPart};
 use attache_stores::{FileDocumentStore, SqliteStore};
 
-use crate::config::{Config, Folder, folder};
-use crate::model::SetupError;
+use crate::config_files::{Config, Folder, folder};
+use crate::model_by_name::SetupError;
 
 pub(crate) use sessions::{run, shown, table};
 

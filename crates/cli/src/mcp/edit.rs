@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use attache_config::{Config, ConfigFile, NewServer, with_mcp_server, without_mcp_server};
 
-use crate::config::{own_file, told};
+use crate::config_files::{own_file, told};
 use crate::exit::Exit;
 use crate::output::line;
 

@@ -3,8 +3,8 @@
 use attache_mcp::McpServer;
 
 use crate::args::Args;
-use crate::config::Config;
-use crate::configured_tools::servers;
+use crate::config_files::Config;
+use crate::config_tools::servers;
 use crate::exit::Exit;
 use crate::output::{harmless, line, with_causes};
 

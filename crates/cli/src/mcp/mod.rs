@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::args::{Args, McpCommand};
-use crate::config::Config;
+use crate::config_files::Config;
 use crate::exit::Exit;
 use crate::output::{answer, fail, harmless, line, written};
 use crate::show::table::Table;

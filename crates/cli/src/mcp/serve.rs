@@ -9,10 +9,10 @@ use attache_models::Registry;
 
 use crate::args::Served;
 use crate::ask::{Wanted, build, folders};
-use crate::config::Config;
-use crate::configured_tools::Outside;
+use crate::config_files::Config;
+use crate::config_tools::Outside;
 use crate::exit::Exit;
-use crate::model::{self, OFFLINE, SetupError};
+use crate::model_by_name::{self, OFFLINE, SetupError};
 use crate::output::{fail, line, with_causes};
 
 /// The variable that holds the token of clients over HTTP. It is no option: everybody on a machine sees those.
@@ -47,9 +47,10 @@ async fn done(served: &Served, registry: &Registry, config: &Config) -> Result<E
     if let Some(notice) = config.notice() {
         line(&notice);
     }
-    let registry = model::at(registry, served.model.base_url.as_deref());
+    let registry = model_by_name::at(registry, served.model.base_url.as_deref());
     // Tools alone need no model, and this one needs no key.
-    let name = if served.tools { OFFLINE } else { model::chosen(&registry, served.model.name.as_deref()) };
+    let name =
+        if served.tools { OFFLINE } else { model_by_name::chosen(&registry, served.model.name.as_deref()) };
     let folders = folders(&served.opened, config, true).await.map_err(setup)?;
     let mut wanted = Wanted::new(name, &served.model, config);
     // Clients send the addresses of documents.
@@ -58,7 +59,7 @@ async fn done(served: &Served, registry: &Registry, config: &Config) -> Result<E
     wanted.permitted = served.permitted.clone();
     wanted.outside = Outside::connected(config, false).await.told();
     let agent = build(&wanted, &folders, &registry).map_err(setup)?;
-    if let Some(notice) = model::notice(agent.model().id()).filter(|_| !served.tools) {
+    if let Some(notice) = model_by_name::notice(agent.model().id()).filter(|_| !served.tools) {
         line(&notice);
     }
     let service = McpService::new("attache");

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Models;
 use crate::exit::Exit;
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::overlay::{Overlay, date, may_write, overlay};
 
@@ -47,7 +47,7 @@ pub(super) async fn run(
         fail(&format!("{}: {problem}", file.display()));
         return Exit::Setup;
     }
-    let registry = model::at(registry, models.base_url.as_deref());
+    let registry = model_by_name::at(registry, models.base_url.as_deref());
     let asking = registry.list_models(provider);
     let listed = tokio::select! {
         listed = asking => listed,
@@ -92,7 +92,7 @@ fn failed(error: RegistryError) -> Exit {
     match &error.reason {
         Unresolved::Setup(cause) if cause.kind() != ErrorKind::Configuration => {
             fail(&harmless(&error.to_string()));
-            if let Some(advice) = model::advice(cause) {
+            if let Some(advice) = model_by_name::advice(cause) {
                 line(&format!("  {advice}"));
             }
             Exit::Failed

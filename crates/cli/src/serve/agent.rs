@@ -6,10 +6,10 @@ use attache_models::Registry;
 use super::example;
 use crate::args::Serve;
 use crate::ask::{Wanted, build, build_plain, folders};
-use crate::config::Config;
-use crate::configured_tools::Outside;
+use crate::config_files::Config;
+use crate::config_tools::Outside;
 use crate::kept::Kept;
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 
 /// The name under which clients know the agent.
 pub(super) const NAME: &str = "attache";
@@ -39,8 +39,8 @@ pub(super) async fn built(
     config: &Config,
     kept: &Kept,
 ) -> Result<Built, SetupError> {
-    let name = model::chosen(registry, serve.model.name.as_deref());
-    let registry = model::at(&model::served(registry), serve.model.base_url.as_deref());
+    let name = model_by_name::chosen(registry, serve.model.name.as_deref());
+    let registry = model_by_name::at(&model_by_name::served(registry), serve.model.base_url.as_deref());
     let named = folders(&serve.opened, config, false).await?;
     let outside = Outside::connected(config, true).await;
     for problem in &outside.failed {
@@ -57,7 +57,7 @@ pub(super) async fn built(
     (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
     (wanted.outside, wanted.permitted) = (outside.clone(), serve.permitted.clone());
     // The offline model asks nobody anything.
-    wanted.asks_user = name != model::OFFLINE;
+    wanted.asks_user = name != model_by_name::OFFLINE;
     wanted.cites = true;
     let agent = build(&wanted, &folders, &registry)?;
     Ok(Built { sessions: kept.sessions(agent), outside, files })
@@ -70,7 +70,7 @@ pub(super) fn models(
     config: &Config,
     kept: &Kept,
 ) -> Result<Vec<(String, Sessions)>, SetupError> {
-    let registry = model::served(registry);
+    let registry = model_by_name::served(registry);
     let mut models = Vec::new();
     for name in config.said.server().models {
         if name == NAME {

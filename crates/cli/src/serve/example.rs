@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use attache_tools::{FileFilter, Folders};
 
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 
 /// The folder in the one for data.
 const NAME: &str = "example";

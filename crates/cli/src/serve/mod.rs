@@ -1,9 +1,9 @@
 //! `attache serve`: the agent of `attache chat` over HTTP, with a chat for browsers.
 
 mod agent;
-mod beside;
 mod example;
 mod log;
+mod mcp_and_a2a;
 mod reload;
 mod settings;
 
@@ -16,14 +16,14 @@ use attache_server::{ServeError, Server};
 use tokio::net::TcpListener;
 
 use crate::args::{Args, LogFormat, Serve};
-use crate::config::Config;
+use crate::config_files::Config;
 use crate::exit::Exit;
 use crate::kept::Kept;
 use crate::keys;
-use crate::model::{self, SetupError};
+use crate::model_by_name::{self, SetupError};
 use crate::output::{fail, line, with_causes};
 use agent::{Files, NAME};
-use beside::Beside;
+use mcp_and_a2a::Beside;
 use reload::{Reload, Seen, watched};
 
 /// The port where nobody names one.
@@ -170,7 +170,7 @@ fn tell(
     };
     let base = settings.base_path.as_deref().unwrap_or_default().trim_matches('/');
     let base = if base.is_empty() { String::new() } else { format!("/{base}") };
-    if let Some(notice) = model::notice(model) {
+    if let Some(notice) = model_by_name::notice(model) {
         line(&format!("! {notice}"));
     }
     if !asks {

@@ -11,14 +11,14 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::agent::{Built, NAME, built, models};
-use super::beside::Beside;
+use super::mcp_and_a2a::Beside;
 use super::settings::{introduction, kept};
 use crate::args::{Args, Serve};
-use crate::config::{Config, Folder, folder, of_project, own_file};
-use crate::configured_tools::Outside;
+use crate::config_files::{Config, Folder, folder, of_project, own_file};
+use crate::config_tools::Outside;
 use crate::kept::Kept;
 use crate::keys;
-use crate::model;
+use crate::model_by_name;
 
 /// The time between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -132,7 +132,7 @@ impl<'r> Reload<'r> {
 
     async fn anew(&self) -> Result<Anew, String> {
         let config = Config::load(self.args)?;
-        let registry = model::registry(self.args, &config).map_err(|error| error.to_string())?;
+        let registry = model_by_name::registry(self.args, &config).map_err(|error| error.to_string())?;
         let models = models(self.serve, &registry, &config, self.kept).map_err(|error| error.to_string())?;
         let built =
             built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;

@@ -7,9 +7,9 @@ use attache_agent::{Judgement, ToolManager};
 use attache_core::{Arguments, Document, DocumentSource, ToolCall, ToolContext, ToolResult};
 use serde_json::{Value, json};
 
-use crate::configured_tools::Outside;
+use crate::config_tools::Outside;
 use crate::exit::Exit;
-use crate::model::SetupError;
+use crate::model_by_name::SetupError;
 use crate::output::{answer, fail, harmless, line, page, written};
 use crate::show::number::grouped;
 

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::args::{self, Chosen, Opened, ToolsCommand};
 use crate::ask::{Wanted, build, folders};
-use crate::config::Config;
-use crate::configured_tools::Outside;
+use crate::config_files::Config;
+use crate::config_tools::Outside;
 use crate::exit::Exit;
-use crate::model::{OFFLINE, SetupError};
+use crate::model_by_name::{OFFLINE, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::show::number::{counted, grouped};
 use crate::show::table::Table;

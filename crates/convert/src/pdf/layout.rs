@@ -2,12 +2,14 @@
 
 use super::line::{CELL_SEPARATOR, Line, lead};
 use super::rows::rows;
+use super::ruled_tables as grids;
 use super::ruling_lines::{Rule, Rules};
 use super::runs::Run;
-use super::tables::{Row as TableRow, Table};
-use super::{columns, grids, tables};
+use super::unruled_tables as tables;
+use super::unruled_tables::{Row as TableRow, Table};
 use crate::ConvertError;
 use crate::guarded::Clock;
+use crate::pdf::columns;
 use crate::table::push_row;
 
 /// Lines further apart than usual by this factor are separate paragraphs.

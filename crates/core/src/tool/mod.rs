@@ -1,6 +1,7 @@
 //! Tools: definition, metadata, execution, and families of tools behind one door.
 
 mod arguments;
+mod ask_people;
 pub(crate) mod bind;
 mod changed;
 mod check;
@@ -11,13 +12,13 @@ mod digest;
 mod documents;
 pub(crate) mod error;
 mod handler;
-mod people;
 mod progress;
 mod reference;
 mod returned;
 mod set;
 mod view;
 
+pub use ask_people::{Asking, People, Unanswered};
 pub use changed::{WithOutcome, WithSpec};
 pub use check::{SchemaLoosening, SchemaRefusal, SchemaReport};
 pub use context::{Extensions, RunValues, ToolContext};
@@ -26,7 +27,6 @@ pub use definition::{Approval, Effect, ToolDefinition, ToolMetadata, ToolSpec};
 pub use documents::ConversationDocuments;
 pub use error::{ToolError, ToolErrorKind};
 pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
-pub use people::{Asking, People, Unanswered};
 pub use progress::{Hears, Listening, Progress};
 pub use reference::DocumentRef;
 pub use returned::ToolReturn;

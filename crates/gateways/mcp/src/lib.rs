@@ -15,43 +15,17 @@
 //! It speaks both eras of the protocol, by the official SDK: sessions up to 2025-11-25, and requests that stand for
 //! themselves from 2026-07-28 on.
 
-mod calling;
 mod client;
-mod config;
-mod connection;
-mod deferring;
-mod depth;
-mod eliciting;
-mod error_text;
-mod fetcher;
-mod hook;
-mod http;
-mod hub;
-mod listing;
-mod names;
-mod oauth;
-mod output;
-mod results;
-mod sampling;
-mod secrets;
 #[cfg(feature = "server")]
-mod serve;
 mod server;
-mod stdio;
-mod task;
 mod uri;
 
-pub use config::{McpEra, McpLimits};
-pub use fetcher::McpFetcher;
-pub use hook::{McpHook, McpRequest};
-pub use http::McpEndpoint;
-pub use oauth::{FileTokens, McpGrant, McpLogin, McpLoginError, McpOAuth, McpTokens, MemoryTokens};
-pub use output::{McpContent, McpOutput};
+pub use client::{
+    FileTokens, McpCommand, McpContent, McpEndpoint, McpEra, McpFetcher, McpGrant, McpHook, McpLimits,
+    McpLogin, McpLoginError, McpOAuth, McpOutput, McpRequest, McpServer, McpTokens, McpUpdate, MemoryTokens,
+};
 #[cfg(feature = "server")]
-pub use serve::{
+pub use server::{
     McpAgent, McpBody, McpCall, McpHttp, McpListener, McpLogLevel, McpPrompt, McpResources, McpServeError,
     McpServeLimits, McpService, McpTemplate, McpTemplateError,
 };
-pub use server::McpServer;
-pub use stdio::McpCommand;
-pub use task::McpUpdate;

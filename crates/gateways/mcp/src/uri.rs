@@ -1,7 +1,10 @@
-//! The file name in the address of a resource.
+//! The addresses of resources: the scheme of ours, and the file names in those of others.
 
 use attache_core::MediaType;
 use attache_transport::percent_decoded;
+
+/// The scheme of addresses that are read through a server's session: `mcp://ALIAS/ADDRESS`.
+pub(crate) const SCHEME: &str = "mcp://";
 
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;

@@ -1,13 +1,13 @@
 //! Providers around providers.
 
-mod calls_in_text;
 mod cited;
 mod concurrency;
 mod fallback;
+mod leaked_calls;
 mod log;
 mod rate;
 mod retry;
-mod text;
+mod text_tools;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use attache_core::{
     ProviderError, ToolSet,
 };
 
-pub use self::calls_in_text::LeakedCalls;
 pub use self::concurrency::ConcurrencyLimit;
 pub use self::fallback::{Fallback, SwitchRule};
+pub use self::leaked_calls::LeakedCalls;
 pub use self::log::Logged;
 pub use self::rate::RateLimit;
 pub use self::retry::Retry;
-pub use self::text::TextTools;
+pub use self::text_tools::TextTools;
 
 /// A wrapper around a model's calls. A layer that is shared by several models shares its limits.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {

@@ -52,7 +52,7 @@ fn no_code_names_a_model() {
         }
     }
     // Nor do the profiles of servers.
-    let profiles = fs::read_to_string(crates.join("providers/openai/src/profiles.toml")).unwrap();
+    let profiles = fs::read_to_string(crates.join("providers/openai/src/profile/bundled.toml")).unwrap();
     for line in profiles.lines().filter(|line| !line.starts_with('#')) {
         assert!(!NAMES.iter().any(|name| line.contains(name)), "{line}");
     }

@@ -10,9 +10,9 @@ use attache_transport::{
     Reading, ReplyDecoder, note_made_documents,
 };
 
+use crate::address::Platform;
 use crate::capabilities::FAMILY;
 use crate::codec::MessagesCodec;
-use crate::platform::Platform;
 use crate::stream::Events;
 use crate::{
     error::{self, Result},

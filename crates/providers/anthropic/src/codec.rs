@@ -6,9 +6,9 @@ use std::sync::Arc;
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
+use crate::address::Platform;
 use crate::capabilities;
 use crate::error::Result;
-use crate::platform::Platform;
 
 /// The flag of requests to the Files API, and of those that name a file.
 pub(crate) const FILES_BETA: &str = "files-api-2025-04-14";

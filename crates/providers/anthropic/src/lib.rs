@@ -10,13 +10,13 @@
 //! - Thinking goes back byte for byte with its signature, to the model that signed it and to no other.
 //! - Prompt caching is asked for by markers, which are placed for the caller.
 
+mod address;
 mod api;
 mod capabilities;
 mod codec;
 mod error;
 mod files;
 mod models;
-mod platform;
 mod request;
 mod response;
 mod stream;

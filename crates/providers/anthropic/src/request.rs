@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use self::history::{Plan, container, is_block};
 use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
+use crate::address::Platform;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::{Ask, FILES_BETA, MessagesCodec};
 use crate::error::Result;
-use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 impl MessagesCodec {

@@ -12,13 +12,14 @@ use attache_transport::{
 
 use serde_json::json;
 
+use crate::address;
 use crate::capabilities::{FAMILY, PROVIDER};
 use crate::codec::ConverseCodec;
 use crate::credentials::{self, Profiles};
 use crate::stream::Events;
 use crate::{
     error::{self, Result},
-    region, request,
+    request,
 };
 
 /// The variables that hold a region, and another base URL.
@@ -48,7 +49,7 @@ impl Codec for ConverseCodec {
         self.region = self.region.take().or_else(|| environment.first(REGIONS)).or_else(|| profile("region"));
         self.base_url = environment.first(URLS).or_else(|| profile("endpoint_url")).or(self.base_url.take());
         let region = self.region.as_deref().ok_or_else(no_region)?;
-        region::endpoint(region)?;
+        address::endpoint(region)?;
         credentials::find(environment, &profiles, region)
     }
 

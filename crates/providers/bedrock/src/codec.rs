@@ -6,11 +6,9 @@ use std::sync::Arc;
 use attache_core::ModelCapabilities;
 use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
+use crate::address;
 use crate::capabilities::{self, FAMILY, Family};
-use crate::{
-    error::{self, Result},
-    region,
-};
+use crate::error::{self, Result};
 
 /// The region in which requests are shown that are never sent.
 const SHOWN_REGION: &str = "us-east-1";
@@ -102,7 +100,7 @@ impl ConverseCodec {
         let model = model.trim();
         let codec = Self {
             model: Arc::from(model),
-            region: region::of_arn(model).map(str::to_owned),
+            region: address::of_arn(model).map(str::to_owned),
             base_url: None,
             plain_slashes: false,
             family: Arc::default(),
@@ -190,7 +188,7 @@ impl ConverseCodec {
     }
 
     fn base(&self) -> Result<String> {
-        let own = || region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION));
+        let own = || address::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION));
         self.base_url.clone().map_or_else(own, Ok)
     }
 

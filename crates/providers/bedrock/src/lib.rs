@@ -15,6 +15,7 @@
 //! # Features
 //! - `aws-config`: the whole chain of AWS credentials (single sign-on, roles, web identity, containers, machines).
 
+mod address;
 mod api;
 mod capabilities;
 mod codec;
@@ -22,7 +23,6 @@ mod credentials;
 mod error;
 mod eventstream;
 mod models;
-mod region;
 mod request;
 mod response;
 mod sigv4;

@@ -1,8 +1,8 @@
 //! Encodes a request of Converse or ConverseStream.
 
+mod documents;
 mod history;
 mod ids;
-mod media;
 mod messages;
 mod options;
 mod tools;

@@ -8,7 +8,6 @@
 
 mod api;
 mod capabilities;
-mod citations;
 mod codec;
 mod error;
 mod request;

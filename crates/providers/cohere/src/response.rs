@@ -1,9 +1,13 @@
 //! A reply as far as it has come, and the message that it makes.
 
+pub(crate) mod citations;
+mod usage;
+pub(crate) mod wire;
+
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
     ReasoningPart, ToolCall, Usage,
 };
 use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
@@ -11,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::citations::CITATIONS;
+use self::citations::CITATIONS;
+use self::usage::normalised;
+use self::wire::Call;
 
 /// The kind of the part that holds what the model plans to do with its tools.
 pub(crate) const TOOL_PLAN: &str = "tool_plan";
@@ -57,23 +63,6 @@ enum Content {
         kind: String,
         members: Map<String, Value>,
     },
-}
-
-/// A call as it comes, whole or a piece of it.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Call<'a> {
-    #[serde(borrow)]
-    pub(crate) id: Option<JsonStr<'a>>,
-    pub(crate) function: Option<Function<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Function<'a> {
-    #[serde(borrow)]
-    pub(crate) name: Option<JsonStr<'a>>,
-    pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
 /// The members that tell blocks apart. A piece without a type is of the kind that it has a member for.
@@ -290,7 +279,7 @@ impl Reply {
         }
 
         let mut message = AssistantMessage::new(parts);
-        crate::citations::read(&mut message);
+        self::citations::read(&mut message);
         message.metadata = metadata(&this.logprobs, this.problem);
         let reason = reason.for_message(message.has_tool_calls());
         let usage = this.usage.as_deref().map_or_else(Usage::default, normalised);
@@ -342,19 +331,4 @@ fn finish_reason(word: &str) -> FinishReason {
         "ERROR" | "TIMEOUT" => FinishReason::Error,
         other => FinishReason::Other(other.to_owned()),
     }
-}
-
-/// Token counts: `tokens` holds what was read, cached or not, and what was written, reasoning included. The
-/// billed ones, `billed_units`, are kept in the raw object.
-fn normalised(json: &str) -> Usage {
-    let value: Value = serde_json::from_str(json).unwrap_or_default();
-    let count = |pointer: &str| {
-        let value = value.pointer(pointer)?;
-        // The API counts in floats.
-        value.as_u64().or_else(|| value.to_string().strip_suffix(".0")?.parse().ok())
-    };
-    Usage::new(count("/tokens/input_tokens"), count("/tokens/output_tokens"))
-        .with_cached_tokens(count("/cached_tokens"))
-        .with_reasoning_tokens(count("/tokens/reasoning_tokens"))
-        .with_raw(RawUsage::from_json(json))
 }

@@ -9,7 +9,8 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::error;
-use crate::response::{Call, Reply};
+use crate::response::Reply;
+use crate::response::wire::{Delta, Event, Message, Whole};
 
 /// Reads events and JSON bodies.
 #[derive(Debug)]
@@ -58,60 +59,6 @@ impl<'a> Common<'a> {
         };
         (kind.0 == "content-delta" && logprobs.is_none()).then_some((index, piece))
     }
-}
-
-/// Any event. The members of the delta depend on the type.
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<JsonStr<'a>>,
-    id: Option<JsonStr<'a>>,
-    index: Option<u64>,
-    delta: Option<&'a RawValue>,
-    logprobs: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    message: Option<Piece<'a>>,
-    finish_reason: Option<JsonStr<'a>>,
-    error: Option<JsonStr<'a>>,
-    usage: Option<&'a RawValue>,
-}
-
-/// The piece of a message that an event brings: where a message has lists, it has one of their items.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Piece<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    tool_plan: Option<JsonStr<'a>>,
-    tool_calls: Option<Call<'a>>,
-    citations: Option<&'a RawValue>,
-}
-
-/// A reply in one piece.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Whole<'a> {
-    #[serde(borrow)]
-    id: Option<JsonStr<'a>>,
-    message: Option<&'a RawValue>,
-    finish_reason: Option<JsonStr<'a>>,
-    usage: Option<&'a RawValue>,
-    logprobs: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    tool_plan: Option<JsonStr<'a>>,
-    tool_calls: Option<Vec<Call<'a>>>,
-    citations: Option<Vec<&'a RawValue>>,
 }
 
 impl Events {

@@ -11,10 +11,10 @@ use attache_transport::{
 };
 use serde_json::{Value, json};
 
+use crate::address::Platform;
 use crate::cache;
 use crate::codec::{self, GenerateCodec};
 use crate::error::{self, Result, configuration};
-use crate::platform::Platform;
 use crate::request::{self, State, authorized};
 use crate::stream::Events;
 

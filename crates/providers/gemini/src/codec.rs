@@ -7,9 +7,9 @@ use attache_core::ModelCapabilities;
 use attache_core::capability::Matrix;
 use attache_transport::{HttpModel, shown_url};
 
+use crate::address::Platform;
 use crate::cache::entries::Caches;
 use crate::error::{Result, configuration};
-use crate::platform::Platform;
 
 /// One Gemini model. The key goes into `x-goog-api-key`; on Vertex AI it is an access token, or an
 /// [`Authorizer`](attache_transport::Authorizer) that fetches one.

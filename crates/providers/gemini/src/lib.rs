@@ -11,6 +11,7 @@
 //! - A prompt may be refused and a call unwritable under status 200: both are errors here, the second one retryable.
 //! - Prefixes are cached by the provider itself or, where the caller asks for it, kept there as a resource.
 
+mod address;
 mod api;
 mod cache;
 mod capabilities;
@@ -18,7 +19,6 @@ mod codec;
 mod error;
 mod files;
 mod models;
-mod platform;
 mod request;
 mod response;
 mod stream;

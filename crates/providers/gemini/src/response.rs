@@ -2,7 +2,6 @@
 
 mod candidate;
 mod citations;
-mod endings;
 mod message;
 mod usage;
 mod wire;
@@ -11,8 +10,7 @@ use attache_core::{Completion, Degradation, ErrorKind, FinishReason, ProviderErr
 use attache_transport::{ChunkSink, Reading};
 
 use self::candidate::Candidate;
-use self::endings::finish_reason;
-use self::message::Message;
+use self::message::{Message, finish_reason};
 use self::usage::Tokens;
 use self::wire::Feedback;
 pub(crate) use self::wire::{Chunk, Delta};

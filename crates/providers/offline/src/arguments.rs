@@ -5,8 +5,8 @@ use std::cell::Cell;
 use attache_core::ToolDefinition;
 use serde_json::{Map, Number, Value};
 
-use crate::json::{Item, is_id_key, is_path_key};
 use crate::question::Question;
+use crate::structured_results::{Item, is_id_key, is_path_key};
 use crate::values::Decimal;
 use crate::words::{name_stems, stem, stems};
 

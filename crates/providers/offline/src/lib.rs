@@ -27,19 +27,19 @@
 mod answer;
 mod arguments;
 mod capabilities;
-mod client;
 mod index;
-mod json;
 mod material;
+mod model;
+mod next_calls;
 mod options;
 mod passages;
 mod pieces;
 mod question;
 mod rank;
 mod reply;
+mod structured_results;
 mod table;
-mod tools;
 mod values;
 mod words;
 
-pub use client::OfflineModel;
+pub use model::OfflineModel;

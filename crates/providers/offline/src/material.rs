@@ -10,9 +10,9 @@ use attache_core::{
 use attache_documents::{ReadLabel, unfence};
 use serde_json::{Map, Value};
 
-use crate::json::{self, Item};
 use crate::passages;
 use crate::pieces::Pieces;
+use crate::structured_results::{self, Item};
 use crate::words::{count, head, name_stems};
 
 /// The most bytes of text that are looked at in one request; what comes after is said to be left out.
@@ -129,7 +129,8 @@ impl Material {
     fn call(&mut self, call: &ToolCall, tools: &ToolSet, origins: &mut HashMap<String, Origin>) {
         let arguments = call.arguments.object().unwrap_or_default();
         self.words += count(call.arguments.raw());
-        let path = arguments.iter().find(|(key, value)| json::is_path_key(key) && value.is_string());
+        let path =
+            arguments.iter().find(|(key, value)| structured_results::is_path_key(key) && value.is_string());
         let path = path.and_then(|(_, value)| value.as_str()).map(str::to_owned);
         let values: Vec<String> = arguments.values().map(Value::to_string).collect();
         let described = tools.get(&call.name).map_or("", |tool| tool.description());
@@ -280,16 +281,17 @@ impl Material {
     /// Adds a structured result and yields the path of what it is about.
     fn data(&mut self, value: &Value, tool: &str, about: &str, asked: Option<String>) -> Option<String> {
         if let Value::String(text) = value {
-            let files = json::named_files(text);
+            let files = structured_results::named_files(text);
             if !files.is_empty() {
                 self.items.extend(files.into_iter().map(|item| (tool.to_owned(), item)));
                 return asked;
             }
         }
-        let data = json::read(value);
+        let data = structured_results::read(value);
         // The words of the call are those of the question: beside counts of a search, or of what it did not find, they
         // would look like an answer.
-        let about = if data.items.is_empty() && !json::found_nothing(value) { about } else { "" };
+        let about =
+            if data.items.is_empty() && !structured_results::found_nothing(value) { about } else { "" };
         let path = data.path.or(asked);
         for (of, text) in data.texts {
             let name = of.or_else(|| path.clone());
@@ -330,7 +332,7 @@ impl Material {
         let structured =
             if trimmed.starts_with(['{', '[']) { serde_json::from_str::<Value>(trimmed).ok() } else { None };
         let pieces = match structured {
-            Some(value) => json::read_content(&value),
+            Some(value) => structured_results::read_content(&value),
             None => passages::read(shown, name),
         };
         let cut = cut.or_else(|| pieces.cut.clone());

@@ -6,7 +6,7 @@ use attache_core::{
 };
 use serde_json::json;
 
-use crate::tools::Planned;
+use crate::next_calls::Planned;
 use crate::words::count;
 
 /// The least bytes of a piece of text, but for the last one.

@@ -1,18 +1,12 @@
-//! The codec of a model behind a server that speaks one of OpenAI's two APIs: what each call of the trait comes to.
+//! The codec of a model behind a server that speaks one of OpenAI's two APIs.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use attache_core::capability::Matrix;
-use attache_core::tool::SchemaReport;
-use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
-use attache_transport::{
-    Ask, Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi,
-    Reading,
-};
+use attache_core::{ModelCapabilities, ProviderError};
+use attache_transport::{Ask, CountRequest, Decoder, EncodedRequest, Reading};
 
-use crate::error::{self, Result};
 use crate::profile::Profile;
 use crate::server::Server;
 
@@ -78,61 +72,5 @@ impl<D: Dialect> From<&str> for ServerCodec<D> {
     /// A model at OpenAI.
     fn from(model: &str) -> Self {
         Self::new(D::openai(), model)
-    }
-}
-
-impl<D: Dialect> Codec for ServerCodec<D> {
-    fn model_id(&self) -> String {
-        self.server.model_id()
-    }
-
-    fn capabilities(&self) -> &ModelCapabilities {
-        &self.server.capabilities
-    }
-
-    fn set_matrix(&mut self, matrix: &Matrix) {
-        self.server.set_matrix(matrix);
-    }
-
-    fn set_base_url(&mut self, url: String) {
-        self.server.set_base_url(url);
-    }
-
-    fn configure(&mut self, environment: &Environment) -> Result<Auth> {
-        Ok(self.server.configure(environment))
-    }
-
-    fn check(&self, auth: &Auth) -> Result<()> {
-        self.server.check(auth)
-    }
-
-    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest> {
-        self.server.fits()?;
-        D::encode(ask.of(self))
-    }
-
-    fn count(&self, ask: Ask<'_>) -> Option<Result<CountRequest>> {
-        D::count(ask.of(self))
-    }
-
-    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        self.server.check_tools(tools, settings)
-    }
-
-    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        D::decoder(self.profile(), self.server.reading(tools, degradations))
-    }
-
-    fn error_reader(&self) -> ErrorReader {
-        error::read
-    }
-
-    fn models(&self) -> Option<&dyn ModelApi> {
-        // A deployment that is addressed by its name has no list there.
-        (!self.profile().base_url.contains("/deployments/")).then_some(&self.server)
-    }
-
-    fn files(&self) -> Option<&dyn FileApi> {
-        D::keeps_files(self.profile()).then_some(&self.server)
     }
 }

@@ -17,31 +17,26 @@
 //! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
 
 mod address;
+mod api;
 mod chat;
-mod citations;
 mod codec;
 mod error;
 mod files;
-mod head;
 mod models;
 mod ollama;
-mod options;
 mod profile;
-mod profiles;
-mod render;
+mod request;
+mod response;
 mod responses;
 mod server;
-mod tools;
-mod usage;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use ollama::{Ollama, OllamaCodec};
 pub use profile::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, ItemIds, JsonObject, KeyRules, MaxTokens, NamedTool,
-    Profile, ReasoningItems, Replayed, ResponsesRules, SystemPlace, SystemRole, ThinkTags, Thinking,
-    ToolSchemas, ToolsOff,
+    Profile, ProfileError, Profiles, ReasoningItems, Replayed, ResponsesRules, SystemPlace, SystemRole,
+    ThinkTags, Thinking, ToolSchemas, ToolsOff,
 };
-pub use profiles::{ProfileError, Profiles};
 pub use responses::{OpenAi, ResponsesCodec};
 
 #[doc(inline)]

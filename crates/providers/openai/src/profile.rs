@@ -1,8 +1,9 @@
 //! The quirks of a server, as data.
 
+mod choices;
+mod named;
 mod responses;
 mod thinking;
-mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +12,13 @@ use attache_core::json::merge_members;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use responses::ResponsesRules;
-pub use thinking::Thinking;
-pub use words::{
+pub use choices::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, ItemIds, JsonObject, KeyRules, MaxTokens, NamedTool,
     ReasoningItems, Replayed, SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
 };
+pub use named::{ProfileError, Profiles};
+pub use responses::ResponsesRules;
+pub use thinking::Thinking;
 
 /// The quirks of a server. Every field is a named behaviour that any server may have; no server's name is ever
 /// tested. It can be read from configuration, where what is not set is as in [`Profile::compatible`]:
@@ -249,7 +251,7 @@ mod tests {
 
     #[test]
     fn wire_cells_of_the_bundled_table_are_members() {
-        for profile in crate::profiles::Profiles::bundled().iter() {
+        for profile in self::named::Profiles::bundled().iter() {
             let matrix = attache_core::capability::Matrix::bundled();
             for pattern in matrix.patterns(&profile.family) {
                 let row = matrix.resolve(&profile.family, &pattern.replace('*', ""));

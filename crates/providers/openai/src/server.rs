@@ -12,11 +12,9 @@ use http::HeaderName;
 use serde_json::Value;
 
 use crate::address::{from_environment, missing};
+use crate::error::{self, Result};
 use crate::profile::{Profile, SystemPlace};
-use crate::{
-    error::{self, Result},
-    tools,
-};
+use crate::request::tools;
 
 /// One model of one server.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use attache_agent::{EndReason, Outcome};
 use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
-use super::event::{document as describe, progressed};
+use super::event_json::{document as describe, progressed};
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};

@@ -4,7 +4,7 @@ use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome}
 use attache_core::tool::Progress;
 use attache_core::{Citation, Document, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
-use super::event;
+use super::event_json;
 use crate::fault::Fault;
 use crate::live::{Block, Broken, CallState, Entry, View, What};
 
@@ -260,7 +260,7 @@ impl Answer {
                     CallState::Client => self.for_client(&call.id, &call.name, &call.arguments, tell),
                     CallState::Finished(entry) => {
                         self.written(&call.id, &call.name, &call.arguments, tell);
-                        if let Some((result, disposition)) = event::result_of(entry) {
+                        if let Some((result, disposition)) = event_json::result_of(entry) {
                             self.result(result, disposition, tell);
                         }
                     }

@@ -7,8 +7,9 @@ use attache_core::Usage;
 
 use super::annotation::Annotations;
 use super::answer::{Answer, Asking, BREAK, End, Piece};
-use super::made::Made;
-use super::{Shown, Tell, event, usage};
+use super::chat_documents::Made;
+use super::event_json as event;
+use crate::dialect::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
 use crate::live::{Entry, View, What};

@@ -4,18 +4,18 @@ pub(crate) mod ag_ui;
 mod annotation;
 pub(crate) mod answer;
 pub(crate) mod chat;
-pub(crate) mod event;
-pub(crate) mod events;
+mod chat_documents;
+pub(crate) mod event_json;
+pub(crate) mod event_stream;
 pub(crate) mod location;
-mod made;
-pub(crate) mod message;
 pub(crate) mod messages;
 pub(crate) mod response_item;
 pub(crate) mod responses;
+pub(crate) mod session_message;
 pub(crate) mod snapshot;
-pub(crate) mod typed;
-pub(crate) mod ui;
+pub(crate) mod typed_lines;
 pub(crate) mod usage;
+pub(crate) mod vercel_ui;
 
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@ use attache_core::{
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Shown, event};
+use super::event_json as event;
+use crate::dialect::Shown;
 use crate::json::{Object, write, write_json};
 
 /// The metadata of a message with the id that a client has for it.

@@ -12,4 +12,4 @@ pub(crate) mod responses;
 mod settings;
 pub(crate) mod tools;
 pub(crate) mod turn;
-pub(crate) mod ui;
+pub(crate) mod vercel_ui;

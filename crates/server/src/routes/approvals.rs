@@ -9,13 +9,13 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::answer::json;
-use super::asked::Model;
+use super::body_and_agent::Model;
+use super::json_answer::json;
+use crate::agents::Hosted;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::dialect::event;
+use crate::dialect::event_json;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{Choice, Decide};
@@ -61,7 +61,7 @@ pub(crate) async fn list(
             Object::begin(out)
                 .with("sessionId", session.id().as_str())
                 .with("runId", run)
-                .by("approval", |out| event::approval(approval, out))
+                .by("approval", |out| event_json::approval(approval, out))
                 .end();
         })
         .end();

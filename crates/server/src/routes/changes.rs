@@ -12,8 +12,8 @@ use futures_util::TryStreamExt as _;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
-use super::answer::json;
-use super::asked::Model;
+use super::body_and_agent::Model;
+use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;

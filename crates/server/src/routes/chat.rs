@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 
-use super::answer::json;
-use super::asked::{Request, read_named};
-use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::begin_run::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::body_and_agent::{Request, read_named};
+use super::json_answer::json;
 use crate::app::App;
 use crate::auth::Principal;
 use crate::dialect::answer::Asking as Approvals;

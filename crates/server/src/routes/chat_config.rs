@@ -9,8 +9,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::answer::json;
-use super::asked::Model;
+use super::body_and_agent::Model;
+use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;

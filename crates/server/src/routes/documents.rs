@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::answer::json;
-use super::asked::Model;
+use super::body_and_agent::Model;
+use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::documents::content;

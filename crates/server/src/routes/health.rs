@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 
-use super::answer::json;
+use super::json_answer::json;
 use crate::app::App;
 
 /// It lives.

@@ -1,15 +1,15 @@
 //! The routes.
 
 mod ag_ui;
-mod answer;
 mod approvals;
-mod asked;
-mod asking;
+mod begin_run;
+mod body_and_agent;
 mod changes;
 mod chat;
 mod chat_config;
 mod documents;
 mod health;
+mod json_answer;
 mod messages;
 mod metrics;
 mod models;
@@ -18,12 +18,12 @@ mod openapi;
 mod previews;
 mod responses;
 mod runs;
+mod runs_by_log;
 mod sessions;
-mod stored;
 mod thread;
 mod tools;
-mod typed;
-mod ui;
+mod typed_lines;
+mod vercel_ui;
 
 use std::sync::Arc;
 
@@ -49,9 +49,9 @@ pub(crate) fn router(
     mounted: Vec<(String, Router)>,
 ) -> Router {
     let asked = Router::new()
-        .route("/v1/chat/stream", post(typed::stream))
-        .route("/v1/chat/stream/{task}", delete(typed::abort))
-        .route("/v1/chat/tool-result", post(typed::tool_result))
+        .route("/v1/chat/stream", post(typed_lines::stream))
+        .route("/v1/chat/stream/{task}", delete(typed_lines::abort))
+        .route("/v1/chat/tool-result", post(typed_lines::tool_result))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{id}", get(models::one))
         .route("/v1/tools", get(tools::list))
@@ -154,7 +154,8 @@ fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
         routes = routes.route("/v1/ag-ui", post(ag_ui::run));
     }
     if on(Dialect::UiMessages) {
-        routes = routes.route("/v1/ui", post(ui::chat)).route("/v1/ui/{id}/stream", get(ui::resume));
+        routes =
+            routes.route("/v1/ui", post(vercel_ui::chat)).route("/v1/ui/{id}/stream", get(vercel_ui::resume));
     }
     routes
 }

@@ -6,11 +6,11 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::answer::json;
+use super::json_answer::json;
+use crate::agents::Hosted;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::place::Path;
 use crate::json::Object;
 

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
-use super::answer::json;
-use super::asked::Model;
+use super::body_and_agent::Model;
 use super::documents::{found, hex};
+use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::fault::Fault;

@@ -16,10 +16,11 @@ use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use super::answer::json;
-use super::asked::{Request, read_named};
-use super::asking::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
-use super::stored::Stored;
+use super::begin_run::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::body_and_agent::{Request, read_named};
+use super::json_answer::json;
+use super::runs_by_log::Stored;
+use crate::agents::Hosted;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
 use crate::dialect::Tell as _;
@@ -27,7 +28,6 @@ use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsai
 use crate::dialect::responses::{Head, Response};
 use crate::documents::content;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;

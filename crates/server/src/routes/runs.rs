@@ -10,13 +10,13 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use super::answer::json;
-use super::asked::{Model, Request, read};
-use super::stored::Stored;
+use super::body_and_agent::{Model, Request, read};
+use super::json_answer::json;
+use super::runs_by_log::Stored;
 use crate::app::{App, Way, allow, run_in};
 use crate::auth::{Principal, Scope};
-use crate::dialect::event;
-use crate::dialect::events::Events;
+use crate::dialect::event_json;
+use crate::dialect::event_stream::Events;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::Turn;
@@ -71,8 +71,8 @@ pub(crate) async fn one(
             .with("runId", &run)
             .with("sessionId", &live.session)
             .with("model", &*live.agent)
-            .by("snapshot", |out| event::view(&view, last, app.shown, out))
-            .by("routing", |out| event::routing(&view, app.shown, out))
+            .by("snapshot", |out| event_json::view(&view, last, app.shown, out))
+            .by("routing", |out| event_json::routing(&view, app.shown, out))
             .end();
         return Ok(json(body));
     }
@@ -85,12 +85,12 @@ pub(crate) async fn one(
     let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
     match stored.is_under_way() {
         // Another process drives it, or will.
-        true => object.by("snapshot", |out| event::view(&view, last, app.shown, out)),
+        true => object.by("snapshot", |out| event_json::view(&view, last, app.shown, out)),
         false => object.by("outcome", |out| {
-            event::end_members(Object::begin(out), &stored.run.outcome(), app.shown).end();
+            event_json::end_members(Object::begin(out), &stored.run.outcome(), app.shown).end();
         }),
     }
-    .by("routing", |out| event::routing(&view, app.shown, out))
+    .by("routing", |out| event_json::routing(&view, app.shown, out))
     .end();
     Ok(json(body))
 }

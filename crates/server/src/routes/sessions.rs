@@ -10,12 +10,12 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::answer::json;
-use super::asked::Model;
-use super::stored::Logs;
+use super::body_and_agent::Model;
+use super::json_answer::json;
+use super::runs_by_log::Logs;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::dialect::message::{self, About};
+use crate::dialect::session_message::{self, About};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
@@ -160,8 +160,8 @@ pub(crate) async fn one(
         .each("runs", &runs, |run, out| {
             Object::begin(out).with("id", &run.id).with("began", &run.began).with("ended", &run.ended).end();
         })
-        .by("messages", |out| message::all(messages, &about, app.shown, out))
-        .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event::approval)
+        .by("messages", |out| session_message::all(messages, &about, app.shown, out))
+        .each("approvals", last.iter().flat_map(|last| &last.approvals), crate::dialect::event_json::approval)
         .each("decisions", logs.decisions(), |(run, asked, decided, at), out| {
             Object::begin(out)
                 .with("runId", run)
@@ -173,7 +173,7 @@ pub(crate) async fn one(
                 .end();
         })
         .each("deferred", last.iter().flat_map(|last| &last.deferred), |request, out| {
-            crate::dialect::event::deferred_members(Object::begin(out), request, app.shown).end();
+            crate::dialect::event_json::deferred_members(Object::begin(out), request, app.shown).end();
         })
         .end();
     Ok(json(body))

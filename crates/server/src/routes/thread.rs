@@ -7,7 +7,7 @@ use attache_agent::{Decision, Outcome, decide};
 use attache_core::{ContentTree, Message, ToolCallId};
 use serde_json::Value;
 
-use super::asking::{Asking, Place};
+use super::begin_run::{Asking, Place};
 use crate::app::allow;
 use crate::auth::Scope;
 use crate::dialect::snapshot::take_messages;

@@ -1,11 +1,11 @@
 //! Documents in object storage.
 
 mod backend;
+mod collect;
 mod documents;
-mod garbage;
 mod names;
 #[cfg(feature = "s3")]
 mod s3;
 
+pub use collect::Collected;
 pub use documents::ObjectDocumentStore;
-pub use garbage::Collected;

@@ -1,7 +1,7 @@
 //! The common ground of SQLite and PostgreSQL.
 
 pub(crate) mod error;
-pub(crate) mod left;
+pub(crate) mod given_up_leases;
 pub(crate) mod migrate;
 pub(crate) mod prepared;
 pub(crate) mod ranges;

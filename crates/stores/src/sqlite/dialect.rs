@@ -4,8 +4,8 @@ use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Tak
 use sqlx::{Row as _, query};
 
 use super::append::{note_documents, run_of, take_delivered, write};
+use super::one_round_trip;
 use super::store::Store;
-use super::usual;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -58,17 +58,17 @@ pub(super) async fn open_usual(
     store: &Store,
     open: OpenSession<'_>,
 ) -> Result<Option<SessionState>, SqlError> {
-    usual::open(store, open).await
+    one_round_trip::open(store, open).await
 }
 
 /// Takes a lease where all is as usual, in fewer round trips; `None` if it is not.
 pub(super) async fn take_usual(store: &Store, take: Take<'_>) -> Result<Option<Taken>, SqlError> {
-    usual::take(store, take).await
+    one_round_trip::take(store, take).await
 }
 
 /// Appends where all is as usual, in fewer round trips; false if it is not, and nothing was written. It comes back.
 pub(super) async fn append_usual(store: &Store, append: Prepared) -> Result<(bool, Prepared), SqlError> {
-    usual::append(store, append).await
+    one_round_trip::append(store, append).await
 }
 
 /// Other processes look by themselves.

@@ -20,6 +20,7 @@ mod lease;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/nodes.rs"]
 mod nodes;
+mod one_round_trip;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
@@ -34,7 +35,6 @@ mod search;
 #[path = "../sql/ops/sessions.rs"]
 mod sessions;
 mod store;
-mod usual;
 mod writer;
 
 pub use facts::Facts as SqliteFacts;

@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 
 use super::writer::Writer;
 use crate::sql::error::{SqlError, in_time};
-use crate::sql::left::Left;
+use crate::sql::given_up_leases::Left;
 use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.

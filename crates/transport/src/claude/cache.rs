@@ -6,7 +6,7 @@ use attache_core::capability::Caching;
 use attache_core::settings::CachePolicy;
 use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError};
 
-use crate::log::EncodedLog;
+use crate::encoded_log::EncodedLog;
 use crate::refused_options::Refusals;
 
 /// The most markers that a request may carry, and the most blocks that the API looks back from one for an entry

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::ToolSet;
 
 use super::tools::WrittenTools;
-use crate::log::{EncodedLog, Envelope};
+use crate::encoded_log::{EncodedLog, Envelope};
 
 /// The rendered messages, and what they were rendered for. `P` is the plan: what an API decides about a conversation
 /// before any of it is rendered.

@@ -2,14 +2,14 @@
 
 #![cfg(test)]
 
+mod addresses;
 mod breakages_of_replies;
 mod breakages_of_requests;
 mod client;
 mod common;
 mod container;
-mod decoding;
 mod documents;
 mod options;
-mod platforms;
 mod prefix;
-mod wire;
+mod replies;
+mod requests;

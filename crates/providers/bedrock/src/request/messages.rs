@@ -15,8 +15,8 @@ use attache_transport::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::documents;
 use super::history::{ASSISTANT, Plan, RESULTS, is_file, is_of_model, is_replayed};
-use super::media;
 use crate::capabilities::FAMILY;
 use crate::codec::ConverseCodec;
 use crate::error::{self, Result};
@@ -153,7 +153,7 @@ impl Renderer<'_> {
             }
             return Ok(());
         }
-        let Some((block, format)) = media::block(media) else {
+        let Some((block, format)) = documents::block(media) else {
             return cannot("the API has no block for this type");
         };
         let beside = matches!(place, Place::User | Place::AfterToolResults);

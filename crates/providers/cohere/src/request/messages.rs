@@ -15,9 +15,9 @@ use attache_transport::{
 use serde_json::{Map, json};
 
 use crate::capabilities::FAMILY;
-use crate::citations::CITATIONS;
 use crate::codec::CohereCodec;
 use crate::response::TOOL_PLAN;
+use crate::response::citations::CITATIONS;
 
 /// The text that the model reads where a failed call left none.
 const FAILED: &str = "\"the tool failed\"";

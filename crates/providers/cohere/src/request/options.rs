@@ -3,15 +3,11 @@
 
 use attache_core::capability::StructuredOutput;
 use attache_core::settings::CachePolicy;
-use attache_core::{
-    ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, ToolChoice,
-};
-use attache_transport::{
-    Codec as _, Refusals, can_reason, check_choice, forbid, knows, refuse_allowed, set_member,
-};
+use attache_core::{ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat};
+use attache_transport::{Codec as _, Refusals, can_reason, forbid, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::tools::loosened;
+use super::tools::{loosened, tool_choice};
 use crate::codec::Ask;
 
 /// The most stop sequences of a request (cohere.md 2).
@@ -37,7 +33,8 @@ pub(super) fn members(
     for (_, definition) in request.tools.iter() {
         loosened(codec, &request.tools, definition, refusals)?;
     }
-    options.tool_choice(request, refusals)?;
+    let choice = tool_choice(codec, request, settings, refusals)?;
+    set_member(&mut options.members, "tool_choice", choice);
     options.reasoning(refusals)?;
     options.sampling(refusals)?;
     options.response_format(refusals)?;
@@ -57,41 +54,6 @@ struct Options<'a> {
 impl Options<'_> {
     fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.members.insert(name.to_owned(), value.into());
-    }
-
-    fn tool_choice(
-        &mut self,
-        request: &ChatRequest,
-        refusals: &mut Refusals<'_>,
-    ) -> Result<(), ProviderError> {
-        refuse_allowed(request, refusals)?;
-        check_choice(&request.tool_choice, &request.tools, self.has_tools, self.capabilities)?;
-        let choice = match &request.tool_choice {
-            ToolChoice::None => self.has_tools.then_some("NONE"),
-            ToolChoice::Required => Some("REQUIRED"),
-            ToolChoice::Tool(_) => {
-                // Of one tool it is the same.
-                if request.tools.len() > 1 {
-                    let why = "no single tool can be forced";
-                    refusals.refuse("tool_choice", why, "any of them must be called")?;
-                }
-                Some("REQUIRED")
-            }
-            _ => None,
-        };
-        match choice {
-            Some(_) if !self.capabilities.forced_tools => {
-                refusals.refuse("tool_choice", "the model chooses tools by itself", "it decides")?;
-            }
-            Some(choice) => self.set("tool_choice", choice),
-            None => {}
-        }
-        // The number of calls at a time is the model's own affair.
-        let asked = self.settings.parallel_tool_calls.filter(|_| self.has_tools);
-        if asked.is_some_and(|parallel| parallel != self.capabilities.parallel_tools) {
-            refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
-        }
-        Ok(())
     }
 
     fn reasoning(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {

@@ -12,5 +12,5 @@ mod documents;
 mod made;
 mod options;
 mod prefix;
-mod tolerance;
-mod wire;
+mod recordings;
+mod requests;

@@ -1,15 +1,8 @@
 //! The codec: requests and replies of Chat Completions without I/O.
 
-use std::sync::Arc;
+use attache_transport::HttpModel;
 
-use attache_transport::{Decoder, EncodedRequest, HttpModel, Reading, ReplyDecoder, note_made_documents};
-
-use super::ask::{Ask, Chat};
-use super::request;
-use super::stream::Events;
-use crate::codec::{Dialect, ServerCodec};
-use crate::error::Result;
-use crate::profile::{FileForm, Profile};
+use crate::codec::ServerCodec;
 
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
@@ -41,21 +34,9 @@ pub type OpenAiChat = HttpModel<ChatCodec>;
 /// ```
 pub type ChatCodec = ServerCodec<Chat>;
 
-impl Dialect for Chat {
-    fn openai() -> Arc<Profile> {
-        Profile::openai_chat()
-    }
+/// Chat Completions.
+#[derive(Clone, Copy, Debug)]
+pub struct Chat;
 
-    fn encode(ask: Ask<'_>) -> Result<EncodedRequest> {
-        request::encode(ask.with_request(&note_made_documents(ask.request, |_| false)))
-    }
-
-    fn decoder(profile: &Profile, reading: Reading) -> Box<dyn Decoder> {
-        Box::new(ReplyDecoder::new(Events::new(reading, profile)))
-    }
-
-    fn keeps_files(profile: &Profile) -> bool {
-        // Elsewhere a file stands in a form that has no id.
-        profile.files == FileForm::File
-    }
-}
+/// One call that the codec writes.
+pub(super) type Ask<'a> = attache_transport::Ask<'a, ServerCodec<Chat>>;

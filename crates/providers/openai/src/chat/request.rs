@@ -1,5 +1,13 @@
 //! From a request to an HTTP request.
 
+mod assistant;
+mod history;
+pub(super) mod ids;
+pub(super) mod messages;
+mod options;
+pub(super) mod reasoning;
+mod tools;
+
 use std::sync::Arc;
 
 use attache_core::capability::Caching;
@@ -11,16 +19,16 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ask::Ask;
-use super::messages::Renderer;
-use super::options::{Options, options};
-use super::turns::{Place, Turns};
+use self::history::{Place, Turns};
+use self::messages::Renderer;
+use self::options::{Options, options};
+use super::codec::Ask;
 use crate::error::Result;
-use crate::head::{Form, Kept, Offered, Wanted};
-use crate::options::CACHE_KEY;
 use crate::profile::{SystemRole, ToolSchemas};
-use crate::render::invalid;
-use crate::tools::{self, Written};
+use crate::request::head::{Form, Kept, Offered, Wanted};
+use crate::request::invalid;
+use crate::request::options::CACHE_KEY;
+use crate::request::tools::{Written, hosted, write_hosted, written};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -44,7 +52,7 @@ fn body(kept: &mut Kept, ask: Ask<'_>, mut parts: RequestParts) -> Result<Encode
     // Messages are lists of parts for the sake of markers.
     let marks = server.capabilities.caching == Caching::Explicit;
     render(&mut kept.log, Renderer { server, request, marks }, leading)?;
-    let hosted = tools::hosted(&server.profile, ask.settings)?;
+    let hosted = hosted(&server.profile, ask.settings)?;
     let options = options(ask, &hosted, server.strict_forms(&request.tools))?;
     let Options { mut members, offered, instruction, marker, forms, degradations } = options;
     let model = server.named_model(ask.settings);
@@ -165,12 +173,12 @@ pub(crate) fn before_messages(
     for (name, tool) in tools.iter().filter(|(_, tool)| is_offered(tool.name())) {
         head.push_str(if count == 0 { ",\"tools\":[" } else { "," });
         count += 1;
-        let Written { description, parameters, strict } = tools::written(tool, schemas, forms)?;
+        let Written { description, parameters, strict } = written(tool, schemas, forms)?;
         let function = Function { name, description: &description, parameters: &parameters, strict };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
     let hosted = if *offered == Offered::All { hosted } else { &[] };
-    tools::write_hosted(hosted, count == 0, &mut head);
+    write_hosted(hosted, count == 0, &mut head);
     if count + hosted.len() > 0 {
         head.push(']');
     }

@@ -1,5 +1,11 @@
 //! One reply while it is read: what the deltas bring, and the message that they make.
 
+mod content;
+pub(super) mod extras;
+pub(super) mod reasoning;
+mod think_tags;
+pub(crate) mod wire;
+
 use std::borrow::Cow;
 
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
@@ -13,14 +19,14 @@ use attache_transport::{ChunkSink, Reading};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::beside::Beside;
-use super::content::Body;
-use super::finish_reasons::finish_reason;
-use super::reasoning::MemberReasoning;
-use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
-use crate::citations;
+use self::content::Body;
+use self::extras::Beside;
+use self::reasoning::MemberReasoning;
+use self::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::error::{Result, too_many};
 use crate::profile::{Profile, ThinkTags};
+use crate::response::citations;
+use crate::response::finish_reason;
 
 /// The most generations of one reply.
 const MAX_CHOICES: usize = 128;
@@ -227,8 +233,10 @@ impl Reply {
             reason => reason,
         };
         let in_total = self.reasoning_in_total;
-        let usage =
-            self.usage.take().map_or_else(Usage::default, |raw| crate::usage::normalise(raw, in_total));
+        let usage = self
+            .usage
+            .take()
+            .map_or_else(Usage::default, |raw| crate::response::usage::normalise(raw, in_total));
         let mut completion = Completion::new(message, reason, usage);
         completion.raw_finish_reason = raw_finish_reason;
         completion.model = self.model.take();
@@ -381,7 +389,7 @@ impl Call<'_> {
 impl Function<'_> {
     fn whole(&self) -> ToolCallFragment<'_> {
         let given = match self.arguments {
-            super::wire::Arguments::None => &self.input,
+            self::wire::Arguments::None => &self.input,
             _ => &self.arguments,
         };
         ToolCallFragment::new()

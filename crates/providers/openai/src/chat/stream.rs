@@ -1,13 +1,12 @@
 //! From the bytes of an answer to chunks.
 
-use attache_core::Completion;
+use attache_core::{Completion, ProviderError};
 use attache_transport::lenient::Object;
-use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
+use attache_transport::{ChunkSink, ErrorBody, EventDecoder, Reading, SseEvent};
 
-use super::finish_reasons::error_in;
 use super::response::Reply;
-use super::wire::{Chunk, Piece};
-use crate::error::{self, Result};
+use super::response::wire::{Chunk, Piece};
+use crate::error::{self, Result, is_set};
 use crate::profile::Profile;
 
 /// Reads the events of a stream, or a whole answer.
@@ -75,4 +74,26 @@ impl EventDecoder for Events {
     fn partial(&mut self) -> Completion {
         self.reply.partial()
     }
+}
+
+/// The error that stands in an answer under a success status (openai.md D 38, D 39, D 50).
+fn error_in(chunk: &Chunk<'_>, json: &[u8]) -> Option<ProviderError> {
+    let choices = || chunk.choices.0.iter().filter_map(|choice| choice.0.as_ref()?.error);
+    let groq = chunk.x_groq.0.as_ref().and_then(|groq| groq.error);
+    let inner = || choices().chain(groq).find(|raw| is_set(Some(*raw)));
+    if is_set(chunk.error) {
+        return Some(error::reported(json));
+    }
+    if let Some(raw) = inner() {
+        return Some(error::reported(format!("{{\"error\":{}}}", raw.get()).as_bytes()));
+    }
+    if chunk.base_resp.is_some() && error::base_resp(json).is_some() {
+        return Some(error::reported(json));
+    }
+    // Flat error objects hold nothing of an answer.
+    let holds_nothing = chunk.choices.0.is_empty() && chunk.usage.is_none();
+    (holds_nothing
+        && chunk.base_resp.is_none()
+        && ErrorBody::parse(json).is_some_and(|body| body.message.is_some()))
+    .then(|| error::reported(json))
 }

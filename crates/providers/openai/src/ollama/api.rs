@@ -11,10 +11,11 @@ use attache_transport::{
 };
 
 use super::codec::OllamaCodec;
-use super::stream::{Lines, Reply};
+use super::response::Reply;
+use super::stream::Lines;
 use crate::error::{self, Result};
 use crate::profile::ToolSchemas;
-use crate::tools::check;
+use crate::request::tools::check;
 
 impl Codec for OllamaCodec {
     fn model_id(&self) -> String {

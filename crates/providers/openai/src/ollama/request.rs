@@ -1,18 +1,21 @@
 //! From a [`ChatRequest`] to an HTTP request.
 
+mod messages;
+mod options;
+
 use attache_core::Message;
 use attache_transport::{
     EncodedLog, EncodedRequest, RequestParts, RoleTag, asked, behind, own_system, with_kept,
 };
 
+use self::messages::Renderer;
+use self::options::{Options, options};
 use super::codec::{Ask, OllamaCodec};
-use super::messages::Renderer;
-use super::options::{Options, options};
 use crate::chat::{add_system, before_messages};
 use crate::error::Result;
-use crate::head::{Form, Kept, Wanted};
 use crate::profile::{SystemRole, ToolSchemas};
-use crate::render::invalid;
+use crate::request::head::{Form, Kept, Wanted};
+use crate::request::invalid;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{ItemIds, ReasoningItems};
+use super::choices::{ItemIds, ReasoningItems};
 
 /// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). A member that is not
 /// set is as at OpenAI.

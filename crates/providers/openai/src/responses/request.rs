@@ -1,5 +1,11 @@
 //! From a request to an HTTP request.
 
+mod assistant;
+mod ids;
+mod messages;
+mod options;
+mod tools;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use attache_core::{Message, ResponseFormat, ToolSet};
@@ -9,15 +15,15 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ask::Ask;
-use super::ids::WireIds;
-use super::messages::Renderer;
-use super::options::{is_stored, options};
+use self::ids::WireIds;
+use self::messages::Renderer;
+use self::options::{is_stored, options};
+use super::codec::Ask;
 use crate::error::Result;
-use crate::head::{Form, Kept, Offered, Wanted};
 use crate::profile::{Profile, SystemPlace, SystemRole};
-use crate::render::invalid;
-use crate::tools;
+use crate::request::head::{Form, Kept, Offered, Wanted};
+use crate::request::invalid;
+use crate::request::tools::{hosted, write_hosted, written};
 
 /// Items are separated by commas whatever their roles.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -69,7 +75,7 @@ impl State {
         self.kept.log.check_pairing(&request.messages)?;
         let leading = server.count_leading(&request.messages);
         self.render(ask, leading)?;
-        let hosted = tools::hosted(&server.profile, ask.settings)?;
+        let hosted = hosted(&server.profile, ask.settings)?;
         // An answer of JSON without a schema is given only if an item asks for it, and `instructions` are none.
         // (openai.md A.4)
         let as_item = !server.profile.responses.instructions
@@ -175,12 +181,12 @@ fn model_and_tools(
     write_json(model, &mut head)?;
     for (at, (name, tool)) in tools.iter().enumerate() {
         head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
-        let tool = tools::written(tool, profile.tool_schemas, forms)?;
+        let tool = written(tool, profile.tool_schemas, forms)?;
         let (description, parameters) = (tool.description.as_str(), &*tool.parameters);
         let strict = (tool.strict || explicit).then_some(tool.strict);
         write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
     }
-    tools::write_hosted(hosted, tools.is_empty(), &mut head);
+    write_hosted(hosted, tools.is_empty(), &mut head);
     if !tools.is_empty() || !hosted.is_empty() {
         head.push(']');
     }

@@ -1,16 +1,20 @@
 //! One answer while it is read.
 
+pub(super) mod item;
+pub(super) mod items;
+pub(super) mod wire;
+
 use attache_core::assembler::{AssembledCall, ToolCallFragment};
 use attache_core::{AssistantMessage, Completion, FinishReason, StreamChunk, Usage};
 use attache_transport::lenient::List;
 use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
-use super::items::{Items, MAX_ITEMS, Place};
-use super::output::Field;
-use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
+use self::item::Field;
+use self::items::{Items, MAX_ITEMS, Place};
+use self::wire::{CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
 use crate::error::{Result, too_many};
-use crate::usage;
+use crate::response::usage;
 
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -200,7 +204,7 @@ impl Reply {
             item.into_parts(call, cut, &self.reading, &mut parts);
         }
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
-        crate::citations::read(&mut message);
+        crate::response::citations::read(&mut message);
         let reason = match reason {
             // Calls of an answer that was cut off are no request to run them.
             FinishReason::Stop => FinishReason::Stop.for_message(message.has_tool_calls()),

@@ -3,10 +3,10 @@
 use attache_core::Completion;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
-use super::items::Place;
-use super::output::Field;
+use super::response::item::Field;
+use super::response::items::Place;
+use super::response::wire::{Piece, Response, Whole, object, text};
 use super::response::{Reply, is_open};
-use super::wire::{Piece, Response, Whole, object, text};
 use crate::error::{self, Result, is_set};
 use attache_transport::lenient::Object;
 

@@ -3,24 +3,11 @@
 #![cfg(test)]
 
 mod breakages;
-mod client;
+mod chat;
 mod common;
-mod errors;
 mod made;
 mod ollama;
-mod options;
-mod prefix;
 mod profiles;
 mod quirks;
-mod replay;
-mod replies;
-mod requests;
-mod responses_client;
-mod responses_errors;
-mod responses_events;
-mod responses_options;
-mod responses_prefix;
-mod responses_replay;
-mod responses_replies;
-mod responses_requests;
+mod responses;
 mod wholes;

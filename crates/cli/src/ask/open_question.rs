@@ -1,0 +1,82 @@
+//! A question whose run asks the user something.
+
+#[cfg(feature = "chat")]
+use std::io::IsTerminal;
+
+use attache_agent::AgentRun;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::follow::{Followed, follow};
+use crate::model_by_name::SetupError;
+use crate::output::line;
+#[cfg(feature = "chat")]
+use crate::prompt::{approve::answered, reader::Reader};
+#[cfg(feature = "chat")]
+use crate::show::style::Style;
+use crate::show::style::When;
+use crate::show::terminal::Terminal;
+use crate::show::watch::Notice;
+
+/// The places where a run is shown.
+pub(super) struct Shows {
+    pub(super) terminal: Terminal,
+    pub(super) notices: UnboundedReceiver<Notice>,
+    pub(super) as_json: bool,
+    #[cfg_attr(not(feature = "chat"), expect(dead_code, reason = "nobody is asked"))]
+    pub(super) color: When,
+}
+
+/// Shows a run, asks the user what it asks, and goes on with it until it ends. A call stays open
+/// where nobody is there to decide.
+pub(super) async fn followed(
+    run: AgentRun,
+    again: impl Fn() -> AgentRun,
+    mut shows: Shows,
+) -> Result<Followed, SetupError> {
+    #[cfg(feature = "chat")]
+    if std::io::stdin().is_terminal() && !shows.as_json {
+        return asked(run, again, shows).await;
+    }
+    let _nobody = again;
+    let followed = follow(run, &mut shows.terminal, &mut shows.notices, shows.as_json).await;
+    if let (Some(Ok(outcome)), false) = (&followed.result, shows.as_json) {
+        for request in &outcome.approvals {
+            let name = &request.call.name;
+            line(&format!(
+                "! {name} was not run: somebody must approve it; `--allow {name}` does beforehand"
+            ));
+        }
+    }
+    Ok(followed)
+}
+
+#[cfg(feature = "chat")]
+async fn asked(
+    mut run: AgentRun,
+    again: impl Fn() -> AgentRun,
+    shows: Shows,
+) -> Result<Followed, SetupError> {
+    let Shows { terminal, mut notices, as_json, color } = shows;
+    let style = Style::of_stderr(color);
+    let mut terminal = terminal.in_chat();
+    let mut reader = None;
+    loop {
+        terminal.begin();
+        let followed = follow(run, &mut terminal, &mut notices, as_json).await;
+        let Some(Ok(outcome)) = &followed.result else { return Ok(followed) };
+        if outcome.approvals.is_empty() && outcome.deferred.is_empty() {
+            return Ok(followed);
+        }
+        let reader = match &mut reader {
+            Some(reader) => reader,
+            none => none.insert(Reader::new(style).map_err(SetupError::new)?),
+        };
+        match answered(outcome, again(), reader, style).await {
+            Some(next) => run = next,
+            None => {
+                line(&style.dim("· left open, and not run"));
+                return Ok(followed);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `attache config`: which files count, their mistakes, their schema, and trust in those of projects.
+
+use std::path::{Path, PathBuf};
+
+use attache_config::{ConfigFile, SessionsPlace, schema};
+
+use crate::args::{Args, Configuration, ConfigurationCommand};
+use crate::config_files::{Files, of_project, own_file, told, trusted};
+use crate::exit::Exit;
+use crate::model_by_name;
+use crate::output::{answer, fail, harmless, line, page, written};
+
+/// Runs the command.
+pub(crate) fn run(configuration: &Configuration, args: &Args) -> Exit {
+    let result = match &configuration.command {
+        ConfigurationCommand::Check { file } => check(file.as_deref(), args),
+        ConfigurationCommand::Schema => {
+            let text = serde_json::to_string_pretty(&schema()).unwrap_or_default();
+            Ok(written(answer(&format!("{text}\n"))))
+        }
+        ConfigurationCommand::Trust { file } => trust(file.clone(), true),
+        ConfigurationCommand::Untrust { file } => trust(file.clone(), false),
+    };
+    result.unwrap_or_else(|problem| {
+        fail(&problem);
+        Exit::Setup
+    })
+}
+
+fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
+    let files = match file {
+        Some(file) => ConfigFile::read(file).map(|file| Files { read: vec![file], untrusted: None }),
+        None => Files::read(args),
+    };
+    let Files { mut read, untrusted } = files.map_err(|problems| told(&problems))?;
+    // A look does nothing, so the file that is not trusted is looked at too.
+    if let Some(file) = &untrusted {
+        read.push(ConfigFile::read(file).map_err(|problems| told(&problems))?);
+    }
+    if read.is_empty() {
+        let own = own_file().map_or_else(|| "attache.toml".to_owned(), |own| own.display().to_string());
+        line(&format!("· there is no configuration; {own} would be yours"));
+        return Ok(Exit::Done);
+    }
+    let names: Vec<PathBuf> = read.iter().map(|file| file.path().to_owned()).collect();
+    let said = attache_config::Config::of(read, &|name| std::env::var(name).ok());
+    let said = said.map_err(|problems| told(&problems))?;
+    said.registry(model_by_name::bundled()).map_err(|problems| told(&problems))?;
+    for note in said.notes() {
+        line(&harmless(&format!("! {note}")));
+    }
+    #[cfg(feature = "http-tools")]
+    for service in said.http_tools().unwrap_or_default() {
+        for skipped in service.skipped() {
+            let name = attache_core::ToolHandler::name(&service);
+            line(&harmless(&format!("! http.{name}: the operation {skipped}, so that it is no tool")));
+        }
+    }
+    match said.sessions_place() {
+        Some(SessionsPlace::File(file)) => {
+            line(&format!("· sessions are kept in {}", harmless(&file.display().to_string())))
+        }
+        Some(SessionsPlace::Postgres(_)) => line("· sessions are kept in a PostgreSQL database"),
+        _ => {}
+    }
+    let lines = names.iter().map(|name| match untrusted.as_deref() == Some(name) {
+        true => format!("{}: no mistakes; it is left alone until `attache config trust`\n", name.display()),
+        false => format!("{}: no mistakes\n", name.display()),
+    });
+    Ok(written(page(&harmless(&lines.collect::<String>()))))
+}
+
+fn trust(file: Option<PathBuf>, is_trusted: bool) -> Result<Exit, String> {
+    let path = file.or_else(of_project).ok_or("there is no attache.toml here")?;
+    let file = ConfigFile::read(&path).map_err(|problems| told(&problems))?;
+    let trusted = trusted().ok_or("nobody says where trust is kept: set ATTACHE_HOME to a folder")?;
+    let wrong = |error: std::io::Error| format!("trust cannot be kept: {error}");
+    if !is_trusted {
+        let was = trusted.remove(&file).map_err(wrong)?;
+        let word = if was { "is left alone from now on" } else { "was not trusted" };
+        line(&format!("· {} {word}", path.display()));
+        return Ok(Exit::Done);
+    }
+    trusted.add(&file).map_err(wrong)?;
+    line(&format!("· {} is used from now on, until it changes", path.display()));
+    for imported in file.imported() {
+        line(&harmless(&format!("· and so is {}", imported.display())));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,143 @@
+//! Things beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
+
+use attache_core::message::{MadeDocument, OpaquePart};
+use attache_core::{AssistantPart, Document};
+use attache_transport::{Reading, made_document, made_document_of_uri};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::wire::Delta;
+use attache_transport::lenient::{Object, Text};
+
+const ANNOTATIONS: &str = "annotations";
+const IMAGES: &str = "images";
+const AUDIO: &str = "audio";
+/// Samples without a container. (openai.md A.5)
+const BARE_SOUND: &str = "audio/pcm";
+
+/// True if an opaque part of this kind was a member of an answer that messages of a request do not have.
+pub(crate) fn is_beside(kind: &str) -> bool {
+    matches!(kind, ANNOTATIONS | IMAGES | AUDIO)
+}
+
+/// The members in which nothing is read, piece by piece as they came.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    annotations: Vec<Box<RawValue>>,
+    images: Vec<Box<RawValue>>,
+    audio: Vec<Box<RawValue>>,
+}
+
+impl Beside {
+    /// Takes those of a message or of a piece of one. Yields what is said in sound, as text.
+    pub(crate) fn push<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
+        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
+            return None;
+        }
+        self.lists(delta, |_, _| true);
+        self.hear(delta)
+    }
+
+    /// Takes of a whole message what its pieces did not bring.
+    pub(crate) fn complete<'a>(&mut self, message: &Delta<'a>) -> Option<Text<'a>> {
+        self.lists(message, |known, item| !known.iter().any(|known| known.get() == item.get()));
+        if self.audio.is_empty() { self.hear(message) } else { None }
+    }
+
+    fn lists(&mut self, delta: &Delta<'_>, is_new: impl Fn(&[Box<RawValue>], &RawValue) -> bool) {
+        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
+        {
+            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
+            for item in list.into_iter().flatten() {
+                if is_new(pieces, item) {
+                    pieces.push(item.to_owned());
+                }
+            }
+        }
+    }
+
+    fn hear<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Audio<'a> {
+            #[serde(borrow)]
+            transcript: Text<'a>,
+        }
+        let audio = delta.audio.filter(|audio| audio.get().starts_with('{'))?;
+        self.audio.push(audio.to_owned());
+        let audio: Object<Audio<'a>> = serde_json::from_str(audio.get()).ok()?;
+        Some(audio.0?.transcript)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.annotations.is_empty() && self.images.is_empty() && self.audio.is_empty()
+    }
+
+    /// The documents that the server made, and a part for each other member that came.
+    pub(crate) fn into_parts(self, reading: &Reading) -> Vec<AssistantPart> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Image<'a> {
+            #[serde(borrow)]
+            image_url: Object<Address<'a>>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Address<'a> {
+            #[serde(borrow)]
+            url: Text<'a>,
+        }
+        let image = |raw: &RawValue| {
+            let image: Object<Image<'_>> = serde_json::from_str(raw.get()).ok()?;
+            made_document_of_uri(image.0?.image_url.0?.url.get()?)
+        };
+        let mut made = Vec::new();
+        let mut images = self.images;
+        images.retain(|raw| match image(raw) {
+            Some(document) => {
+                made.push(AssistantPart::Document(MadeDocument::new(document)));
+                false
+            }
+            None => true,
+        });
+        let sound = sound(&self.audio);
+        let audio = if sound.is_some() { Vec::new() } else { self.audio };
+        made.extend(sound.map(|(document, beside)| {
+            let replay = beside.map(|json| reading.tag(json));
+            AssistantPart::Document(MadeDocument::new(document).with_replay(replay))
+        }));
+        let list = |pieces: Vec<Box<RawValue>>| match pieces.is_empty() {
+            true => None,
+            false => to_raw_value(&pieces).ok(),
+        };
+        let members = [(ANNOTATIONS, list(self.annotations)), (IMAGES, list(images)), (AUDIO, list(audio))];
+        for (kind, json) in members {
+            let replay = json.map(|json| reading.tag(json));
+            made.extend(replay.map(|replay| AssistantPart::Opaque(OpaquePart::new(kind, replay))));
+        }
+        made
+    }
+}
+
+/// The sound of all pieces, each of which is base64 by itself. Streamed sound is bare samples, whose form nothing
+/// tells. Its id at the server stands beside it.
+fn sound(pieces: &[Box<RawValue>]) -> Option<(Document, Option<Box<RawValue>>)> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Audio<'a> {
+        #[serde(borrow)]
+        id: Text<'a>,
+        data: Text<'a>,
+    }
+    let (mut bytes, mut beside) = (Vec::new(), None);
+    for piece in pieces {
+        let audio: Object<Audio<'_>> = serde_json::from_str(piece.get()).ok()?;
+        let audio = audio.0?;
+        let piece = audio.data.get().and_then(|data| made_document(data, BARE_SOUND)?.bytes());
+        bytes.extend_from_slice(&piece.unwrap_or_default());
+        if let (None, Some(id)) = (&beside, audio.id.get()) {
+            beside = to_raw_value(&serde_json::json!({"id": id})).ok();
+        }
+    }
+    (!bytes.is_empty()).then(|| (Document::from_bytes(bytes, BARE_SOUND), beside))
+}

@@ -1,0 +1,99 @@
+//! Messages of a session, for a client that shows them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_agent::{Disposition, Run, RunInfo, is_read};
+use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
+
+use super::event_json as event;
+use crate::dialect::Shown;
+use crate::json::{Object, write_json};
+
+/// The things that messages of a session do not tell themselves.
+pub(crate) struct About<'s> {
+    /// The runs of the session.
+    pub(crate) runs: &'s [RunInfo],
+    /// The ways in which results came about.
+    pub(crate) dispositions: HashMap<&'s ToolCallId, Disposition>,
+}
+
+/// Writes the messages that a person reads.
+pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
+    let read = messages.iter().filter(|message| is_read(message));
+    out.push(b'[');
+    for (at, message) in read.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        one(message, about, shown, out);
+    }
+    out.push(b']');
+}
+
+fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
+    let run = Run::that_made(message.id()).filter(|run| about.runs.iter().any(|known| known.id == *run));
+    let object = Object::begin(out).with("id", message.id()).maybe("runId", run);
+    match message {
+        Message::User(message) => {
+            object.with("role", "user").each("parts", &message.parts, |part, out| match part {
+                UserPart::Text(text) => self::text(text.text(), out),
+                UserPart::Document(document) => self::document(document, out),
+                UserPart::Object(tree) => Object::begin(out)
+                    .with("type", "object")
+                    .by("value", |out| write_json(out, tree.json()))
+                    .end(),
+                _ => out.extend_from_slice(b"{}"),
+            })
+        }
+        Message::Assistant(message) => {
+            let is_shown = |part: &&AssistantPart| match part {
+                AssistantPart::Text(_) | AssistantPart::ToolCall(_) | AssistantPart::Document(_) => true,
+                AssistantPart::Reasoning(_) => shown.thinking,
+                _ => false,
+            };
+            let parts = message.parts.iter().filter(is_shown);
+            object
+                .with("role", "assistant")
+                .each("parts", parts, |part, out| match part {
+                    AssistantPart::Text(text) => self::text(text.text(), out),
+                    AssistantPart::Reasoning(reasoning) => {
+                        Object::begin(out).with("type", "thinking").with("text", reasoning.text()).end();
+                    }
+                    AssistantPart::ToolCall(call) => {
+                        let object = Object::begin(out)
+                            .with("type", "call")
+                            .with("callId", &call.id)
+                            .with("name", &call.name);
+                        match shown.details {
+                            true => object.by("arguments", |out| write_json(out, call.arguments.raw())),
+                            false => object,
+                        }
+                        .end();
+                    }
+                    AssistantPart::Document(made) => self::document(&made.document, out),
+                    _ => out.extend_from_slice(b"{}"),
+                })
+                .with("citations", &message.citations)
+        }
+        Message::ToolResults(message) => {
+            object.with("role", "tool").each("results", &message.results, |result, out| {
+                let known = about.dispositions.get(&result.call_id).copied();
+                let cancelled = (result.status == ResultStatus::Cancelled).then_some(Disposition::Cancelled);
+                event::result_members(Object::begin(out), result, shown)
+                    .maybe("disposition", known.or(cancelled).as_ref())
+                    .end();
+            })
+        }
+        _ => object,
+    }
+    .end();
+}
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    Object::begin(out).with("type", "text").with("text", text).end();
+}
+
+fn document(document: &attache_core::Document, out: &mut Vec<u8>) {
+    Object::begin(out).with("type", "document").by("document", |out| event::document(document, out)).end();
+}

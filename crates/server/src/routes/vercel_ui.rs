@@ -1,0 +1,94 @@
+//! The chat of Vercel's AI SDK: `POST /v1/ui`, and `GET /v1/ui/{id}/stream` for a page that comes back.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use attache_agent::SessionError;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::begin_run::{Asking, streamed};
+use super::body_and_agent::{Model, Request, read};
+use super::runs_by_log::Stored;
+use super::thread::{Said, turn};
+use crate::app::{App, allow};
+use crate::auth::{Principal, Scope};
+use crate::dialect::vercel_ui::Ui;
+use crate::fault::Fault;
+use crate::inbound::place::{Path, Query};
+use crate::inbound::tools;
+use crate::inbound::vercel_ui::Body as Asked;
+use crate::live::{Follower, Viewer};
+use crate::sse;
+
+static PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+
+pub(crate) async fn chat(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    request: Body,
+) -> Result<Response, Fault> {
+    let Request { said: mut asked, hosted, .. } =
+        read(&app, &principal, request, |asked: &Asked| asked.model.as_deref()).await?;
+    let hosted = &hosted;
+    let (own, known) = (asked.own_tools(), asked.known_calls());
+    let offered = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
+    let decisions = Said::Decisions(asked.decisions());
+    let conversation = asked.take_conversation()?;
+    let on_disconnect = asked.on_disconnect.map(Into::into);
+    let has_tools = !own.is_empty();
+    let asking =
+        Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
+    let (viewer, _) = turn(&asking, &asked.id, conversation, decisions, offered).await?;
+    let live = viewer.live();
+    let told = told(&app, &live.id, live.session.as_deref().unwrap_or_default(), own, known);
+    Ok(named(streamed(viewer, told).await?))
+}
+
+/// The message that is told now, from its beginning, whoever drives its run; nothing where none is.
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    Extension(principal): Extension<Principal>,
+    Query(model): Query<Model>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    allow(&principal, Scope::Read)?;
+    let nothing = StatusCode::NO_CONTENT;
+    let runs = app.runs.of_session(principal.name(), &id);
+    if let Some(live) = runs.into_iter().find(|live| !live.has_ended()) {
+        let told = told(&app, &live.id, &id, HashSet::new(), HashSet::new());
+        return Ok(named(sse::response(Viewer::of_all(live), told, Vec::new())));
+    }
+    let hosted = &app.hosted(model.model.as_deref())?;
+    let session = match hosted.sessions.get(principal.name(), &id).await {
+        Ok(session) => session,
+        Err(SessionError::NotFound) => return Ok(nothing.into_response()),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(run) = session.runs().await?.pop() else { return Ok(nothing.into_response()) };
+    let stored = Stored::load(hosted, &principal, &run.id).await?;
+    // The log of a run whose model did not answer has no end; unless somebody goes on with it, nothing more is told.
+    let has_failed = app.runs.get(principal.name(), &run.id).is_some_and(|live| live.failure().is_some());
+    let stands = has_failed && session.undriven_for().await?.is_some();
+    if stands || !stored.is_under_way() {
+        return Ok(nothing.into_response());
+    }
+    let told = told(&app, &run.id, &id, HashSet::new(), HashSet::new());
+    let log = hosted.agent().log_events();
+    let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
+    Ok(named(sse::response(follower, told, Vec::new())))
+}
+
+/// A run tells one message, also where it waits for the page in between.
+fn told(app: &App, run: &str, session: &str, own: HashSet<String>, known: HashSet<String>) -> Ui {
+    let documents = format!("{}/v1/sessions/{session}/documents/", app.base);
+    Ui::new(format!("msg-{run}"), documents, own, known, app.shown)
+}
+
+fn named(mut response: Response) -> Response {
+    response.headers_mut().insert(PROTOCOL.clone(), HeaderValue::from_static("v1"));
+    response
+}
