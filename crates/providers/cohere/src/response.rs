@@ -1,11 +1,14 @@
 //! A reply as far as it has come, and the message that it makes.
 
+use std::borrow::Cow;
+
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
     ReasoningPart, ToolCall, Usage,
 };
+use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -73,7 +76,8 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Function<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<JsonStr<'a>>,
-    pub(crate) arguments: Option<JsonStr<'a>>,
+    /// Text, or the object itself.
+    pub(crate) arguments: Option<&'a RawValue>,
 }
 
 /// The members that tell blocks apart. A piece without a type is of the kind that it has a member for.
@@ -174,17 +178,29 @@ impl Reply {
         self.plan.push_str(plan);
     }
 
-    /// Takes a tool call, or a piece of one.
-    pub(crate) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
+    /// Takes tool calls, or pieces of them, the first of which has that index. A stream brings one at a time.
+    pub(crate) fn calls(&mut self, index: Option<u64>, calls: &List<Object<Call<'_>>>, out: &mut ChunkSink) {
+        for (at, call) in (0_u64..).zip(&calls.0) {
+            if let Some(call) = &call.0 {
+                self.call(index.map(|index| index.saturating_add(at)), call, out);
+            }
+        }
+    }
+
+    fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
         fn text<'a>(text: Option<&'a JsonStr<'_>>) -> Option<&'a str> {
             text.map(|text| &*text.0)
         }
         let function = call.function.as_ref();
+        let arguments = function.and_then(|function| function.arguments).map(|raw| {
+            let text = serde_json::from_str::<JsonStr<'_>>(raw.get());
+            text.map_or(Cow::Borrowed(raw.get()), |text| text.0)
+        });
         let fragment = ToolCallFragment::new()
             .with_index(index)
             .with_id(text(call.id.as_ref()))
             .with_name(text(function.and_then(|function| function.name.as_ref())))
-            .with_arguments(text(function.and_then(|function| function.arguments.as_ref())));
+            .with_arguments(arguments.as_deref());
         out.push(self.calls.push(&fragment));
     }
 
