@@ -175,7 +175,9 @@ impl Plan {
             self.open = (step.role, Held::default());
         }
         variant = variant.number(u64::from(step.role == Some(RESULTS)));
-        variant = variant.number(u64::from(step.role == Some(MORE)));
+        if step.role == Some(MORE) {
+            variant = variant.text("more");
+        }
         step.variant = step.names.iter().fold(variant, |variant, name| variant.text(name)).finish();
         step
     }
@@ -203,6 +205,10 @@ impl Plan {
         let mut held = if open == Some(role) { held } else { Held::default() };
         let mut all = held;
         documents().for_each(|document| all.add(document));
+        if all == held {
+            self.open = (Some(role), held);
+            return role;
+        }
         let is_full = held != Held::default() && !all.fits();
         let role = match role {
             role if !is_full => role,

@@ -73,7 +73,7 @@ fn sound_that_comes_in_pieces_is_one_document() {
         replay.completion.message.documents().map(|made| made.bytes().unwrap().to_vec()).collect()
     };
     let (one, two) = (chunk("AAE=", 24_000, None), chunk("AgM=", 24_000, None));
-    assert_eq!(read(&[one.clone(), two.clone(), end.clone()]), [[0, 1, 2, 3]]);
+    assert_eq!(read(&[one.clone(), two, end.clone()]), [[0, 1, 2, 3]]);
     let faster = chunk("AgM=", 48_000, None);
     assert_eq!(read(&[one.clone(), faster, end.clone()]), [[0, 1], [2, 3]], "another kind of samples");
     let signed = chunk("AgM=", 24_000, Some("sig"));

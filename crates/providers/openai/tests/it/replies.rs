@@ -356,7 +356,7 @@ fn counts_are_not_lost_to_empty_ones() {
     for chunks in [
         [said.clone(), json!({"choices": [], "usage": usage}), json!({"choices": [], "usage": {}})],
         [
-            said.clone(),
+            said,
             json!({"choices": [], "usage": {}, "x_groq": {"usage": usage}}),
             json!({"choices": [], "x_groq": {"usage": {}}}),
         ],
