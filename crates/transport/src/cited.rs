@@ -6,7 +6,7 @@ use attache_core::{AssistantMessage, AssistantPart};
 use serde_json::Value;
 
 /// The most citations of a reply that are read.
-const MAX_CITATIONS: usize = 10_000;
+pub const MAX_CITATIONS: usize = 10_000;
 
 /// Where `start..end` is in `text`, whatever the provider counts.
 ///
@@ -80,7 +80,8 @@ pub fn cite_texts(message: &mut AssistantMessage, citation: impl Fn(&Value) -> C
         |replay, said| {
             let value: Value = serde_json::from_str(replay.json()).unwrap_or_default();
             let claim = Span::new(0, said.len()).map(AnswerSpan::Claim);
-            list(&value, "citations").iter().map(|cited| citation(cited).with_answer_span(claim)).collect()
+            let cited = list(&value, "citations").iter().take(MAX_CITATIONS);
+            cited.map(|cited| citation(cited).with_answer_span(claim)).collect()
         },
         |_| Vec::new(),
     );
@@ -89,7 +90,8 @@ pub fn cite_texts(message: &mut AssistantMessage, citation: impl Fn(&Value) -> C
 /// Puts the citations of a message's texts, and of what stands beside them, where programs look for them.
 ///
 /// `of_text` reads those of one text, out of the data that go back with it, and yields spans of it; `of_block` reads
-/// those of a block beside the texts, and yields spans of the whole answer.
+/// those of a block beside the texts, and yields spans of the whole answer. Neither needs to yield more than
+/// [`MAX_CITATIONS`].
 pub fn cite(
     message: &mut AssistantMessage,
     of_text: impl Fn(&ReplayData, &str) -> Vec<Citation>,
@@ -99,6 +101,9 @@ pub fn cite(
     let mut at = 0;
     let mut before = None;
     for part in &message.parts {
+        if citations.len() >= MAX_CITATIONS {
+            break;
+        }
         match part {
             AssistantPart::Text(text) if !text.is_refusal() => {
                 if let Some(replay) = text.replay() {

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A string. Numbers and booleans read as their text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,9 +47,13 @@ impl<T> Default for Object<T> {
     }
 }
 
-/// The items of an array.
+/// The items of an array. An object in its place reads as the only item.
 #[derive(Debug)]
 pub struct List<T>(pub Vec<T>);
+
+/// The items of an array as they stand there.
+#[derive(Debug, Default)]
+pub struct RawList<'a>(pub Vec<&'a RawValue>);
 
 impl<T> Default for List<T> {
     fn default() -> Self {
@@ -237,7 +242,7 @@ impl<'de, T: Deserialize<'de>> Lenient<'de> for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
+impl<'de, T: Lenient<'de> + Deserialize<'de>> Lenient<'de> for List<T> {
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         let Some(first) = list.next_element()? else { return Ok(Self::default()) };
         // Most have one item, and items are large: room for more is made when it is wanted.
@@ -246,6 +251,16 @@ impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
             items.push(item);
         }
         Ok(Self(items))
+    }
+
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+        T::object(object).map(|item| Self(vec![item]))
+    }
+}
+
+impl<'de: 'a, 'a> Lenient<'de> for RawList<'a> {
+    fn list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Self)
     }
 }
 
@@ -273,7 +288,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawList<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        lenient(deserializer)
+    }
+}
+
+impl<'de, T: Lenient<'de> + Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         lenient(deserializer)
     }
@@ -283,7 +304,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 mod tests {
     use serde::Deserialize;
 
-    use super::{Count, List, Object, Text};
+    use super::{Count, List, Object, RawList, Text};
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -293,6 +314,7 @@ mod tests {
         count: Count,
         object: Object<Inner<'a>>,
         list: List<Count>,
+        raws: RawList<'a>,
     }
 
     #[derive(Debug, Default, Deserialize)]
@@ -308,7 +330,7 @@ mod tests {
         for value in
             ["null", "\"\"", "\"a\"", "1", "-1", "1.5", "true", "[]", "[1]", "{}", "{\"text\":7}", "[[{}]]"]
         {
-            for member in ["text", "count", "object", "list"] {
+            for member in ["text", "count", "object", "list", "raws"] {
                 let json = format!("{{\"{member}\":{value},\"unknown\":{value}}}");
                 let wire: Wire<'_> = serde_json::from_str(&json).unwrap();
                 if value == "null" {
@@ -327,5 +349,11 @@ mod tests {
         assert_eq!(wire.object.0.unwrap().text.get(), Some("x"));
         let counts: Vec<_> = wire.list.0.iter().map(|count| count.0).collect();
         assert_eq!(counts, [Some(1), None, Some(2), Some(3), None]);
+        let json = r#"{"raws":[1.50,{"a":null}]}"#;
+        let raws = serde_json::from_str::<Wire<'_>>(json).unwrap().raws;
+        assert_eq!(raws.0.iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["1.50", "{\"a\":null}"]);
+        let one: List<Object<Inner<'_>>> = serde_json::from_str(r#"{"text":"x"}"#).unwrap();
+        assert_eq!(one.0.len(), 1);
+        assert_eq!(one.0[0].0.as_ref().unwrap().text.get(), Some("x"), "one that is not in a list");
     }
 }

@@ -96,7 +96,7 @@ pub use encoded::EncodedRequest;
 pub use encoded_log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
 pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
-    kind_of_status, malformed, one_line, unsupported,
+    kind_of_status, malformed, one_line, tells_of_full_window, unsupported,
 };
 pub use fetch::{GuardedFetcher, named_file, redirected, said_media_type};
 pub use files::{

@@ -94,22 +94,29 @@ impl<'a> Refusals<'a> {
         Ok(Some(value.clamp(least, most)))
     }
 
-    /// The stop sequences, without those that say nothing by `is_empty`; `word` is for these.
+    /// The stop sequences, without those that say nothing by `is_empty`, `word` being for these, and the first `most`
+    /// of them.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if there are such and the caller does not allow to leave them out.
+    /// [`ErrorKind::Unsupported`] if that leaves any out and the caller does not allow it.
     pub fn stops<'c>(
         &mut self,
         settings: &'c ModelSettings,
         word: &str,
         is_empty: impl Fn(&str) -> bool,
+        most: usize,
     ) -> Result<Vec<&'c str>, ProviderError> {
         let stops = settings.stop.as_deref().unwrap_or_default();
-        let filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !is_empty(stop)).collect();
+        let mut filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !is_empty(stop)).collect();
         if filled.len() < stops.len() {
             let (why, instead) =
                 (format!("a stop sequence must not be {word}"), format!("{word} ones were left out"));
             self.refuse("stop", &why, &instead)?;
+        }
+        if filled.len() > most {
+            let why = format!("there may be {most} stop sequences");
+            self.refuse("stop", &why, "the first were taken")?;
+            filled.truncate(most);
         }
         Ok(filled)
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use attache_core::settings::RequestHeaders;
 use attache_core::{ErrorKind, ProviderError, Secret};
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::uri::{Authority, Uri};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
@@ -178,6 +178,8 @@ impl RequestParts {
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
+        // A request that says nothing of encodings lets a server or a proxy choose one (RFC 9110 12.5.3).
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(user) = user {
             let credentials = base64_simd::STANDARD.encode_to_string(percent_decoded(&user));
             headers.insert(AUTHORIZATION, header_value(&AUTHORIZATION, "Basic ", &credentials, true)?);
@@ -380,6 +382,9 @@ mod tests {
         let request = RequestParts::get("http://us%65r:p%40ss@h/").to_http().unwrap();
         assert_eq!(request.headers()[AUTHORIZATION], "Basic dXNlcjpwQHNz");
         assert_eq!(request.uri(), "http://h/");
+        assert_eq!(request.headers()["accept-encoding"], "identity");
+        let asking = RequestParts::get("http://h/").with_header(ACCEPT_ENCODING, "gzip").to_http().unwrap();
+        assert_eq!(asking.headers()["accept-encoding"], "gzip", "the word of the request counts");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Errors of the API, before and inside a stream (anthropic.md 11).
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, tells_of_full_window};
 use serde::Deserialize;
 
 pub(crate) use attache_transport::configuration;
@@ -16,7 +16,9 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
         // A page of a proxy or of the network in front of the API.
         return response.to_error();
     };
-    let kind = body.kind().unwrap_or_else(|| kind_of_status(status));
+    // Servers that imitate the API have types of their own.
+    let foreign = || ErrorBody::parse(response.body.as_bytes())?.kind();
+    let kind = body.kind().or_else(foreign).unwrap_or_else(|| kind_of_status(status));
     body.describe(response.error(kind, body.message()))
 }
 
@@ -106,7 +108,7 @@ impl Body {
             "overloaded_error" | "api_error" | "conflict_error" => ErrorKind::Overloaded,
             "timeout_error" => ErrorKind::Timeout,
             "request_too_large" => ErrorKind::InvalidRequest,
-            "invalid_request_error" if says(&TOO_LONG) => ErrorKind::ContextTooLong,
+            "invalid_request_error" if tells_of_full_window(&message) => ErrorKind::ContextTooLong,
             "invalid_request_error" if says(&HISTORY) => ErrorKind::InvalidHistory,
             "invalid_request_error" if says(&["not support", "not available on this model"]) => {
                 ErrorKind::Unsupported
@@ -124,8 +126,6 @@ impl Body {
             .with_request_id(id)
     }
 }
-
-const TOO_LONG: [&str; 2] = ["prompt is too long", "exceed context limit"];
 
 /// The API's messages about histories that break its rules (anthropic.md 3, 4, 6, 8).
 const HISTORY: [&str; 10] = [
@@ -210,6 +210,11 @@ mod tests {
         ] {
             assert_eq!(of(400, &body("invalid_request_error", message), &[]).kind(), kind, "{message}");
         }
+        // Servers that imitate the API have types of their own.
+        let foreign = body("bad_request_error", "invalid params, context window exceeds limit (2013)");
+        assert_eq!(of(400, &foreign, &[]).kind(), ErrorKind::ContextTooLong);
+        assert_eq!(in_stream(foreign.as_bytes()).kind(), ErrorKind::ContextTooLong);
+        assert_eq!(of(400, &body("bad_request_error", "no"), &[]).kind(), ErrorKind::InvalidRequest);
         let spent = r#"{"type":"error","error":{"type":"rate_limit_error","message":"m",
             "details":{"error_code":"enforced_spend_limit_reached"}}}"#;
         let error = of(429, spent, &[]);

@@ -7,7 +7,8 @@ mod wire;
 
 use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, TextPart};
-use attache_transport::claude::{self, Blocks};
+use attache_transport::claude::{self, Block, Blocks, TextBlock};
+use attache_transport::lenient::RawList;
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use self::block::Own;
+use self::wire::Content;
 pub(crate) use self::wire::{Delta, Envelope};
 use crate::error::Result;
 
@@ -59,9 +61,18 @@ impl Reply {
         }
         renew(&mut self.id, envelope.id);
         renew(&mut self.model, envelope.model);
-        for raw in envelope.content.into_iter().flatten() {
-            self.open(None, raw, out)?;
-            self.blocks.close(None, out);
+        match envelope.content {
+            Content::Blocks(RawList(blocks)) => {
+                for raw in blocks {
+                    self.open(None, raw, out)?;
+                    self.blocks.close(None, out);
+                }
+            }
+            Content::Text(text) if !text.is_empty() => {
+                self.blocks.open(None, Block::Text(TextBlock { text, citations: Vec::new() }), out)?;
+            }
+            Content::Text(_) | Content::None => {}
+            Content::Other => return Err(malformed("the reply is not a message of the API")),
         }
         renew(&mut self.stop_reason, envelope.stop_reason);
         renew(&mut self.stop_sequence, envelope.stop_sequence);

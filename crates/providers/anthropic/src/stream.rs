@@ -2,6 +2,7 @@
 
 use attache_core::Completion;
 use attache_transport::claude::Piece;
+use attache_transport::lenient::Count;
 use attache_transport::{ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -59,7 +60,9 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<JsonStr<'a>>,
-    index: Option<u64>,
+    /// A number, or its text where a server imitates the API.
+    #[serde(default)]
+    index: Count,
     delta: Option<&'a RawValue>,
     content_block: Option<&'a RawValue>,
     message: Option<Envelope<'a>>,
@@ -82,7 +85,7 @@ impl EventDecoder for Events {
             return reply.blocks.piece(index, piece, out);
         }
         let read = serde_json::from_slice(event.data);
-        let Event { kind, index, delta, content_block, message, usage } = match read {
+        let Event { kind, index: Count(index), delta, content_block, message, usage } = match read {
             Ok(read) => read,
             Err(cause) => return foreign(event.data, cause),
         };

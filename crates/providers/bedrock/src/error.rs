@@ -1,7 +1,7 @@
 //! Errors of the API: before a stream, inside it, and as JSON under status 200 (bedrock.md 8).
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, kind_of_status, one_line};
+use attache_transport::{ErrorBody, ErrorResponse, kind_of_status, one_line, tells_of_full_window};
 use serde::Deserialize;
 
 pub(crate) use attache_transport::configuration;
@@ -138,7 +138,7 @@ fn kind_of(code: &str, message: &str) -> Option<ErrorKind> {
 fn kind_of_message(message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    if says(&TOO_LONG) {
+    if tells_of_full_window(&message) {
         Some(ErrorKind::ContextTooLong)
     } else if says(&["model identifier is invalid", "model id is invalid"]) {
         Some(ErrorKind::NotFound)
@@ -150,16 +150,6 @@ fn kind_of_message(message: &str) -> Option<ErrorKind> {
         None
     }
 }
-
-const TOO_LONG: [&str; 7] = [
-    "input is too long",
-    "prompt is too long",
-    "exceed context limit",
-    "maximum context length",
-    "exceeds the context",
-    "context window",
-    "too many input tokens",
-];
 
 const HISTORY: [&str; 14] = [
     "is blank",

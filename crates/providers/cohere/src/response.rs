@@ -4,12 +4,15 @@ pub(crate) mod citations;
 mod usage;
 pub(crate) mod wire;
 
+use std::borrow::Cow;
+
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
 use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
     ReasoningPart, ToolCall, Usage,
 };
+use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -163,17 +166,29 @@ impl Reply {
         self.plan.push_str(plan);
     }
 
-    /// Takes a tool call, or a piece of one.
-    pub(crate) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
+    /// Takes tool calls, or pieces of them, the first of which has that index. A stream brings one at a time.
+    pub(crate) fn calls(&mut self, index: Option<u64>, calls: &List<Object<Call<'_>>>, out: &mut ChunkSink) {
+        for (at, call) in (0_u64..).zip(&calls.0) {
+            if let Some(call) = &call.0 {
+                self.call(index.map(|index| index.saturating_add(at)), call, out);
+            }
+        }
+    }
+
+    fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
         fn text<'a>(text: Option<&'a JsonStr<'_>>) -> Option<&'a str> {
             text.map(|text| &*text.0)
         }
         let function = call.function.as_ref();
+        let arguments = function.and_then(|function| function.arguments).map(|raw| {
+            let text = serde_json::from_str::<JsonStr<'_>>(raw.get());
+            text.map_or(Cow::Borrowed(raw.get()), |text| text.0)
+        });
         let fragment = ToolCallFragment::new()
             .with_index(index)
             .with_id(text(call.id.as_ref()))
             .with_name(text(function.and_then(|function| function.name.as_ref())))
-            .with_arguments(text(function.and_then(|function| function.arguments.as_ref())));
+            .with_arguments(arguments.as_deref());
         out.push(self.calls.push(&fragment));
     }
 

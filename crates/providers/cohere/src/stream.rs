@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::{Completion, ProviderError};
+use attache_transport::lenient::Count;
 use attache_transport::{ChunkSink, ErrorBody, EventDecoder, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -69,7 +70,8 @@ impl Events {
     /// Reads any event.
     fn read(&mut self, data: &str, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let malformed = |cause| error::malformed(data.as_bytes(), cause);
-        let Event { kind, id, index, delta, logprobs } = serde_json::from_str(data).map_err(malformed)?;
+        let Event { kind, id, index: Count(index), delta, logprobs } =
+            serde_json::from_str(data).map_err(malformed)?;
         let delta = || match delta {
             Some(delta) => serde_json::from_str::<Delta<'_>>(delta.get()).map_err(malformed),
             None => Ok(Delta::default()),
@@ -90,9 +92,7 @@ impl Events {
                 }
             }
             "tool-call-start" | "tool-call-delta" => {
-                if let Some(call) = delta()?.message.and_then(|piece| piece.tool_calls) {
-                    reply.call(index, &call, out);
-                }
+                reply.calls(index, &delta()?.message.unwrap_or_default().tool_calls, out);
             }
             "citation-start" => reply.cites(delta()?.message.and_then(|piece| piece.citations)),
             "message-end" => {
@@ -125,9 +125,7 @@ impl Events {
             }
         }
         reply.plans(message.tool_plan.as_ref().map_or("", |plan| &plan.0));
-        for (at, call) in (0_u64..).zip(message.tool_calls.iter().flatten()) {
-            reply.call(Some(at), call, out);
-        }
+        reply.calls(Some(0), &message.tool_calls, out);
         message.citations.into_iter().flatten().for_each(|citation| reply.cites(Some(citation)));
         whole.logprobs.into_iter().flatten().for_each(|logprobs| reply.likely(Some(logprobs)));
         reply.ended(whole.finish_reason, None, whole.usage);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, one_line};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, one_line, tells_of_full_window};
 use serde_json::Value;
 
 pub(crate) use attache_transport::{configuration, invalid_history, malformed, unsupported};
@@ -103,7 +103,9 @@ impl Body {
             return Some(ErrorKind::Authentication);
         }
         Some(match self.status.as_deref()? {
-            "INVALID_ARGUMENT" | "OUT_OF_RANGE" if says(&TOO_LONG) => ErrorKind::ContextTooLong,
+            "INVALID_ARGUMENT" | "OUT_OF_RANGE" if tells_of_full_window(&message) => {
+                ErrorKind::ContextTooLong
+            }
             "INVALID_ARGUMENT" if says(&HISTORY) => ErrorKind::InvalidHistory,
             "INVALID_ARGUMENT" if says(&UNSUPPORTED) => ErrorKind::Unsupported,
             "INVALID_ARGUMENT" | "OUT_OF_RANGE" | "ALREADY_EXISTS" => ErrorKind::InvalidRequest,
@@ -162,8 +164,6 @@ impl Details {
         read
     }
 }
-
-const TOO_LONG: [&str; 2] = ["exceeds the maximum number of tokens", "input context is too long"];
 
 /// The API's messages about histories that break its rules (gemini.md 2, 4).
 const HISTORY: [&str; 8] = [

@@ -116,7 +116,8 @@ impl Reply {
         Ok((&self.reading.tools, candidate))
     }
 
-    fn refused(&mut self) -> Result<()> {
+    /// The error of a prompt that was blocked, unless something was said all the same.
+    pub(crate) fn refused(&mut self) -> Result<()> {
         match self.blocked.take() {
             Some(error) if !self.candidates.iter().any(Candidate::says_something) => Err(error),
             _ => Ok(()),

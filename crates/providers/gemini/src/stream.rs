@@ -63,6 +63,7 @@ impl EventDecoder for Events {
                 self.take(chunk.get().as_bytes(), out)?;
             }
             if !self.reply.is_finished() {
+                self.reply.refused()?;
                 return Err(malformed("the reply is a list without an answer"));
             }
             return self.reply.finish(out);
@@ -78,9 +79,9 @@ impl EventDecoder for Events {
         self.reply.finish(out)
     }
 
-    /// The end of the connection is the end of the reply; one in which nothing finished was cut.
+    /// The end of the connection is the end of the reply; one in which nothing finished was cut, or its prompt blocked.
     fn end(&mut self, out: &mut ChunkSink) -> Result<()> {
-        if self.reply.is_finished() { self.reply.finish(out) } else { Ok(()) }
+        if self.reply.is_finished() { self.reply.finish(out) } else { self.reply.refused() }
     }
 
     fn partial(&mut self) -> Completion {

@@ -12,7 +12,7 @@ pub(crate) use attache_transport::configuration;
 /// The outcome of what may fail as a provider, or we in its place, would tell it.
 pub(crate) type Result<T, E = ProviderError> = std::result::Result<T, E>;
 
-use attache_transport::lenient::{Count, Object};
+use attache_transport::lenient::{Count, Object, Text};
 
 /// Reads a response with an error status (openai.md 0.3).
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
@@ -23,7 +23,8 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
         && common.kind() == ErrorKind::Overloaded
         && response.status.is_client_error();
     let by_status = || is_unspecific.then(|| (kind_of_status(response.status.as_u16()), None));
-    match special(&body, response.body.as_bytes()).or_else(by_status) {
+    let special = special(&body, response.body.as_bytes(), Some(response.status.as_u16()));
+    match special.or_else(by_status) {
         Some((kind, None)) => response.as_kind(kind, &common),
         Some((kind, retryable)) => response.as_kind(kind, &common).with_retryable(retryable),
         None => common,
@@ -38,7 +39,7 @@ pub(crate) fn reported(json: &[u8]) -> ProviderError {
         body
     });
     let common = body.to_error();
-    let error = match special(&body, json) {
+    let error = match special(&body, json, None) {
         Some((kind, retryable)) => ProviderError::new(kind, common.message())
             .with_status(common.status())
             .with_code(common.code().map(str::to_owned))
@@ -97,7 +98,10 @@ pub(crate) fn unfinished(status: &str, json: &[u8]) -> ProviderError {
 }
 
 /// Kind of the errors that only this family says so, and whether trying again helps where the kind does not tell.
-fn special(body: &ErrorBody, json: &[u8]) -> Option<(ErrorKind, Option<bool>)> {
+fn special(body: &ErrorBody, json: &[u8], status: Option<u16>) -> Option<(ErrorKind, Option<bool>)> {
+    if body.kind() == Some(ErrorKind::ContextTooLong) {
+        return None;
+    }
     if let Some(code) = base_resp(json) {
         return business_kind(code).map(|kind| (kind, None));
     }
@@ -116,7 +120,7 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<(ErrorKind, Option<bool>)> {
         (_, Some("previous_response_not_found" | "invalid_encrypted_content")) => ErrorKind::InvalidHistory,
         // The model's call did not fit the tool's schema; another try may (openai.md C.7, D 55).
         (_, Some("tool_use_failed")) => return Some((ErrorKind::InvalidRequest, Some(true))),
-        (_, code) => match code.and_then(|code| numbered_kind(code).or_else(|| failure_kind(code))) {
+        (_, code) => match numbered_kind(json, status).or_else(|| failure_kind(code?)) {
             Some(kind) => kind,
             // The server's template refuses the messages: trying again changes nothing (openai.md C.16).
             None if says(&["jinja"]) => return Some((ErrorKind::InvalidRequest, Some(false))),
@@ -194,9 +198,29 @@ fn business_kind(code: u64) -> Option<ErrorKind> {
     })
 }
 
-/// Codes of four digits as text (openai.md C.2).
-fn numbered_kind(code: &str) -> Option<ErrorKind> {
-    Some(match code {
+/// The kinds of the codes of GLM: four digits, in an error object without a type. Others number their errors, too,
+/// and a status of the server's says more than a number (openai.md C.2, C.6).
+fn numbered_kind(json: &[u8], status: Option<u16>) -> Option<ErrorKind> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Body<'a> {
+        #[serde(borrow)]
+        error: Object<Numbered<'a>>,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Numbered<'a> {
+        #[serde(borrow)]
+        code: Text<'a>,
+        #[serde(borrow, rename = "type")]
+        kind: Text<'a>,
+    }
+    let body: Object<Body<'_>> = serde_json::from_slice(json).ok()?;
+    let error = body.0?.error.0?;
+    if error.kind.get().is_some() || status.is_some_and(|status| status >= 500) {
+        return None;
+    }
+    Some(match error.code.get()? {
         "1000" | "1001" | "1002" | "1003" | "1004" => ErrorKind::Authentication,
         "1113" | "1304" | "1308" | "1309" | "1310" => ErrorKind::QuotaExceeded,
         "1210" | "1213" | "1214" | "1215" => ErrorKind::InvalidRequest,

@@ -112,6 +112,8 @@ pub struct Profile {
     pub temperature: Option<(f64, f64)>,
     /// The bounds of `top_p`, both included. (openai.md C.2)
     pub top_p: Option<(f64, f64)>,
+    /// The most stop sequences. (openai.md A.1)
+    pub max_stops: Option<usize>,
     /// True if the server takes `top_k`.
     pub top_k: bool,
     /// True if several calls come in one reply only if `parallel_tool_calls` asks for them, which it then does unless
@@ -166,6 +168,7 @@ impl Default for Profile {
             seed: "seed".to_owned(),
             temperature: None,
             top_p: None,
+            max_stops: None,
             top_k: true,
             parallel_on_request: false,
             tool_schemas: ToolSchemas::default(),

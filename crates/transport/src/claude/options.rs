@@ -164,7 +164,7 @@ pub fn stops<'c>(
     settings: &'c ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Vec<&'c str>>, ProviderError> {
-    let stops = refusals.stops(settings, "blank", |stop| stop.trim().is_empty())?;
+    let stops = refusals.stops(settings, "blank", |stop| stop.trim().is_empty(), usize::MAX)?;
     Ok((!stops.is_empty()).then_some(stops))
 }
 

@@ -1,6 +1,7 @@
 //! The content blocks of a reply, put together as their pieces come.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use attache_core::citation::Citation;
@@ -73,6 +74,8 @@ pub trait OwnBlock: fmt::Debug + Sized {
 #[derive(Debug)]
 pub struct Blocks<O> {
     list: Vec<(u64, Block<O>)>,
+    /// The last block of each index, where blocks take turns.
+    by_index: BTreeMap<u64, usize>,
     calls: usize,
     told: ToldTexts,
     citation: fn(&Value) -> Citation,
@@ -81,7 +84,7 @@ pub struct Blocks<O> {
 impl<O: OwnBlock> Blocks<O> {
     /// None yet. `citation` reads the citations of the API.
     pub fn new(citation: fn(&Value) -> Citation) -> Self {
-        Self { list: Vec::new(), calls: 0, told: ToldTexts::default(), citation }
+        Self { list: Vec::new(), by_index: BTreeMap::new(), calls: 0, told: ToldTexts::default(), citation }
     }
 
     /// The place of the next tool call among the calls.
@@ -112,7 +115,9 @@ impl<O: OwnBlock> Blocks<O> {
             Block::Own(_) => {}
         }
         let next = || self.list.last().map_or(0, |(index, _)| index.saturating_add(1));
-        self.list.push((index.unwrap_or_else(next), block));
+        let index = index.unwrap_or_else(next);
+        self.by_index.insert(index, self.list.len());
+        self.list.push((index, block));
         Ok(())
     }
 
@@ -134,7 +139,12 @@ impl<O: OwnBlock> Blocks<O> {
         };
         let at = match self.list.last() {
             Some(last) if takes(last) => Some(self.list.len() - 1),
-            _ => index.and_then(|_| self.list.iter().rposition(takes)),
+            _ => index.and_then(|index| {
+                let known = self.by_index.get(&index).copied();
+                let known = known.filter(|at| self.list.get(*at).is_some_and(takes));
+                // Another kind of block has the index now.
+                known.or_else(|| if O::LOOSE { self.list.iter().rposition(takes) } else { None })
+            }),
         };
         if let Some((_, block)) = at.and_then(|at| self.list.get_mut(at)) {
             block.extend(piece, out);
@@ -161,8 +171,11 @@ impl<O: OwnBlock> Blocks<O> {
     /// Ends the block of that index, or the last one: what its start said and no piece did is handed out now, and its
     /// citations.
     pub fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
-        let is_it = |(at, _): &(u64, Block<O>)| index.is_none_or(|index| *at == index);
-        let Some(at) = self.list.iter().rposition(is_it) else { return };
+        let at = match index {
+            Some(index) => self.by_index.get(&index).copied(),
+            None => self.list.len().checked_sub(1),
+        };
+        let Some(at) = at else { return };
         match self.list.get_mut(at) {
             Some((_, Block::Text(text))) => self.told.tell(at, text, self.citation, out),
             Some((_, Block::Call(call))) => call.close(out),
@@ -173,6 +186,7 @@ impl<O: OwnBlock> Blocks<O> {
     /// The parts of the message, of which a call that the reply broke off in is `cut`. A call that was still open
     /// yields its last delta to `out`. No block is left.
     pub fn finish(&mut self, cut: bool, reading: &Reading, out: &mut ChunkSink) -> Vec<AssistantPart> {
+        self.by_index.clear();
         let last = self.list.len().saturating_sub(1);
         let mut parts = Vec::with_capacity(self.list.len());
         // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last

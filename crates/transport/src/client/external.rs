@@ -1,8 +1,7 @@
 //! Requests over a `reqwest::Client`.
 
 use attache_core::{ErrorKind, ProviderError};
-use http::header::ACCEPT_ENCODING;
-use http::{HeaderValue, Request, Response};
+use http::{Request, Response};
 use reqwest::{Body, Client};
 
 use super::failure::{Broken, Unanswered};
@@ -13,9 +12,7 @@ pub(super) async fn answer(
     client: &Client,
     request: Request<EncodedBody>,
 ) -> Result<Response<Body>, Unanswered> {
-    let mut request = reqwest::Request::try_from(request.map(Body::wrap)).map_err(broken)?;
-    // A client that decodes would ask for encodings by itself.
-    request.headers_mut().entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+    let request = reqwest::Request::try_from(request.map(Body::wrap)).map_err(broken)?;
     let asked = request.url().clone();
     let response = client.execute(request).await.map_err(broken)?;
     if *response.url() != asked {

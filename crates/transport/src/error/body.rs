@@ -3,8 +3,7 @@
 use attache_core::{ErrorKind, ProviderError};
 use serde_json::{Map, Value};
 
-use super::too_long::context_too_long;
-use super::{kind_of_code, kind_of_status, shortened};
+use super::{kind_of_code, kind_of_status, shortened, tells_of_full_window};
 
 /// The facts of an error object in JSON, however it is shaped: `{"error":{…}}`, `{"error":"…"}`, flat members,
 /// `detail` lists, `base_resp`. (openai.md 0.3, D 28, anthropic.md 11)
@@ -76,10 +75,8 @@ impl ErrorBody {
     pub fn kind(&self) -> Option<ErrorKind> {
         let words = [&self.code, &self.error_type];
         let by_code = words.into_iter().flatten().find_map(|word| kind_of_code(word));
-        by_code
-            .filter(|kind| *kind == ErrorKind::ContextTooLong)
-            .or_else(|| self.message.as_deref().and_then(context_too_long))
-            .or(by_code)
+        let is_full = self.message.as_deref().is_some_and(tells_of_full_window);
+        if is_full { Some(ErrorKind::ContextTooLong) } else { by_code }
     }
 
     /// An error inside a reply under status 200: the kind by [`kind`](Self::kind), or that of a numeric code read

@@ -10,6 +10,7 @@ use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 
 pub use self::body::ErrorBody;
+pub use self::too_long::tells_of_full_window;
 
 use crate::redact::Redactor;
 

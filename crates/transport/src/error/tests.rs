@@ -171,13 +171,26 @@ fn full_windows_are_told_from_other_errors() {
         "prompt is too long: 205000 tokens > 200000 maximum",
         "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
         "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
-        "the request exceeds the available context size, try increasing it",
         "The prompt does not fit the context window",
+        // Of xAI, Moonshot, LM Studio, Ollama, vLLM, llama.cpp, Together, Qwen.
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)",
+        "The number of tokens to keep from the initial prompt is greater than the context length.",
+        "Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context length of only 7866 tokens, which is not enough.",
+        "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+        "prompt too long; exceeded max context length by 100918 tokens",
+        "You passed 4097 input tokens. However, the model's context length is only 4096 tokens.",
+        "the request exceeds the available context size, try increasing it",
+        "The input (516368 tokens) is longer than the model's context length (131072 tokens).",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]",
     ] {
-        let full = full.replace("the available context size", "the context size");
-        assert_eq!(kind(&full), ErrorKind::ContextTooLong, "{full}");
+        assert_eq!(kind(full), ErrorKind::ContextTooLong, "{full}");
     }
     for other in [
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+        "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "Range of max_tokens should be [1, 8192]",
         "Unsupported value: tool description must not mention context window sizes",
         "context window caching is not available in this region",
     ] {

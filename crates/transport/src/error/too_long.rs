@@ -1,23 +1,33 @@
 //! The words by which a provider says that a prompt is longer than its window.
 
-use attache_core::ErrorKind;
-
 /// Phrases that speak of nothing else.
-const PHRASES: [&str; 5] = [
+const PHRASES: [&str; 14] = [
     "prompt is too long",
+    "prompt too long",
+    "input is too long",
     "exceed context limit",
     "maximum context length",
-    "exceeds the context size",
-    "input is too long",
+    "maximum prompt length",
+    "model token limit",
+    "input token count",
+    "input tokens exceeded",
+    "too many input tokens",
+    "range of input length",
+    "context length is only",
+    "context length of only",
+    "n_keep",
 ];
-/// Words that say so where a window is named, since other errors name one too.
-const TOO_MUCH: [&str; 6] = ["exceed", "too long", "too large", "larger than", "longer than", " fit"];
+/// Words for the window, which other errors use, too.
+const WINDOWS: [&str; 3] = ["context window", "context length", "context size"];
+/// Words that say that something is more than the window.
+const TOO_MUCH: [&str; 7] =
+    ["exceed", "too long", "too large", "larger than", "longer than", "greater than", " fit"];
 
-/// The kind of an error whose message says it. Providers tell of a full window in words only, under various codes.
-/// (anthropic.md 11)
-pub(super) fn context_too_long(message: &str) -> Option<ErrorKind> {
+/// True if a provider's message says that the prompt is longer than the window of the model. Most tell it in words
+/// only, under various codes. A complaint about the limit of the answer is none of these.
+/// (openai.md 0.3, anthropic.md 11, bedrock.md 8, gemini.md 9)
+pub fn tells_of_full_window(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
-    let is_too_long = says(&PHRASES) || message.contains("context window") && says(&TOO_MUCH);
-    is_too_long.then_some(ErrorKind::ContextTooLong)
+    says(&PHRASES) || says(&WINDOWS) && says(&TOO_MUCH)
 }

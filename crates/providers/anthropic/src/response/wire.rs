@@ -2,7 +2,9 @@
 
 use attache_transport::JsonStr;
 use attache_transport::claude::Piece;
+use attache_transport::lenient::{Lenient, Number, RawList, lenient};
 use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
 /// The envelope of the blocks: the `message` of a `message_start`, a whole reply, or the `delta` of a
@@ -12,12 +14,47 @@ pub(crate) struct Envelope<'a> {
     #[serde(borrow)]
     pub(super) id: Option<JsonStr<'a>>,
     pub(super) model: Option<JsonStr<'a>>,
-    pub(super) content: Option<Vec<&'a RawValue>>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) content: Content<'a>,
     pub(super) stop_reason: Option<JsonStr<'a>>,
     pub(super) stop_sequence: Option<JsonStr<'a>>,
     pub(super) stop_details: Option<&'a RawValue>,
     pub(super) container: Option<&'a RawValue>,
     pub(super) usage: Option<&'a RawValue>,
+}
+
+/// The content of a message: its blocks, or a text alone where a server imitates the API.
+#[derive(Debug, Default)]
+pub(super) enum Content<'a> {
+    #[default]
+    None,
+    Blocks(RawList<'a>),
+    Text(String),
+    /// Anything else, which is no content.
+    Other,
+}
+
+impl<'a> Lenient<'a> for Content<'a> {
+    fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    fn boolean(_: bool) -> Self {
+        Self::Other
+    }
+
+    fn number(_: Number) -> Self {
+        Self::Other
+    }
+
+    fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
+        RawList::list(list).map(Self::Blocks)
+    }
+
+    fn object<A: MapAccess<'a>>(mut object: A) -> Result<Self, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::Other)
+    }
 }
 
 /// The `delta` of an event. The members that are set in it tell its kind.

@@ -386,6 +386,27 @@ fn a_message_of_the_most_meagre_kind() {
     assert_eq!((done.message.text().as_str(), done.finish_reason), ("a", FinishReason::Stop));
 }
 
+// anthropic.md 5: servers that imitate the API
+#[test]
+fn content_and_indexes_of_a_neighbouring_type_are_read() {
+    let done = completion(br#"{"type":"message","content":"Hi","stop_reason":"end_turn"}"#);
+    assert_eq!((done.message.text().as_str(), done.message.parts.len()), ("Hi", 1));
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m", "content": "", "usage": {"input_tokens": 9}}}),
+        json!({"type": "content_block_start", "index": "0", "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": "0", "delta": {"type": "text_delta", "text": "Hi"}}),
+        json!({"type": "content_block_stop", "index": "0"}),
+        json!({"type": "content_block_start", "index": "1", "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": "1", "delta": {"type": "text_delta", "text": " you"}}),
+        json!({"type": "content_block_delta", "index": "0", "delta": {"type": "text_delta", "text": ","}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ];
+    let done = completion(&sse(&events));
+    assert_eq!((done.message.text().as_str(), done.message.parts.len()), ("Hi, you", 2));
+    assert_eq!(done.usage.input_tokens, Some(9));
+}
+
 #[test]
 fn blocks_are_bounded() {
     let endless = start(0, &json!({"type": "redacted_thinking", "data": "E"})).to_string();

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::documents;
-use super::history::{ASSISTANT, Plan, RESULTS, is_file, is_of_model, is_replayed};
+use super::history::{ASSISTANT, Held, Plan, RESULTS, is_file, is_of_model, is_replayed};
 use crate::capabilities::FAMILY;
 use crate::codec::ConverseCodec;
 use crate::error::{self, Result};
@@ -47,8 +47,10 @@ struct Page<'w, 'i, 'n> {
     has_text: bool,
     /// True if a message on the wire has just begun within this one.
     begins: bool,
-    /// The number of documents in the message on the wire.
-    files: usize,
+    /// True if a document stands in the message on the wire since it began within this one.
+    has_file: bool,
+    /// The documents in the message on the wire since it began within this one.
+    held: Held,
 }
 
 /// Why a document that cannot be cited does not stand beside those that are.
@@ -56,9 +58,6 @@ const UNCITED: &str = "it cannot be cited there, and the API cites all documents
 
 /// The switch of what is to be cited.
 const CITED: &str = r#","citations":{"enabled":true}"#;
-
-/// The most documents of one message.
-const MAX_FILES: usize = 5;
 
 impl Renderer<'_> {
     /// Writes the blocks of the message at `index`, separated by commas; nothing for one that leaves nothing.
@@ -82,7 +81,7 @@ impl Renderer<'_> {
                 self.plan.role(index)
             }
             Message::User(user) => {
-                self.user(user, &mut Page { item, names, has_text: false, begins: false, files: 0 })?;
+                self.user(user, &mut Page::new(item, names))?;
                 self.plan.role(index)
             }
             Message::Assistant(assistant) => {
@@ -93,7 +92,7 @@ impl Renderer<'_> {
                 ASSISTANT
             }
             Message::ToolResults(results) => {
-                let mut page = Page { item, names, has_text: false, begins: false, files: 0 };
+                let mut page = Page::new(item, names);
                 for result in &results.results {
                     self.result(result, &mut page)?;
                 }
@@ -157,7 +156,7 @@ impl Renderer<'_> {
             return cannot("the API has no block for this type");
         };
         let beside = matches!(place, Place::User | Place::AfterToolResults);
-        if name.is_some() && beside && page.files == MAX_FILES {
+        if beside && page.held.take(document) {
             page.turn_over();
         }
         page.next();
@@ -166,7 +165,7 @@ impl Renderer<'_> {
         page.item.raw(r#"":{"format":""#);
         page.item.raw(format);
         if let Some(name) = name {
-            page.files += usize::from(beside);
+            page.has_file |= beside;
             page.item.raw(r#"","name":""#);
             page.item.raw(name);
         }
@@ -299,7 +298,11 @@ struct ServerId {
     id: Option<String>,
 }
 
-impl Page<'_, '_, '_> {
+impl<'w, 'i, 'n> Page<'w, 'i, 'n> {
+    fn new(item: &'w mut ItemWriter<'i>, names: std::slice::Iter<'n, String>) -> Self {
+        Self { item, names, has_text: false, begins: false, has_file: false, held: Held::default() }
+    }
+
     fn next(&mut self) {
         if !std::mem::take(&mut self.begins) {
             comma(self.item);
@@ -347,7 +350,7 @@ impl Page<'_, '_, '_> {
 
     /// Documents need words beside them.
     fn say_something(&mut self) {
-        if self.files > 0 && !self.has_text {
+        if self.has_file && !self.has_text {
             self.text(PLACEHOLDER);
         }
     }
@@ -356,7 +359,7 @@ impl Page<'_, '_, '_> {
     fn turn_over(&mut self) {
         self.say_something();
         self.item.raw(APART);
-        (self.files, self.has_text, self.begins) = (0, false, true);
+        (self.has_file, self.has_text, self.begins) = (false, false, true);
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::message::OpaquePart;
+use attache_core::message::{MadeDocument, OpaquePart};
 use attache_core::{AssistantPart, ProviderCallId, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
-use attache_transport::{JsonStr, Reading};
+use attache_transport::{JsonStr, Reading, made_document};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::RESULTS;
+use super::wire::{IMAGE, RESULTS};
 use crate::error::Result;
 
 /// The blocks that this API alone has.
@@ -212,22 +212,38 @@ impl OpaqueBlock {
         if let Some(source) = image_source(&self.images) {
             add("source", &source);
         }
+        if let Some(made) = made(&self.member, &value) {
+            return made;
+        }
         // The name of a member is plain, and everything else was JSON.
         let raw = RawValue::from_string(format!("{{\"{}\":{value}}}", self.member)).unwrap_or(self.start);
         AssistantPart::Opaque(OpaquePart::new(self.kind, reading.tag(raw)))
     }
 }
 
+/// An image, or a piece of one.
+#[derive(Deserialize)]
+struct Image {
+    format: Option<String>,
+    source: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    bytes: Option<String>,
+}
+
+/// The document of an image that the model made. An address of one is none.
+fn made(member: &str, json: &str) -> Option<AssistantPart> {
+    let image = Some(json).filter(|_| member == IMAGE)?;
+    let Image { format, source } = serde_json::from_str(image).ok()?;
+    let source: Source = serde_json::from_str(source?.get()).ok()?;
+    let media_type = format!("image/{}", format.as_deref().unwrap_or("png"));
+    MadeDocument::new(made_document(&source.bytes?, &media_type)?).into()
+}
+
 /// The source of an image that came in pieces.
 fn image_source(pieces: &[Box<RawValue>]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Image {
-        source: Option<Box<RawValue>>,
-    }
-    #[derive(Deserialize)]
-    struct Source {
-        bytes: Option<String>,
-    }
     let sources = pieces.iter().filter_map(|raw| serde_json::from_str::<Image>(raw.get()).ok()?.source);
     let sources: Vec<_> = sources.collect();
     let bytes = sources.iter().filter_map(|raw| serde_json::from_str::<Source>(raw.get()).ok()?.bytes);

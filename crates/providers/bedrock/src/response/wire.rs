@@ -69,7 +69,7 @@ struct ReasoningDelta<'a> {
 
 /// The members of a delta that only this API has.
 pub(super) const RESULTS: &str = "toolResult";
-const IMAGE: &str = "image";
+pub(super) const IMAGE: &str = "image";
 
 impl<'a> Delta<'a> {
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {

@@ -256,6 +256,14 @@ fn wording_refines_the_kind() {
             "The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum",
             ErrorKind::ContextTooLong,
         ),
+        (
+            "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
+            ErrorKind::ContextTooLong,
+        ),
+        (
+            "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192.",
+            ErrorKind::InvalidRequest,
+        ),
         ("The provided model identifier is invalid.", ErrorKind::NotFound),
         (
             "The text field in the ContentBlock object at messages.1.content.0 is blank.",
@@ -314,6 +322,9 @@ fn exceptions_inside_a_stream() {
         let error = after.error.unwrap();
         assert!(!error.is_retryable() && error.is_after_output());
     }
+    let full = "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length.";
+    let full = decode(&exception("validationException", &json!({"message": full}))).unwrap_err();
+    assert_eq!(full.kind(), ErrorKind::ContextTooLong);
     let original =
         exception("modelStreamErrorException", &json!({"message": "", "originalMessage": "overloaded"}));
     assert_eq!(decode(&original).unwrap_err().message(), "overloaded");

@@ -118,6 +118,49 @@ fn documents_have_words_beside_them_and_are_not_too_many() {
     }
 }
 
+// bedrock.md 10: the limit is that of a message on the wire, which neighbours share
+#[test]
+fn neighbours_have_no_more_documents_together_than_one_message() {
+    let said = |text: &str, documents: Vec<Option<UserPart>>| {
+        let text = UserPart::text(text);
+        Message::User(UserMessage::new([text].into_iter().chain(documents)))
+    };
+    let files = |count: usize| {
+        (0..count).map(|at| pdf(&format!("{count}-{at}")).into()).collect::<Vec<Option<UserPart>>>()
+    };
+    let images = |count: usize| (0..count).map(|_| png("a.png").into()).collect::<Vec<Option<UserPart>>>();
+    let counts = |messages: Vec<Message>| {
+        let body = body(&with_tools(messages));
+        let messages = body["messages"].as_array().unwrap().iter();
+        let count = |message: &Value| {
+            let of = |kind: &str| kinds(message).iter().filter(|known| **known == kind).count();
+            (of("document"), of("image"))
+        };
+        messages.map(count).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(vec![said("a", files(3)), said("b", files(2))]), [(5, 0)]);
+    assert_eq!(
+        counts(vec![said("a", files(3)), said("b", files(4)), said("c", files(1)), said("d", files(2))]),
+        [(3, 0), (0, 0), (5, 0), (0, 0), (2, 0)]
+    );
+    assert_eq!(
+        counts(vec![said("a", files(6)), said("b", files(5))]),
+        [(5, 0), (0, 0), (1, 0), (0, 0), (5, 0)]
+    );
+    assert_eq!(counts(vec![said("a", images(12)), said("b", images(9))]), [(0, 12), (0, 0), (0, 9)]);
+    assert_eq!(counts(vec![said("a", images(21))]), [(0, 20), (0, 0), (0, 1)]);
+    let again = vec![said("a", files(4)), Message::assistant("b"), said("c", files(4))];
+    assert_eq!(counts(again), [(4, 0), (0, 0), (4, 0)]);
+    let full = vec![said("a", files(5)), said("b", files(1)), Message::system("c"), said("d", files(4))];
+    assert_eq!(counts(full), [(5, 0), (0, 0), (5, 0)], "a message without documents has room everywhere");
+    // Beside results, too.
+    let read = call(1, "files.read", "{}");
+    let seen = |count: usize| synthetic(images(count));
+    let results = results([ToolResult::ok(&read, "a")]);
+    let turn = vec![Message::user("a"), assistant([read.into()]), results, seen(15), seen(15)];
+    assert_eq!(counts(turn), [(0, 0), (0, 0), (0, 15), (0, 0), (0, 15)]);
+}
+
 // bedrock.md (a) 6: the tools are declared as long as the history holds calls
 #[test]
 fn tools_stay_declared() {

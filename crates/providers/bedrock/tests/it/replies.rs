@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::common::*;
 use attache_conformance::event_frame;
-use attache_core::{AssistantPart, ErrorKind, FinishReason, StreamChunk, ToolSet};
+use attache_core::{AssistantPart, ErrorKind, FinishReason, Message, StreamChunk, ToolSet};
 use attache_transport::cassette::chunked;
 use attache_transport::{ChunkSink, Codec as _};
 use bytes::Bytes;
@@ -178,10 +178,22 @@ fn images_come_in_pieces() {
         ],
         "end_turn",
     );
-    assert_eq!(
-        shape(&completion(&body).message.parts),
-        ["image {\"image\":{\"format\":\"png\",\"source\":{\"bytes\":\"iVBORw0K\"}}}"]
-    );
+    let image = json!({"image": {"format": "png", "source": {"bytes": "iVBORw0K"}}});
+    for body in [body, whole(&json!([image]), "end_turn")] {
+        let message = completion(&body).message;
+        let documents: Vec<_> = message.documents().collect();
+        assert_eq!((message.parts.len(), documents.len()), (1, 1));
+        assert_eq!(documents[0].media_type().essence(), "image/png");
+        assert_eq!(documents[0].bytes().unwrap(), &b"\x89PNG\r\n"[..]);
+        // The assistant's side takes no images: the model is told that it made one.
+        let messages = [Message::user("Draw"), Message::Assistant(message), Message::user("Bluer")];
+        let sent = self::body(&request(messages))["messages"][1]["content"].clone();
+        let note = "[You made a document of type image/png here. It cannot be shown in this place.]";
+        assert_eq!(sent, json!([{"text": note}]));
+    }
+    let address = json!({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}});
+    let message = completion(&whole(&json!([address]), "end_turn")).message;
+    assert_eq!(shape(&message.parts), [format!("image {address}")], "only an address of one");
     let hidden = reply(
         &[
             delta(0, &json!({"reasoningContent": {"redactedContent": "YQ=="}})),

@@ -99,12 +99,9 @@ impl Options<'_> {
         }
         set_member(&mut self.members, "k", settings.top_k.map(|k| k.min(MAX_K)));
         set_member(&mut self.members, "seed", settings.seed);
-        if let Some(stop) = settings.stop.as_ref().filter(|stop| !stop.is_empty()) {
-            if stop.len() > MAX_STOPS {
-                let why = format!("the API takes at most {MAX_STOPS}");
-                refusals.refuse("stop", &why, "the first ones were taken")?;
-            }
-            self.set("stop_sequences", stop.iter().take(MAX_STOPS).cloned().collect::<Vec<_>>());
+        let stops = refusals.stops(settings, "empty", str::is_empty, MAX_STOPS)?;
+        if !stops.is_empty() {
+            self.set("stop_sequences", stops);
         }
         Ok(())
     }

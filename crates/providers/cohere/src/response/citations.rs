@@ -2,7 +2,7 @@
 
 use attache_core::AssistantMessage;
 use attache_core::citation::{AnswerSpan, Citation, Source};
-use attache_transport::cited::{Beside, cite, list, locate_in_parts, native, number, text};
+use attache_transport::cited::{Beside, MAX_CITATIONS, cite, list, locate_in_parts, native, number, text};
 use serde_json::Value;
 
 /// The kind of the part that holds what the answer rests on.
@@ -25,6 +25,9 @@ fn of_block(block: &Beside<'_>) -> Vec<Citation> {
         Value::Array(list) => list.iter().collect::<Vec<_>>(),
         one => vec![one],
     }) {
+        if citations.len() >= MAX_CITATIONS {
+            break;
+        }
         if text(cited, "type").is_some_and(|kind| kind != "TEXT_CONTENT") {
             continue;
         }
@@ -32,7 +35,7 @@ fn of_block(block: &Beside<'_>) -> Vec<Citation> {
             (number(cited, "start").unwrap_or_default(), number(cited, "end").unwrap_or_default());
         let span =
             locate_in_parts(block.message, number(cited, "content_index"), start, end, text(cited, "text"));
-        for source in list(cited, "sources") {
+        for source in list(cited, "sources").iter().take(MAX_CITATIONS) {
             let inside = |member: &str, of: &str| {
                 source.get(member).and_then(|held| text(held, of)).map(str::to_owned)
             };

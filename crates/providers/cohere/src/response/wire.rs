@@ -1,6 +1,7 @@
 //! The form of replies, whole or event by event.
 
 use attache_transport::JsonStr;
+use attache_transport::lenient::{Count, List, Object};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -10,7 +11,8 @@ pub(crate) struct Event<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Option<JsonStr<'a>>,
     pub(crate) id: Option<JsonStr<'a>>,
-    pub(crate) index: Option<u64>,
+    #[serde(default)]
+    pub(crate) index: Count,
     pub(crate) delta: Option<&'a RawValue>,
     pub(crate) logprobs: Option<&'a RawValue>,
 }
@@ -32,7 +34,7 @@ pub(crate) struct Piece<'a> {
     #[serde(borrow)]
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) tool_plan: Option<JsonStr<'a>>,
-    pub(crate) tool_calls: Option<Call<'a>>,
+    pub(crate) tool_calls: List<Object<Call<'a>>>,
     pub(crate) citations: Option<&'a RawValue>,
 }
 
@@ -54,7 +56,7 @@ pub(crate) struct Message<'a> {
     #[serde(borrow)]
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) tool_plan: Option<JsonStr<'a>>,
-    pub(crate) tool_calls: Option<Vec<Call<'a>>>,
+    pub(crate) tool_calls: List<Object<Call<'a>>>,
     pub(crate) citations: Option<Vec<&'a RawValue>>,
 }
 
@@ -72,5 +74,6 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Function<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<JsonStr<'a>>,
-    pub(crate) arguments: Option<JsonStr<'a>>,
+    /// Text, or the object itself.
+    pub(crate) arguments: Option<&'a RawValue>,
 }

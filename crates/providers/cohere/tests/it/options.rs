@@ -156,6 +156,8 @@ fn ranges_and_other_limits() {
     );
     let six = || options().with_stop(["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec());
     assert_eq!(of(six(), "stop_sequences"), (refused("stop"), json!(["a", "b", "c", "d", "e"])));
+    let empty = options().with_stop(vec!["a".to_owned(), String::new()]);
+    assert_eq!(of(empty, "stop_sequences"), (refused("stop"), json!(["a"])));
     let one_at_a_time = options().with_parallel_tool_calls(false);
     assert_eq!(of(one_at_a_time, "parallel_tool_calls"), (refused("parallel_tool_calls"), Value::Null));
     assert_eq!(of(options().with_cache(CachePolicy::Long), "cache"), (refused("cache"), Value::Null));

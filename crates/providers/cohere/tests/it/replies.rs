@@ -78,6 +78,29 @@ fn streamed_or_whole_is_the_same() {
     }
 }
 
+// openai.md 0.4 1
+#[test]
+fn calls_of_a_neighbouring_form_are_read() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "weather_now", "arguments": {"city": "Rome"}}});
+    let message = json!({"role": "assistant", "tool_calls": [call("c1"), call("c2")]});
+    let whole = json!({"id": "r1", "finish_reason": "TOOL_CALL", "message": message}).to_string();
+    let lists = sse(&[
+        piece("tool-call-start", 0, &json!({"tool_calls": [call("c1")]})),
+        json!({"type": "tool-call-end", "index": 0}),
+        piece("tool-call-start", 1, &json!({"tool_calls": [call("c2")]})),
+        end("TOOL_CALL"),
+    ]);
+    let list = sse(&[
+        piece("tool-call-start", 0, &json!({"tool_calls": [call("c1"), call("c2")]})),
+        end("TOOL_CALL"),
+    ]);
+    for body in [whole, lists, list] {
+        let done = reply(&body);
+        let calls: Vec<_> = done.message.tool_calls().map(|call| call.arguments.json().unwrap()).collect();
+        assert_eq!(calls, [r#"{"city":"Rome"}"#; 2], "{body}");
+    }
+}
+
 // E17: what cannot be sent back is not shown either
 #[test]
 fn a_blank_text_is_none() {

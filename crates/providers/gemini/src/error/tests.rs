@@ -44,6 +44,14 @@ fn wording_and_details_refine_the_kind() {
             "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
             ErrorKind::ContextTooLong,
         ),
+        (
+            "Unable to submit request because the input token count is 135538 but model only supports up to 131072. Reduce the input token count and try again.",
+            ErrorKind::ContextTooLong,
+        ),
+        (
+            "Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 (inclusive) to 65537 (exclusive).",
+            ErrorKind::InvalidRequest,
+        ),
         ("Function call is missing a thought_signature in functionCall parts.", ErrorKind::InvalidHistory),
         (
             "Please ensure that the number of function response parts is equal to the number of function call parts",

@@ -44,12 +44,7 @@ pub(super) fn generation(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Ma
 }
 
 fn stops<'c>(settings: &'c ModelSettings, refusals: &mut Refusals<'_>) -> Result<Option<Vec<&'c str>>> {
-    let mut stops = refusals.stops(settings, "empty", str::is_empty)?;
-    if stops.len() > MAX_STOPS {
-        let why = format!("there may be {MAX_STOPS} stop sequences");
-        refusals.refuse("stop", &why, "the first were taken")?;
-        stops.truncate(MAX_STOPS);
-    }
+    let stops = refusals.stops(settings, "empty", str::is_empty, MAX_STOPS)?;
     Ok((!stops.is_empty()).then_some(stops))
 }
 

@@ -24,6 +24,11 @@ pub(super) enum Piece {
         document: Document,
         signature: Option<String>,
     },
+    /// Sound without a container, of which a stream brings a piece at a time.
+    Sound {
+        samples: Vec<u8>,
+        media_type: String,
+    },
     /// Kept verbatim: parts that only the provider understands, and a signature that stands alone.
     Opaque {
         kind: String,
@@ -98,7 +103,7 @@ impl Candidate {
 
     /// True if it holds an answer or a call.
     pub(super) fn says_something(&self) -> bool {
-        let is_document = |piece: &Piece| matches!(piece, Piece::Document { .. });
+        let is_document = |piece: &Piece| matches!(piece, Piece::Document { .. } | Piece::Sound { .. });
         self.calls > 0 || self.has_text() || self.pieces.iter().any(is_document)
     }
 
@@ -123,10 +128,16 @@ impl Candidate {
             // One that the model only thinks of is no answer.
             let data = part.inline_data.filter(|_| !part.thought.0).map(read::<InlineData<'_>>);
             let made = data.and_then(|data| {
-                made_document(&data.data.filled()?, &data.mime_type.filled().unwrap_or_default())
+                let media_type = data.mime_type.filled().unwrap_or_default();
+                Some((made_document(&data.data.filled()?, &media_type)?, media_type))
             });
-            if let Some(document) = made {
-                return self.add(Piece::Document { document, signature });
+            if let Some((document, media_type)) = made {
+                return match document.bytes() {
+                    Some(samples) if signature.is_none() && is_bare_sound(&media_type) => {
+                        self.sound(&samples, media_type)
+                    }
+                    _ => self.add(Piece::Document { document, signature }),
+                };
             }
             let Some(kind) = kind_of_part(raw).or_else(|| signature.map(|_| "thoughtSignature".to_owned()))
             else {
@@ -198,6 +209,17 @@ impl Candidate {
         self.add(Piece::Call(call))
     }
 
+    /// Takes samples, which go on where those before them ended.
+    fn sound(&mut self, more: &[u8], of: String) -> Result<()> {
+        match self.pieces.last_mut() {
+            Some(Piece::Sound { samples, media_type }) if *media_type == of => {
+                samples.extend_from_slice(more);
+                Ok(())
+            }
+            _ => self.add(Piece::Sound { samples: more.to_vec(), media_type: of }),
+        }
+    }
+
     fn add(&mut self, piece: Piece) -> Result<()> {
         if self.pieces.len() >= MAX_PARTS {
             return Err(malformed(format!("the reply has more than {MAX_PARTS} parts")));
@@ -239,6 +261,12 @@ fn known_name<'n>(name: &'n str, tools: &ToolSet) -> &'n str {
 /// True if a name on the wire is that of a tool.
 pub(super) fn is_known(name: &str, tools: &ToolSet) -> bool {
     tools.get(tools.internal_name(name)).is_some()
+}
+
+/// True of samples without a container, which can be put together.
+fn is_bare_sound(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    ["audio/l16", "audio/pcm"].iter().any(|bare| essence.eq_ignore_ascii_case(bare))
 }
 
 fn is_empty_object(raw: &RawValue) -> bool {

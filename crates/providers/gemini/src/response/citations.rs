@@ -2,7 +2,9 @@
 
 use attache_core::AssistantMessage;
 use attache_core::citation::{AnswerSpan, Citation, Place, Source};
-use attache_transport::cited::{Beside, cite, list, locate_in_parts, native, number, page, text};
+use attache_transport::cited::{
+    Beside, MAX_CITATIONS, cite, list, locate_in_parts, native, number, page, text,
+};
 use serde_json::Value;
 
 /// Reads the supports: each ties a piece of the answer, in bytes of its part, to chunks of sources. `citationMetadata`
@@ -19,6 +21,9 @@ fn grounded(block: &Beside<'_>) -> Vec<Citation> {
     let chunks = list(&value, "groundingChunks");
     let mut citations = Vec::new();
     for support in list(&value, "groundingSupports") {
+        if citations.len() >= MAX_CITATIONS {
+            break;
+        }
         let Some(segment) = support.get("segment") else { continue };
         // A start of 0 is left out.
         let (start, end) = (number(segment, "startIndex").unwrap_or_default(), number(segment, "endIndex"));
@@ -29,7 +34,7 @@ fn grounded(block: &Beside<'_>) -> Vec<Citation> {
             end.unwrap_or_default(),
             text(segment, "text"),
         );
-        for index in list(support, "groundingChunkIndices") {
+        for index in list(support, "groundingChunkIndices").iter().take(MAX_CITATIONS) {
             let chunk = index.as_u64().and_then(|index| chunks.get(usize::try_from(index).ok()?));
             citations.extend(
                 chunk.and_then(cited).map(|cited| cited.with_answer_span(span.map(AnswerSpan::Claim))),

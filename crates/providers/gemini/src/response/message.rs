@@ -2,7 +2,7 @@
 
 use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, FinishReason, ReasoningPart, TextPart, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, Document, FinishReason, ReasoningPart, TextPart, ToolCall,
 };
 use attache_transport::{ChunkSink, Reading};
 use serde::Serialize;
@@ -81,6 +81,10 @@ impl<'a> Message<'a> {
                 Piece::Document { document, signature } => {
                     let replay = signature.and_then(|signature| signed(self.reading, &signature));
                     let made = MadeDocument::new(document).with_replay(replay);
+                    self.parts.push(AssistantPart::Document(made));
+                }
+                Piece::Sound { samples, media_type } => {
+                    let made = MadeDocument::new(Document::from_bytes(samples, media_type.as_str()));
                     self.parts.push(AssistantPart::Document(made));
                 }
                 Piece::Opaque { kind, raw } => self.opaque(kind, raw),

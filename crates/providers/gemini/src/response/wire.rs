@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use attache_transport::JsonCursor;
-use attache_transport::lenient::{Count, Flag, Lenient, List, Object, Text, lenient};
+use attache_transport::lenient::{Count, Flag, Lenient, List, Object, RawList, Text, lenient};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
@@ -112,7 +112,7 @@ pub(crate) struct Candidate<'a> {
 #[serde(default)]
 pub(crate) struct Content<'a> {
     #[serde(borrow)]
-    pub(crate) parts: List<&'a RawValue>,
+    pub(crate) parts: RawList<'a>,
 }
 
 /// The members of a part that are read. Parts of other kinds are kept as they are.

@@ -169,6 +169,9 @@ fn a19_a_blocked_prompt_is_an_error_with_its_reason() {
     for body in [
         json!({"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": []}}).to_string().into_bytes(),
         sse(&[json!({"promptFeedback": {"blockReason": "JAILBREAK", "blockReasonMessage": "Told to."}})]),
+        sse(&[
+            json!({"promptFeedback": {"blockReason": "SAFETY"}, "candidates": [{"content": {"role": "model"}, "index": 0}]}),
+        ]),
         json!({"promptFeedback": {"blockReason": "NEW"}, "candidates": [{"finishReason": "STOP"}]})
             .to_string()
             .into_bytes(),

@@ -56,6 +56,32 @@ fn an_image_alone_is_an_answer() {
     assert_eq!(replay.completion.message.documents().count(), 1);
 }
 
+// gemini.md 8
+#[test]
+fn sound_that_comes_in_pieces_is_one_document() {
+    let chunk = |data: &str, rate: u32, signature: Option<&str>| {
+        let mut part =
+            json!({"inlineData": {"mimeType": format!("audio/L16;codec=pcm;rate={rate}"), "data": data}});
+        part.as_object_mut().unwrap().extend(signature.map(|it| ("thoughtSignature".to_owned(), json!(it))));
+        format!("data: {}\n\n", json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]}))
+    };
+    let end = "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n".to_owned();
+    let read = |chunks: &[String]| -> Vec<Vec<u8>> {
+        let codec = GenerateCodec::new("gemini-2.5-flash-preview-tts");
+        let replay = replay(&codec, StatusCode::OK, &HeaderMap::new(), [chunks.concat()]);
+        assert!(replay.error.is_none(), "{:?}", replay.error);
+        replay.completion.message.documents().map(|made| made.bytes().unwrap().to_vec()).collect()
+    };
+    let (one, two) = (chunk("AAE=", 24_000, None), chunk("AgM=", 24_000, None));
+    assert_eq!(read(&[one.clone(), two, end.clone()]), [[0, 1, 2, 3]]);
+    let faster = chunk("AgM=", 48_000, None);
+    assert_eq!(read(&[one.clone(), faster, end.clone()]), [[0, 1], [2, 3]], "another kind of samples");
+    let signed = chunk("AgM=", 24_000, Some("sig"));
+    assert_eq!(read(&[one.clone(), signed, end.clone()]), [[0, 1], [2, 3]], "what is signed stays as it is");
+    let many = vec![one; 20_000];
+    assert_eq!(read(&[many.concat(), end])[0].len(), 40_000);
+}
+
 #[test]
 fn an_image_goes_back_as_it_came_and_to_others_without_its_signature() {
     let image = json!({"inlineData": {"mimeType": "image/png", "data": PNG}, "thoughtSignature": "sig"});

@@ -23,7 +23,7 @@ use self::content::Body;
 use self::extras::Beside;
 use self::reasoning::MemberReasoning;
 use self::wire::{Call, Choice, Chunk, Delta, Function, Piece};
-use crate::error::{Result, too_many};
+use crate::error::{Result, is_set, too_many};
 use crate::profile::{Profile, ThinkTags};
 use crate::response::citations;
 use crate::response::finish_reason;
@@ -121,9 +121,10 @@ impl Reply {
             }
         }
         // openai.md D 58, D 59
-        let inner = || chunk.choices.0.iter().find_map(|choice| choice.0.as_ref()?.usage);
-        let groq = || chunk.x_groq.0.as_ref()?.usage;
-        if let Some(usage) = chunk.usage.or_else(inner).or_else(groq) {
+        let counts = |usage: &&RawValue| is_set(Some(usage));
+        let inner = || chunk.choices.0.iter().find_map(|choice| choice.0.as_ref()?.usage.filter(counts));
+        let groq = || chunk.x_groq.0.as_ref()?.usage.filter(counts);
+        if let Some(usage) = chunk.usage.filter(counts).or_else(inner).or_else(groq) {
             self.usage = Some(usage.into());
         }
         Ok(())
@@ -148,7 +149,7 @@ impl Reply {
         if let Some(reason) = choice.finish_reason.get() {
             generation.finish = Some(reason.to_owned());
         }
-        Ok(())
+        if generation.reasoning.is_endless() { Err(too_many("details of reasoning")) } else { Ok(()) }
     }
 
     /// Takes a chunk of a stream that is a piece of a text.
@@ -261,7 +262,7 @@ impl Generation {
         let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
         self.think(&delta.reasoning_details.0, plain, other, out);
         self.body.take(&delta.content, !self.reasoning.is_empty(), out);
-        if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
+        if let Some(said) = self.beside.push(delta)?.as_ref().and_then(Text::get) {
             self.body.speak(said, out);
         }
         if let Some(refusal) = delta.refusal.get() {
@@ -302,7 +303,7 @@ impl Generation {
         if let Some(rest) = message.refusal.get().and_then(|whole| whole.strip_prefix(&*self.refusal)) {
             self.refusal.push_str(rest);
         }
-        if let Some(said) = self.beside.complete(message).as_ref().and_then(Text::get) {
+        if let Some(said) = self.beside.complete(message)?.as_ref().and_then(Text::get) {
             self.body.speak(said, out);
         }
         if let Some(extra) = message.extra_content.filter(|_| self.extra.is_none()) {
@@ -321,6 +322,9 @@ impl Generation {
         }
         if calls.is_empty() {
             return Ok(());
+        }
+        if calls.len() > MAX_CALLS {
+            return Err(too_many("tool calls"));
         }
         for ((slot, delta), extra) in self.calls.complete(&calls).into_iter().zip(extras) {
             if let Some(extra) = extra.filter(|_| !self.call_extras.iter().any(|(known, _)| *known == slot)) {
@@ -374,28 +378,6 @@ impl Generation {
 
     fn refusal(&self) -> &str {
         if self.refusal.is_empty() { self.body.refusal() } else { &self.refusal }
-    }
-}
-
-impl Call<'_> {
-    /// The call as one piece, if it says anything.
-    fn whole(&self) -> Option<ToolCallFragment<'_>> {
-        let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;
-        let whole = function.whole().with_id(self.id.get());
-        (whole.id.is_some() || whole.name.is_some()).then_some(whole)
-    }
-}
-
-impl Function<'_> {
-    fn whole(&self) -> ToolCallFragment<'_> {
-        let given = match self.arguments {
-            self::wire::Arguments::None => &self.input,
-            _ => &self.arguments,
-        };
-        ToolCallFragment::new()
-            .with_name(self.name.get())
-            .with_arguments(given.text())
-            .with_object(given.json())
     }
 }
 

@@ -60,7 +60,7 @@ impl Reply {
             let calls: Vec<&Call<'_>> =
                 message.tool_calls.0.iter().filter_map(|call| call.0.as_ref()).collect();
             if last && !self.calls.is_empty() {
-                self.complete(&calls, out);
+                self.complete(&calls, out)?;
             } else {
                 calls.into_iter().try_for_each(|call| self.call(call, out))?;
             }
@@ -75,7 +75,10 @@ impl Reply {
     }
 
     /// Takes calls of which some may have come.
-    fn complete(&mut self, calls: &[&Call<'_>], out: &mut ChunkSink) {
+    fn complete(&mut self, calls: &[&Call<'_>], out: &mut ChunkSink) -> Result<()> {
+        if calls.len() > MAX_CALLS {
+            return Err(too_many("tool calls"));
+        }
         let given: Vec<_> = calls.iter().map(|call| call.arguments()).collect();
         let whole = calls.iter().zip(&given).filter_map(|(call, arguments)| {
             let fragment = ToolCallFragment::new().with_id(call.id.get());
@@ -88,6 +91,7 @@ impl Reply {
             .into_iter()
             .filter_map(|(_, delta)| delta)
             .for_each(|delta| out.push(delta));
+        if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
     }
 
     fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<()> {

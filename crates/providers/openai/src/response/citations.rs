@@ -1,21 +1,24 @@
 //! The citations of answers, as programs read them. The reply goes back as it came.
 
+use std::collections::HashSet;
+
 use attache_core::AssistantMessage;
 use attache_core::citation::{AnswerSpan, Citation, Source, Span};
-use attache_transport::cited::{Beside, cite, list, locate, native, number, page, text};
+use attache_transport::cited::{Beside, MAX_CITATIONS, cite, list, locate, native, number, page, text};
 use serde_json::Value;
 
 /// The kind of the part that holds the annotations of a chat message.
-const ANNOTATIONS: &str = "annotations";
+pub(crate) const ANNOTATIONS: &str = "annotations";
+/// The kind of the part that holds what the tools of a server did (openai.md C.7).
+pub(crate) const EXECUTED_TOOLS: &str = "executed_tools";
 
 /// The most digits of a mark.
 const MAX_DIGITS: usize = 4;
-/// The most marks of an answer that are read.
-const MAX_MARKS: usize = 10_000;
 /// The most bytes of snippets that marks repeat; marks behind them name the page alone.
 const MAX_QUOTED: usize = 1024 * 1024;
 
-/// Reads the annotations of texts and of messages, and the references among parts of content. The spans of the API are
+/// Reads the annotations of texts and of messages, the references among parts of content, and the pages that tools of the
+/// server found. The spans of the API are
 /// those of the link or mark in the text, and say nothing of the words that it stands behind.
 pub(crate) fn read(message: &mut AssistantMessage) {
     cite(message, of_text, of_block);
@@ -27,25 +30,34 @@ fn of_text(replay: &attache_core::message::ReplayData, said: &str) -> Vec<Citati
         return Vec::new();
     }
     let value: Value = serde_json::from_str(replay.json()).unwrap_or_default();
-    list(&value, ANNOTATIONS).iter().filter_map(|annotation| annotated(annotation, said)).collect()
+    let annotations = list(&value, ANNOTATIONS).iter().take(MAX_CITATIONS);
+    annotations.filter_map(|annotation| annotated(annotation, said)).collect()
 }
 
 fn of_block(block: &Beside<'_>) -> Vec<Citation> {
-    if !matches!(block.kind, ANNOTATIONS | "reference") {
+    if !matches!(block.kind, ANNOTATIONS | EXECUTED_TOOLS | "reference") {
         return Vec::new();
     }
     let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
     if block.kind == ANNOTATIONS {
         let said = block.message.text();
-        let annotations = value.as_array().into_iter().flatten();
+        let annotations = value.as_array().into_iter().flatten().take(MAX_CITATIONS);
         return annotations.filter_map(|annotation| annotated(annotation, &said)).collect();
+    }
+    if block.kind == EXECUTED_TOOLS {
+        // A stream says a search again once its results are there.
+        let mut seen = HashSet::new();
+        let searches = value.as_array().into_iter().flatten().filter_map(|tool| tool.get("search_results"));
+        let pages = searches.flat_map(|search| list(search, "results"));
+        let pages = pages.filter(|result| text(result, "url").is_some_and(|url| seen.insert(url)));
+        return marked(&block.message.text(), pages.filter_map(result).take(MAX_CITATIONS).collect());
     }
     // Mistral names what it was told to name in a tool result, behind the text that rests on it.
     let source = |id: &Value| {
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         native(Source::Foreign { id, title: None }).with_answer_span(block.before.map(AnswerSpan::Claim))
     };
-    list(&value, "reference_ids").iter().map(source).collect()
+    list(&value, "reference_ids").iter().take(MAX_CITATIONS).map(source).collect()
 }
 
 fn annotated(annotation: &Value, said: &str) -> Option<Citation> {
@@ -62,19 +74,25 @@ fn annotated(annotation: &Value, said: &str) -> Option<Citation> {
     Some(native(source).with_answer_span(marker).with_quote(text(of, "content")))
 }
 
-/// The pages that a search of the server found, cited where the answer marks them `[1]`; all of them where it marks none.
+/// The pages that a search of the server found, with their text or only by their addresses.
 pub(crate) fn found(message: &mut AssistantMessage, results: &[Value], urls: &[Value]) {
-    let sources: Vec<Citation> = if results.is_empty() {
-        urls.iter().filter_map(|url| Some(native(page(url.as_str()?, None)))).collect()
+    let sources = if results.is_empty() {
+        let urls = urls.iter().take(MAX_CITATIONS);
+        urls.filter_map(|url| Some(native(page(url.as_str()?, None)))).collect()
     } else {
-        let result = |result: &Value| {
-            Some(
-                native(page(text(result, "url")?, text(result, "title"))).with_quote(text(result, "snippet")),
-            )
-        };
-        results.iter().filter_map(result).collect()
+        results.iter().take(MAX_CITATIONS).filter_map(result).collect()
     };
-    let said = message.text();
+    let cited = marked(&message.text(), sources);
+    message.citations.extend(cited);
+}
+
+fn result(result: &Value) -> Option<Citation> {
+    let quote = text(result, "snippet").or_else(|| text(result, "content"));
+    Some(native(page(text(result, "url")?, text(result, "title"))).with_quote(quote))
+}
+
+/// The citations of pages where the answer marks them `[1]`; all of them where it marks none.
+fn marked(said: &str, sources: Vec<Citation>) -> Vec<Citation> {
     let mut marked = Vec::new();
     let mut quoted = 0;
     for (open, _) in said.match_indices('[') {
@@ -89,16 +107,16 @@ pub(crate) fn found(message: &mut AssistantMessage, results: &[Value], urls: &[V
             let mark = native(source.source.clone()).with_answer_span(marker);
             marked.push(mark.with_quote(source.quote.as_deref().filter(|_| quoted <= MAX_QUOTED)));
         }
-        if marked.len() >= MAX_MARKS {
+        if marked.len() >= MAX_CITATIONS {
             break;
         }
     }
-    message.citations.extend(if marked.is_empty() { sources } else { marked });
+    if marked.is_empty() { sources } else { marked }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_MARKS, MAX_QUOTED, found};
+    use super::{MAX_CITATIONS, MAX_QUOTED, found};
     use attache_core::{AssistantMessage, AssistantPart};
     use serde_json::json;
 
@@ -118,7 +136,7 @@ mod tests {
         assert_eq!(marks, ["[1]", "[1]"]);
         assert_eq!(cited(&"[".repeat(1_000_000), "rain").citations.len(), 1, "all, since none is marked");
         let message = cited(&"[1]".repeat(20_000), &"rain".repeat(1000));
-        assert_eq!(message.citations.len(), MAX_MARKS);
+        assert_eq!(message.citations.len(), MAX_CITATIONS);
         let quoted: usize =
             message.citations.iter().filter_map(|cited| cited.quote.as_deref()).map(str::len).sum();
         assert!(quoted <= MAX_QUOTED && quoted > MAX_QUOTED / 2, "{quoted}");

@@ -6,7 +6,7 @@ pub(super) mod wire;
 
 use attache_core::assembler::{AssembledCall, ToolCallFragment};
 use attache_core::{AssistantMessage, Completion, FinishReason, StreamChunk, Usage};
-use attache_transport::lenient::List;
+use attache_transport::lenient::RawList;
 use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
@@ -149,7 +149,7 @@ impl Reply {
     /// Takes the output of a response: what its events left out, or all of it.
     pub(super) fn output(&mut self, response: &Response<'_>, out: &mut ChunkSink) -> Result<()> {
         let Some(output) = response.output else { return Ok(()) };
-        let output: List<&RawValue> = serde_json::from_str(output.get()).unwrap_or_default();
+        let output: RawList<'_> = serde_json::from_str(output.get()).unwrap_or_default();
         if output.0.len() > MAX_ITEMS {
             return Err(too_many("items"));
         }

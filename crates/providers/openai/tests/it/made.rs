@@ -46,6 +46,29 @@ fn an_image_of_the_hosted_tool_is_a_document_and_goes_back_as_its_item() {
     assert_eq!(second(&chat), json!({"role": "assistant", "content": note}));
 }
 
+// openai.md B.2
+#[test]
+fn images_that_code_drew_are_documents_and_go_back_in_their_item() {
+    let item = json!({"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "plot()",
+        "container_id": "cntr_1", "outputs": [{"type": "logs", "logs": "done"},
+            {"type": "image", "url": format!("data:image/png;base64,{PNG}")},
+            {"type": "image", "url": "https://host/x.png"}]});
+    let said = answers::message("msg_1", "See.");
+    let message = answers::reply(&[done(0, &item), done(1, &said), completed(&[item.clone(), said])]).message;
+    assert_eq!((kinds(&message), message.text()), (vec!["image/png".to_owned()], "See.".to_owned()));
+    let request = ChatRequest::new([user("Draw"), Message::Assistant(message).shared(), user("Bluer")]);
+    let codec = attache_openai::ResponsesCodec::from("m");
+    let body: Value =
+        serde_json::from_slice(&common::items::encode(&codec, &request).parts.body.to_vec()).unwrap();
+    assert_eq!(body["input"][1], item);
+    assert_eq!(
+        (&body["input"][2]["role"], body["input"].as_array().unwrap().len()),
+        (&json!("assistant"), 4)
+    );
+    let chat: Value = serde_json::from_slice(&encode(&openai(), &request).parts.body.to_vec()).unwrap();
+    assert!(second(&chat)["content"].as_str().unwrap().contains("type image/png"), "{chat}");
+}
+
 // openai.md A.5, C.9
 #[test]
 fn images_and_sound_beside_the_content_are_documents() {

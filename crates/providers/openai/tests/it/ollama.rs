@@ -258,6 +258,18 @@ fn errors_of_all_places() {
 }
 
 #[test]
+fn calls_of_a_last_line_are_bounded_too() {
+    let call = |name: String| json!({"function": {"name": name, "arguments": {}}});
+    let line = |calls: &[Value], done: bool| json!({"message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": done});
+    let first = line(&[call("f".to_owned())], false);
+    let last = |count: u32| line(&(0..count).map(|at| call(format!("g{at}"))).collect::<Vec<_>>(), true);
+    let error = read(&lines(&[first.clone(), last(1_000)])).error.unwrap();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    let reply = read(&lines(&[first, last(999)])).completion;
+    assert_eq!(reply.message.tool_calls().count(), 1_000);
+}
+
+#[test]
 fn an_object_over_several_lines_is_one_answer() {
     let answer = json!({"model": "m", "message": {"role": "assistant", "content": "Hi"}, "done": true, "done_reason": "length"});
     let pretty = format!("\u{feff}\n{}\n", serde_json::to_string_pretty(&answer).unwrap());

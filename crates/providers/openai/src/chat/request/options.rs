@@ -59,9 +59,12 @@ pub(super) fn options(ask: Ask<'_>, hosted: &[&Value], forms: Option<StrictForms
     reasons.write(&profile.thinking, &mut writer.members);
     sampling(&mut writer, reasons)?;
     let stop = settings.stop.as_deref().filter(|stop| !stop.is_empty());
-    let why = stop.and_then(|_| (!capabilities.stop).then_some("the model does not know it"));
-    let stop = writer.refusals.keep("stop", stop, why)?;
-    set_member(&mut writer.members, "stop", stop);
+    let why = (!capabilities.stop).then_some("the model does not know it");
+    if writer.refusals.keep("stop", stop, why)?.is_some() {
+        let most = profile.max_stops.unwrap_or(usize::MAX);
+        let stops = writer.refusals.stops(settings, "empty", str::is_empty, most)?;
+        set_member(&mut writer.members, "stop", Some(stops).filter(|stops| !stops.is_empty()));
+    }
     let cites = settings.citations.filter(|cites| *cites);
     writer.refusals.keep("citations", cites, Some("the API cites no documents of a request"))?;
     let offered = tool_choice(&mut writer, reasons)?;

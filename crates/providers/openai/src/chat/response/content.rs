@@ -71,6 +71,7 @@ impl Body {
                     self.part(part, mirrored, out);
                 }
             }
+            Content::Part(part) => self.part(part, mirrored, out),
         }
     }
 
@@ -87,7 +88,7 @@ impl Body {
                     self.text(rest, mirrored, out);
                 }
             }
-            Content::Parts(_) => {
+            Content::Parts(_) | Content::Part(_) => {
                 let mut whole = Self { tags: self.tags.as_ref().map(TagSplitter::anew), ..Self::default() };
                 let mut unseen = ChunkSink::new();
                 whole.take(content, mirrored, &mut unseen);
@@ -276,12 +277,12 @@ fn thinking_text(content: &Content<'_>) -> String {
     match content {
         Content::None => String::new(),
         Content::Text(text) => text.clone().into_owned(),
-        Content::Parts(parts) => {
-            let texts = parts.iter().filter_map(|part| {
-                let part: Part<'_> = serde_json::from_str(part.get()).ok()?;
-                part.text.get().map(str::to_owned)
-            });
-            texts.collect()
-        }
+        Content::Parts(parts) => parts.iter().filter_map(|part| text_of(part)).collect(),
+        Content::Part(part) => text_of(part).unwrap_or_default(),
     }
+}
+
+fn text_of(part: &RawValue) -> Option<String> {
+    let part: Part<'_> = serde_json::from_str(part.get()).ok()?;
+    part.text.get().map(str::to_owned)
 }

@@ -1,4 +1,7 @@
-//! Things beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
+//! Things beside the content of an answer: citations, pictures, sound, what the server's own tools did (openai.md A.5,
+//! C.7, C.9).
+
+use std::collections::HashSet;
 
 use attache_core::message::{MadeDocument, OpaquePart};
 use attache_core::{AssistantPart, Document};
@@ -7,17 +10,20 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::Delta;
+use crate::error::{Result, too_many};
+use crate::response::citations::{ANNOTATIONS, EXECUTED_TOOLS};
 use attache_transport::lenient::{Object, Text};
 
-const ANNOTATIONS: &str = "annotations";
 const IMAGES: &str = "images";
 const AUDIO: &str = "audio";
 /// Samples without a container. (openai.md A.5)
 const BARE_SOUND: &str = "audio/pcm";
+/// The most items of a member that is a list.
+const MAX_ITEMS: usize = 10_000;
 
 /// True if an opaque part of this kind was a member of an answer that messages of a request do not have.
 pub(crate) fn is_beside(kind: &str) -> bool {
-    matches!(kind, ANNOTATIONS | IMAGES | AUDIO)
+    matches!(kind, ANNOTATIONS | IMAGES | EXECUTED_TOOLS | AUDIO)
 }
 
 /// The members in which nothing is read, piece by piece as they came.
@@ -25,35 +31,43 @@ pub(crate) fn is_beside(kind: &str) -> bool {
 pub(crate) struct Beside {
     annotations: Vec<Box<RawValue>>,
     images: Vec<Box<RawValue>>,
+    executed_tools: Vec<Box<RawValue>>,
     audio: Vec<Box<RawValue>>,
 }
 
 impl Beside {
     /// Takes those of a message or of a piece of one. Yields what is said in sound, as text.
-    pub(crate) fn push<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
-        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
-            return None;
-        }
-        self.lists(delta, |_, _| true);
-        self.hear(delta)
+    pub(crate) fn push<'a>(&mut self, delta: &Delta<'a>) -> Result<Option<Text<'a>>> {
+        self.lists(delta, false)?;
+        Ok(self.hear(delta))
     }
 
     /// Takes of a whole message what its pieces did not bring.
-    pub(crate) fn complete<'a>(&mut self, message: &Delta<'a>) -> Option<Text<'a>> {
-        self.lists(message, |known, item| !known.iter().any(|known| known.get() == item.get()));
-        if self.audio.is_empty() { self.hear(message) } else { None }
+    pub(crate) fn complete<'a>(&mut self, message: &Delta<'a>) -> Result<Option<Text<'a>>> {
+        self.lists(message, true)?;
+        Ok(if self.audio.is_empty() { self.hear(message) } else { None })
     }
 
-    fn lists(&mut self, delta: &Delta<'_>, is_new: impl Fn(&[Box<RawValue>], &RawValue) -> bool) {
-        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
-        {
-            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
-            for item in list.into_iter().flatten() {
-                if is_new(pieces, item) {
-                    pieces.push(item.to_owned());
-                }
+    /// Takes the items of the members that are lists. With `again` those that came before are known.
+    fn lists(&mut self, delta: &Delta<'_>, again: bool) -> Result<()> {
+        let members = [
+            (delta.annotations, &mut self.annotations),
+            (delta.images, &mut self.images),
+            (delta.executed_tools, &mut self.executed_tools),
+        ];
+        for (member, pieces) in members {
+            let Some(member) = member else { continue };
+            let mut list = serde_json::from_str::<Vec<&RawValue>>(member.get()).unwrap_or_default();
+            if again {
+                let known: HashSet<&str> = pieces.iter().map(|piece| piece.get()).collect();
+                list.retain(|item| !known.contains(item.get()));
             }
+            if pieces.len().saturating_add(list.len()) > MAX_ITEMS {
+                return Err(too_many("things beside its text"));
+            }
+            pieces.extend(list.into_iter().map(ToOwned::to_owned));
         }
+        Ok(())
     }
 
     fn hear<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
@@ -70,7 +84,10 @@ impl Beside {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.annotations.is_empty() && self.images.is_empty() && self.audio.is_empty()
+        self.annotations.is_empty()
+            && self.images.is_empty()
+            && self.executed_tools.is_empty()
+            && self.audio.is_empty()
     }
 
     /// The documents that the server made, and a part for each other member that came.
@@ -110,7 +127,12 @@ impl Beside {
             true => None,
             false => to_raw_value(&pieces).ok(),
         };
-        let members = [(ANNOTATIONS, list(self.annotations)), (IMAGES, list(images)), (AUDIO, list(audio))];
+        let members = [
+            (ANNOTATIONS, list(self.annotations)),
+            (IMAGES, list(images)),
+            (EXECUTED_TOOLS, list(self.executed_tools)),
+            (AUDIO, list(audio)),
+        ];
         for (kind, json) in members {
             let replay = json.map(|json| reading.tag(json));
             made.extend(replay.map(|replay| AssistantPart::Opaque(OpaquePart::new(kind, replay))));

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use super::wire::Delta;
 use attache_transport::lenient::{Count, Text};
 
+/// The most entries of `reasoning_details`.
+const MAX_DETAILS: usize = 10_000;
+
 /// The data beside a reasoning part with which it goes back into the member that it came from.
 ///
 /// The text of the part is not repeated: with a plain string member it is the member's value.
@@ -92,6 +95,11 @@ impl MemberReasoning {
         rest
     }
 
+    /// True if there were more details than anybody needs. Those beyond are not kept.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.details.is_endless
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.details.entries.is_empty()
     }
@@ -118,6 +126,7 @@ struct Details {
     cumulative: bool,
     /// The last delta brought details, with or without new text.
     repeated: bool,
+    is_endless: bool,
 }
 
 #[derive(Debug)]
@@ -201,6 +210,10 @@ impl Details {
     }
 
     fn open(&mut self, item: &RawValue, detail: &Detail<'_>) -> Option<usize> {
+        if self.entries.len() >= MAX_DETAILS {
+            self.is_endless = true;
+            return None;
+        }
         let members = serde_json::from_str(item.get()).ok()?;
         self.entries.push(Entry {
             index: detail.index.0,

@@ -4,13 +4,14 @@
 
 use std::borrow::Cow;
 
+use attache_core::assembler::ToolCallFragment;
 use attache_transport::JsonCursor;
-use attache_transport::lenient::{Count, Lenient, List, Number, Object, Text, lenient};
+use attache_transport::lenient::{Count, Lenient, List, Number, Object, RawList, Text, lenient};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess};
+use serde::de::{Error as _, MapAccess, SeqAccess};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// A chunk of a stream that brings a piece of a text or of a call and nothing else, as nearly all do.
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ impl<'a> Piece<'a> {
                     calls => JsonCursor::read(calls, |cursor| cursor.list(|cursor| self.call(cursor))),
                 },
                 b"refusal" | b"reasoning_details" | b"function_call" | b"annotations" | b"images"
-                | b"audio" => cursor.nothing(),
+                | b"executed_tools" | b"audio" => cursor.nothing(),
                 b"extra_content" => cursor.null(),
                 _ => cursor.skip(),
             }),
@@ -153,12 +154,14 @@ pub(crate) struct Delta<'a> {
     pub(crate) refusal: Text<'a>,
     pub(crate) reasoning_content: Text<'a>,
     pub(crate) reasoning: Text<'a>,
-    pub(crate) reasoning_details: List<&'a RawValue>,
+    pub(crate) reasoning_details: RawList<'a>,
     pub(crate) tool_calls: List<Object<Call<'a>>>,
     pub(crate) function_call: Object<Box<Function<'a>>>,
     pub(crate) extra_content: Option<&'a RawValue>,
     pub(crate) annotations: Option<&'a RawValue>,
     pub(crate) images: Option<&'a RawValue>,
+    /// The calls of the server's own tools with their results (Groq).
+    pub(crate) executed_tools: Option<&'a RawValue>,
     pub(crate) audio: Option<&'a RawValue>,
 }
 
@@ -187,6 +190,29 @@ pub(crate) struct Function<'a> {
     pub(crate) input: Arguments<'a>,
 }
 
+impl Call<'_> {
+    /// The call as one piece, if it says anything.
+    pub(super) fn whole(&self) -> Option<ToolCallFragment<'_>> {
+        let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;
+        let whole = function.whole().with_id(self.id.get());
+        (whole.id.is_some() || whole.name.is_some()).then_some(whole)
+    }
+}
+
+impl Function<'_> {
+    /// The function and its arguments, as a piece of a call.
+    pub(super) fn whole(&self) -> ToolCallFragment<'_> {
+        let given = match self.arguments {
+            Arguments::None => &self.input,
+            _ => &self.arguments,
+        };
+        ToolCallFragment::new()
+            .with_name(self.name.get())
+            .with_arguments(given.text())
+            .with_object(given.json())
+    }
+}
+
 /// One item of a content list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -201,13 +227,14 @@ pub(crate) struct Part<'a> {
     pub(crate) closed: Option<&'a RawValue>,
 }
 
-/// The content of a message: nothing, a string, or a list of parts.
+/// The content of a message: nothing, a string, or a list of parts, of which an object is the only one.
 #[derive(Debug, Default)]
 pub(crate) enum Content<'a> {
     #[default]
     None,
     Text(Cow<'a, str>),
     Parts(Vec<&'a RawValue>),
+    Part(Box<RawValue>),
 }
 
 /// The arguments of a call: nothing, a piece of their text, or all of them as JSON.
@@ -249,7 +276,12 @@ impl<'a> Lenient<'a> for Content<'a> {
     }
 
     fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
-        List::list(list).map(|List(parts)| Self::Parts(parts))
+        RawList::list(list).map(|RawList(parts)| Self::Parts(parts))
+    }
+
+    fn object<A: MapAccess<'a>>(object: A) -> Result<Self, A::Error> {
+        let part = Value::deserialize(MapAccessDeserializer::new(object))?;
+        to_raw_value(&part).map(Self::Part).map_err(A::Error::custom)
     }
 }
 

@@ -203,10 +203,10 @@ impl<'a> Finder<'a> {
                 }
                 AssistantPart::Opaque(opaque) => self.opaque(opaque),
                 AssistantPart::Document(made) => {
-                    // Others were replaced by notes.
-                    if let (Some(replay), Some(bytes)) =
-                        (self.renderer.known(made.replay.as_ref()), made.document.bytes())
-                    {
+                    // Others were replaced by notes, or stand in the item before them.
+                    let own = self.renderer.known(made.replay.as_ref());
+                    let own = own.filter(|replay| replay.json() != "{}");
+                    if let (Some(replay), Some(bytes)) = (own, made.document.bytes()) {
                         self.product();
                         self.items.push(Item::Made(replay.json(), bytes));
                     }

@@ -3,8 +3,9 @@
 use attache_core::assembler::AssembledCall;
 use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{Arguments, AssistantPart, ProviderCallId, ReasoningPart, TextPart, ToolCall};
-use attache_transport::lenient::{List, Object};
-use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document};
+use attache_transport::lenient::{List, Object, Text};
+use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document, made_document_of_uri};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
@@ -281,7 +282,14 @@ impl Item {
             REASONING => self.reasoning(replay, parts),
             MESSAGE | "" => self.message(replay, parts),
             // Whatever else the server did stands where it stood.
-            _ => parts.extend(self.made(&replay).or_else(|| self.opaque(replay))),
+            _ => match self.made(&replay) {
+                Some(made) => parts.push(made),
+                None => {
+                    let drawn = self.drawn(&replay);
+                    parts.extend(self.opaque(replay));
+                    parts.extend(drawn);
+                }
+            },
         }
     }
 
@@ -345,6 +353,30 @@ impl Item {
         members.remove(RESULT);
         let beside = to_raw_value(&members).ok().map(replay);
         MadeDocument::new(document).with_replay(beside).into()
+    }
+
+    /// The images that code of the model drew. They go back inside the item, so that there is nothing beside them.
+    fn drawn(&self, replay: &impl Fn(Box<RawValue>) -> ReplayData) -> Vec<AssistantPart> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Ran<'a> {
+            #[serde(borrow)]
+            outputs: List<Object<Output<'a>>>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Output<'a> {
+            #[serde(borrow)]
+            url: Text<'a>,
+        }
+        let ran = self.done.as_deref().filter(|_| self.kind == CODE_CALL);
+        let outputs = ran.and_then(|ran| wire::object::<Ran<'_>>(ran.get())).unwrap_or_default().outputs.0;
+        let images = outputs.iter().take(MAX_PARTS).filter_map(|output| {
+            let image = made_document_of_uri(output.0.as_ref()?.url.get()?)?;
+            let nothing = RawValue::from_string("{}".to_owned()).ok().map(replay);
+            Some(AssistantPart::Document(MadeDocument::new(image).with_replay(nothing)))
+        });
+        images.collect()
     }
 
     fn opaque(self, replay: impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
@@ -428,6 +460,7 @@ impl<'a> Shell<'a> {
 }
 
 const IMAGE_CALL: &str = "image_generation_call";
+const CODE_CALL: &str = "code_interpreter_call";
 pub(crate) const RESULT: &str = "result";
 const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";

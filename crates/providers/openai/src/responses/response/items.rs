@@ -1,5 +1,7 @@
 //! The items of an answer while it is read: which of them an event is about.
 
+use std::collections::BTreeMap;
+
 use attache_core::assembler::ToolCallAssembler;
 use serde_json::value::RawValue;
 
@@ -43,6 +45,8 @@ pub(crate) struct Items {
     pub(crate) calls: ToolCallAssembler,
     /// The item that was written to last.
     pub(crate) last: usize,
+    /// The last item of each index.
+    by_index: BTreeMap<u64, usize>,
 }
 
 impl Items {
@@ -95,7 +99,13 @@ impl Items {
         let is_open = |item: &Item| {
             item.done.is_none() && (place.id.is_none() || !item.kind.is_empty() || item.id.is_none())
         };
-        find(&|item| place.has_id_of(item) && place.has_index_of(item))
+        // Pieces of many items may come in turns.
+        let at = place.index.and_then(|index| self.by_index.get(&index).copied());
+        let is_it = |item: &Item| {
+            place.has_index_of(item) && (place.id.is_none() || place.has_id_of(item)) && item.takes(field)
+        };
+        at.filter(|at| self.list.get(*at).is_some_and(is_it))
+            .or_else(|| find(&|item| place.has_id_of(item) && place.has_index_of(item)))
             .or_else(|| find(&|item| place.has_id_of(item) && item.done.is_none()))
             .or_else(|| find(&|item| place.has_index_of(item)))
             .or_else(|| find(&is_open).filter(|_| place.index.is_none()))
@@ -191,8 +201,10 @@ impl Items {
         if self.list.len() >= MAX_ITEMS {
             return Err(too_many("items"));
         }
+        let at = self.list.len();
         self.list.push(Item::new(index, id));
-        Ok(self.list.len() - 1)
+        self.by_index.extend(index.map(|index| (index, at)));
+        Ok(at)
     }
 }
 

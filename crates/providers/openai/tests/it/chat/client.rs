@@ -202,7 +202,7 @@ async fn d67_no_encoding_is_advertised_that_cannot_be_read() {
     Mock::given(method("POST")).respond_with(whole()).mount(&server).await;
     ModelHandle::new(model(&server)).complete(hello()).await.unwrap();
     let requests = server.received_requests().await.unwrap();
-    assert_eq!(requests[0].headers.get("accept-encoding"), None);
+    assert_eq!(requests[0].headers["accept-encoding"], "identity");
 }
 
 // openai.md 0.1

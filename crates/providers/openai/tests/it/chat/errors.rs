@@ -69,6 +69,13 @@ fn d50_a_business_code_under_status_200() {
             ErrorKind::InvalidRequest
         ]
     );
+    let full = json!({"base_resp": {"status_code": 2013, "status_msg": "invalid params, context window exceeds limit"}});
+    assert_eq!(
+        failure(&full.to_string()).kind(),
+        ErrorKind::ContextTooLong,
+        "the words say more than the code"
+    );
+    assert_eq!(refused(400, &full).kind(), ErrorKind::ContextTooLong);
     let fine = json!({"choices": [{"message": {"content": "Hi"}}], "base_resp": {"status_code": 0, "status_msg": ""}});
     assert_eq!(reply(&fine.to_string()).message.text(), "Hi");
 }
@@ -100,6 +107,14 @@ fn a_body_that_is_no_answer_is_malformed() {
     let calls: Vec<_> = (0..1_002).map(call).collect();
     let endless = sse(&[delta(json!({"tool_calls": calls}), Some("stop"))]);
     assert_eq!(failure(&endless).kind(), ErrorKind::Malformed);
+    for member in ["annotations", "images", "executed_tools", "reasoning_details"] {
+        let with = |count: usize| {
+            let items: Vec<_> = (0..count).map(|at| json!({"index": at, "text": "a"})).collect();
+            sse(&[delta(json!({"content": "Hi", member: items}), Some("stop"))])
+        };
+        assert_eq!(failure(&with(10_001)).kind(), ErrorKind::Malformed, "{member}");
+        assert_eq!(reply(&with(10_000)).message.text(), "Hi", "{member}");
+    }
     let many = json!({"choices": (0..200).map(|at| json!({"index": at, "message": {"content": "x"}})).collect::<Vec<_>>()});
     assert_eq!(failure(&many.to_string()).kind(), ErrorKind::Malformed);
 }
@@ -147,8 +162,22 @@ fn errors_in_the_words_of_some_servers() {
             ErrorKind::RateLimited
         ]
     );
+    // The numbers of one server are not those of another, and not what the status says.
+    let mistral = json!({"object": "error", "message": "Service unavailable.", "type": "internal_server_error", "param": null, "code": "1000"});
+    let error = refused(500, &mistral);
+    assert_eq!(
+        (error.kind(), error.is_retryable(), error.code()),
+        (ErrorKind::Overloaded, true, Some("1000"))
+    );
+    let wrapped = json!({"error": {"message": "m", "type": "invalid_request_error", "code": "1000"}});
+    assert_eq!(refused(400, &wrapped).kind(), ErrorKind::InvalidRequest);
+    let server = refused(503, &json!({"error": {"code": "1001", "message": "m"}}));
+    assert_eq!((server.kind(), server.is_retryable()), (ErrorKind::Overloaded, true));
     let flat = refused(400, &json!({"code": "invalid-argument", "error": "Incorrect API key provided"}));
     assert_eq!(flat.kind(), ErrorKind::Authentication);
+    let message = "This model's maximum prompt length is 131072 but the request contains 537812 tokens.";
+    let full = refused(400, &json!({"code": "invalid-argument", "error": message}));
+    assert_eq!(full.kind(), ErrorKind::ContextTooLong);
     let template = refused(
         500,
         &json!({"error": {"code": 500, "type": "server_error", "message": "Jinja Exception: roles must alternate"}}),

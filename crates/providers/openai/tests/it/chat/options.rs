@@ -307,3 +307,33 @@ fn the_list_of_allowed_tools_stays_where_no_call_can_be_demanded() {
     let demanded = degrading().with_tool_choice(ToolChoice::Required).with_allowed_tools(["weather.now"]);
     assert_eq!(body(&openai(), &demanded)["tool_choice"]["allowed_tools"]["mode"], "required");
 }
+
+// openai.md A.1
+#[test]
+fn stop_sequences_are_as_many_as_the_server_takes() {
+    let with = |count: usize, policy: Unsupported| {
+        let stops = (0..count).map(|at| format!("s{at}")).chain([" ".to_owned()]).collect();
+        ChatRequest::new([user("Hi")])
+            .with_settings(ModelSettings::new().with_stop(stops).with_unsupported(policy))
+    };
+    let stop = |codec: &ChatCodec, request: &ChatRequest| body(codec, request)["stop"].clone();
+    assert_eq!(stop(&openai(), &with(3, Unsupported::Error)), json!(["s0", "s1", "s2", " "]));
+    let five = with(4, Unsupported::Error);
+    let error = openai().encode(Ask::new(&five, &five.settings, None)).unwrap_err();
+    assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
+    let some = with(4, Unsupported::Degrade);
+    assert_eq!(stop(&openai(), &some), json!(["s0", "s1", "s2", "s3"]));
+    assert_eq!(encode(&openai(), &some).degradations.len(), 1);
+    let other = ChatCodec::new(Profile::compatible("compatible", "http://h/v1"), "m");
+    let sent: Value = serde_json::from_slice(&encode(&other, &five).parts.body.to_vec()).unwrap();
+    assert_eq!(sent["stop"].as_array().unwrap().len(), 5, "nothing is known of its limit");
+    // One that says nothing is no stop sequence.
+    let empty = |policy: Unsupported| {
+        let settings = ModelSettings::new().with_stop(vec![String::new()]).with_unsupported(policy);
+        ChatRequest::new([user("Hi")]).with_settings(settings)
+    };
+    let refused = empty(Unsupported::Error);
+    let error = other.encode(Ask::new(&refused, &refused.settings, None)).unwrap_err();
+    assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
+    assert_eq!(body(&other, &empty(Unsupported::Degrade)).get("stop"), None);
+}

@@ -92,9 +92,10 @@ fn tags_go_back_as_they_stood() {
 #[test]
 fn citations_pictures_and_sound_do_not_go_back() {
     let message = json!({"content": null, "annotations": [{"type": "url_citation"}], "images": [{"type": "image_url"}],
+        "executed_tools": [{"index": 0, "type": "search"}],
         "audio": {"id": "audio_1", "transcript": "Hello"}});
     let reply = replay_with(compatible(), &whole(message, "stop")).completion.message;
-    assert_eq!(reply.parts.len(), 4);
+    assert_eq!(reply.parts.len(), 5);
     let request = ChatRequest::new([user("Hi"), Message::Assistant(reply).shared(), user("So?")]);
     let sent = body(&ChatCodec::new(compatible(), "m"), &request)["messages"][1].clone();
     assert_eq!(sent, json!({"role": "assistant", "content": "Hello"}));

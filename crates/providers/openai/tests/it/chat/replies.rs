@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+use attache_core::citation::Source;
 use attache_core::{AssistantPart, FinishReason, StreamChunk};
 use serde_json::{Value, json};
 
@@ -283,5 +284,84 @@ fn citations_and_pictures_are_kept() {
     for nothing in [json!([]), Value::Null, json!("")] {
         let message = json!({"content": "Hi", "annotations": nothing, "images": nothing, "audio": nothing});
         assert_eq!(kept(&reply(&common::whole(message, "stop"))), []);
+    }
+}
+
+// openai.md C.7
+#[test]
+fn what_tools_of_the_server_did_is_kept_and_their_pages_are_cited() {
+    let begun = json!({"index": 0, "type": "search", "arguments": "{\"query\": \"rain\"}"});
+    let mut ended = begun.clone();
+    ended["output"] = json!("Title: Rain");
+    ended["search_results"] = json!({"results": [
+        {"title": "Rain", "url": "https://a.example/", "content": "It rains.", "score": 0.9},
+        {"title": "Sun", "url": "https://b.example/", "content": "It shines.", "score": 0.1}]});
+    let cited = |reply: &attache_core::Completion| -> Vec<Value> {
+        let citations = reply.message.citations.iter();
+        citations.map(|cited| json!([cited.source, cited.quote])).collect()
+    };
+    let page = |at: &str, title: &str, quote: &str| {
+        let source = Source::Url { url: format!("https://{at}.example/"), title: Some(title.to_owned()) };
+        json!([source, quote])
+    };
+    let (rain, sun) = (page("a", "Rain", "It rains."), page("b", "Sun", "It shines."));
+    let message = json!({"content": "It rains.", "executed_tools": [ended]});
+    let whole = reply(&whole(message, "stop"));
+    let streamed = reply(&sse(&[
+        delta(json!({"role": "assistant", "executed_tools": [begun]}), None),
+        delta(json!({"executed_tools": [ended]}), None),
+        delta(json!({"content": "It rains."}), None),
+        delta(json!({}), Some("stop")),
+    ]));
+    assert_eq!(kept(&whole), [("executed_tools", json!([ended]))]);
+    assert_eq!(kept(&streamed), [("executed_tools", json!([begun, ended]))]);
+    for reply in [whole, streamed] {
+        assert_eq!(cited(&reply), [rain.clone(), sun.clone()]);
+    }
+    let message = json!({"content": "It shines [2].", "executed_tools": [ended]});
+    assert_eq!(cited(&reply(&common::whole(message, "stop"))), [sun], "as the answer marks it");
+}
+
+// Old servers of Hugging Face
+#[test]
+fn one_that_stands_in_the_place_of_a_list_is_read() {
+    let whole_call = json!({"index": 0, "id": "0", "type": "function", "function": {"name": "f", "description": null, "arguments": {"a": 1}}});
+    let reply_whole = reply(&whole(json!({"tool_calls": whole_call}), "eos_token"));
+    let piece = |name: Value, arguments: &str| {
+        let call = json!({"index": 0, "id": "0", "type": "function", "function": {"name": name, "arguments": arguments}});
+        delta(json!({"role": "assistant", "tool_calls": call}), None)
+    };
+    let streamed = reply(&sse(&[
+        piece(json!("f"), "{\"a\""),
+        piece(Value::Null, ":1}"),
+        delta(json!({"content": ""}), Some("eos_token")),
+    ]));
+    for reply in [reply_whole, streamed] {
+        assert_eq!(calls(&reply), [("f".to_owned(), Some("0".to_owned()), "{\"a\":1}".to_owned())]);
+    }
+    let part = json!({"type": "text", "text": "Hi"});
+    assert_eq!(reply(&whole(json!({"content": part}), "stop")).message.text(), "Hi");
+    let streamed = sse(&[delta(json!({"content": part}), None), delta(json!({}), Some("stop"))]);
+    assert_eq!(reply(&streamed).message.text(), "Hi");
+    let thinking = json!({"type": "thinking", "thinking": {"type": "text", "text": "Hm"}, "signature": "s"});
+    let message = reply(&whole(json!({"content": thinking}), "stop")).message;
+    assert_eq!(message.thinking(), "Hm");
+}
+
+// openai.md D 58, D 59
+#[test]
+fn counts_are_not_lost_to_empty_ones() {
+    let usage = json!({"prompt_tokens": 7, "completion_tokens": 5});
+    let said = delta(json!({"content": "Hi"}), Some("stop"));
+    for chunks in [
+        [said.clone(), json!({"choices": [], "usage": usage}), json!({"choices": [], "usage": {}})],
+        [
+            said,
+            json!({"choices": [], "usage": {}, "x_groq": {"usage": usage}}),
+            json!({"choices": [], "x_groq": {"usage": {}}}),
+        ],
+    ] {
+        let reply = reply(&sse(&chunks));
+        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (Some(7), Some(5)));
     }
 }
