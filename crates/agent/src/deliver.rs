@@ -103,7 +103,8 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
 /// Says something to a run from wherever somebody knows its journal: the model reads it at its next call, after the results
 /// of calls under way, as after [`Control::inject`](crate::Control::inject). Nobody needs to drive the run meanwhile: one
 /// that waits or was interrupted reads it when it goes on. A message that was taken and that the run does not read any more,
-/// because it is cancelled or comes to a limit, stands in [`Outcome::unread`](crate::Outcome::unread).
+/// because it is cancelled or comes to a limit, stands in [`Outcome::unread`](crate::Outcome::unread). Documents of the
+/// message must be in the store that the agent reads, unless the journal is in the memory of the process.
 ///
 /// A run that is about to end has it read or ends without it; this waits for either, for up to 10 seconds.
 ///

@@ -246,6 +246,7 @@ fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {
     match &entry.kind {
         EntryKind::Started(started) => of_messages(&started.messages, into),
         EntryKind::Inbox(messages) => of_messages(messages, into),
+        EntryKind::Reply(reply) => of_messages(std::slice::from_ref(&reply.message), into),
         EntryKind::Found(message) => of_messages(std::slice::from_ref(message), into),
         EntryKind::Ended(ended) => of_messages(&ended.unread, into),
         EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome) => of_result(&outcome.result, into),

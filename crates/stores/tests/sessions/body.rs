@@ -42,6 +42,7 @@ over_each_store! {
     forking::a_run_that_has_not_ended_is_not_forked,
     forking::a_session_that_is_renamed_is_found_by_its_title,
     going_on::a_conversation_goes_on_in_another_process,
+    going_on::a_document_that_the_model_made_is_there_in_another_process,
     going_on::a_long_conversation_is_kept_once,
     going_on::a_session_asks_what_a_program_with_the_history_asks,
     going_on::instructions_that_changed_hold_from_the_next_run_on,
