@@ -272,6 +272,16 @@ impl Journal for SessionJournal {
         }
     }
 
+    fn behind(&self, seen: usize) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        Box::pin(async move {
+            let Some(run) = self.run.get() else { return Ok(Vec::new()) };
+            match self.store.behind(&self.principal, &self.session, run, seen).await {
+                Err(JournalError::Store(error)) if error.kind() == StoreErrorKind::NotFound => Ok(Vec::new()),
+                entries => entries,
+            }
+        })
+    }
+
     fn claim(&self, _entries: usize) -> BoxFuture<'_, Result<Fence, JournalError>> {
         let claimed = self.turn.get().map(|turn| Fence::new(turn.lease.fence)).ok_or_else(read_only);
         Box::pin(std::future::ready(claimed))
