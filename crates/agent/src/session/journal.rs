@@ -127,7 +127,11 @@ impl SessionJournal {
             }
         }
         let ends = entries.iter().any(|entry| entry.key == Key::end());
-        let kept_until = turn.keep(&entries, ends);
+        let mut kept_until = turn.keep(&entries, ends);
+        if begins.is_some() {
+            // Nobody waits any more for the run before.
+            kept_until = kept_until.or_else(|| Some(turn.kept_until()));
+        }
         let mut append = Append {
             session: self.session.clone(),
             run: Arc::clone(self.run()?),
