@@ -305,9 +305,9 @@ impl Journal for SessionJournal {
             if self.notes_documents {
                 note_documents(&entry, &mut documents);
             }
-            // Decisions keep another run out of the session; results do not.
-            let is_result = matches!(entry.kind, EntryKind::ToolOutcome(_));
-            let alone_at = is_result.then(|| self.clock.now());
+            // Decisions keep another run out of the session; results and messages do not.
+            let goes_alone = matches!(entry.kind, EntryKind::ToolOutcome(_) | EntryKind::Inbox(_));
+            let alone_at = goes_alone.then(|| self.clock.now());
             let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
             let delivery = Delivery { principal, session, run, entry, documents, alone_at };
             self.store.deliver(delivery).await
