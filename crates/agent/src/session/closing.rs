@@ -102,7 +102,7 @@ impl Last<'_> {
         let mut told = Vec::new();
         for call in run.unknown() {
             if let Some(EntryKind::Receipt(outcome)) = self.left(&Key::receipt(&call.id)).await? {
-                told.push(Message::User(told_late(call, &outcome)).shared());
+                told.push(Message::User(told_late(&call.name, &outcome)).shared());
             }
         }
         Ok(told)

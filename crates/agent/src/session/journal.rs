@@ -15,8 +15,10 @@ use super::settings::Settings;
 use super::store::{Append, Appended, Beginning, Delivery, SessionStore, StoredRun};
 use super::title::title;
 use super::weave::{Woven, unweave};
+use crate::deliver::{SubmitError, say};
 use crate::journal::{Fence, Journal, JournalError};
 use crate::log::{Entry, EntryKind, Hooked, Key};
+use crate::run::told_late;
 
 /// The number of times that an append is tried that others overtook.
 const TRIES: u32 = 16;
@@ -97,6 +99,30 @@ impl SessionJournal {
         match self.store.load(&self.principal, &self.session, Some(run)).await? {
             Some(stored) => whole(stored).map(|(entries, _)| entries),
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// Says to the run that goes on with the conversation what came of a call, whose own run has ended: the model was told
+    /// that nobody knows it.
+    async fn tell_next(&self, receipt: Entry) -> Result<Entry, JournalError> {
+        let EntryKind::Receipt(outcome) = &receipt.kind else { return Err(JournalError::Fenced) };
+        let runs = self.store.runs(&self.principal, &self.session).await?;
+        let next = runs.last().filter(|run| run.ended.is_none() && run.id != self.run_id());
+        let next = Self {
+            store: Arc::clone(&self.store),
+            session: self.session.clone(),
+            principal: Arc::clone(&self.principal),
+            clock: self.clock.clone(),
+            name: Arc::clone(&self.name),
+            run: OnceLock::from(Arc::from(next.ok_or(JournalError::Fenced)?.id.as_str())),
+            turn: OnceLock::new(),
+            notes_documents: self.notes_documents,
+        };
+        let tool = outcome.result.tool_name.as_deref().unwrap_or_default();
+        match say(&next, told_late(tool, outcome)).await {
+            Ok(()) => Ok(receipt),
+            Err(SubmitError::Journal(error)) => Err(error),
+            Err(_) => Err(JournalError::Fenced),
         }
     }
 
@@ -309,8 +335,15 @@ impl Journal for SessionJournal {
             let goes_alone = matches!(entry.kind, EntryKind::ToolOutcome(_) | EntryKind::Inbox(_));
             let alone_at = goes_alone.then(|| self.clock.now());
             let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
+            let receipt = match &entry.kind {
+                EntryKind::Receipt(_) => Some(entry.clone()),
+                _ => None,
+            };
             let delivery = Delivery { principal, session, run, entry, documents, alone_at };
-            self.store.deliver(delivery).await
+            match (self.store.deliver(delivery).await, receipt) {
+                (Err(JournalError::Fenced), Some(receipt)) => self.tell_next(receipt).await,
+                (stands, _) => stands,
+            }
         })
     }
 

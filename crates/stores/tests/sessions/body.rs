@@ -28,6 +28,7 @@ over_each_store! {
     closing::a_message_for_a_run_that_another_one_is_about_to_close_is_refused,
     closing::a_message_that_was_taken_is_read_by_the_next_run,
     closing::a_receipt_that_came_for_a_closed_run_is_told,
+    closing::a_receipt_that_comes_while_the_next_run_is_under_way_is_told_there,
     closing::a_result_that_its_driver_left_is_told_by_the_next_run,
     closing::a_run_that_is_dropped_behind_one_that_waited_keeps_no_session,
     closing::nothing_is_left_for_a_run_that_has_ended,

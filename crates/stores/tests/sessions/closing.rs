@@ -122,6 +122,36 @@ pub(crate) async fn a_result_that_its_driver_left_is_told_by_the_next_run(place:
     assert_eq!(there.history().await.unwrap(), second.messages);
 }
 
+pub(crate) async fn a_receipt_that_comes_while_the_next_run_is_under_way_is_told_there(place: Place) {
+    let (gate, other, clock) = (Gate::default(), Gate::default(), Clock::new());
+    let open = other.open.clone();
+    let pass = tool_fn("pass", "Passes the gate.", move |_: NoArguments| {
+        let open = open.clone();
+        async move {
+            open.notified().await;
+            Ok::<_, ToolError>("again")
+        }
+    });
+    let model = FunctionModel::new(|request, _| {
+        let results = request.messages.iter().filter(|message| matches!(***message, Message::ToolResults(_)));
+        if results.count() < 2 { Turn::call("pass", "{}") } else { Turn::text("done") }
+    });
+    let agent = Agent::builder(model.unverified()).tool(pass).build().unwrap();
+    let here = timed(&place, gate.agent(), &clock).await.open("ann", Some("s")).await.unwrap();
+    let there = timed(&place, agent, &clock).await.open("ann", Some("s")).await.unwrap();
+    let mut first = here.run("one");
+    until_called(&mut first).await;
+    clock.advance(Duration::from_secs(31));
+    let mut second = there.run("two");
+    until_called(&mut second).await;
+    gate.open.notify_one();
+    rest(first).await.unwrap_err();
+    other.open.notify_one();
+    let asked = questions(&rest(second).await.unwrap().messages);
+    assert_eq!((asked.len(), &*asked[0], &*asked[1]), (3, "one", "two"));
+    assert!(asked[2].contains("pass") && asked[2].ends_with("passed"), "{asked:?}");
+}
+
 pub(crate) async fn nothing_is_left_for_a_run_that_has_ended(place: Place) {
     let session =
         timed(&place, crate::kit::agent(), &Clock::new()).await.open("ann", Some("s")).await.unwrap();
