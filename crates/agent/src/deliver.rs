@@ -76,7 +76,21 @@ pub enum SubmitError {
 /// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::NotYet`] if it may be tried
 /// again in a moment, [`SubmitError::Journal`] if the journal fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
-    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    match deliver_to(journal, entries_of(journal, 0).await?, result.clone()).await {
+        // It may be a call of the conversation before the run, which has its result.
+        Err(SubmitError::UnknownCall { .. }) => {
+            let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+            deliver_to(journal, entries, result).await
+        }
+        done => done,
+    }
+}
+
+async fn deliver_to(
+    journal: &dyn Journal,
+    entries: Vec<Entry>,
+    result: ToolResult,
+) -> Result<(), SubmitError> {
     let run = replayed(&entries)?;
     let id = result.call_id.clone();
     if matches!(run.next(), Action::End { .. } | Action::Ended) {
@@ -103,7 +117,8 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
 /// Says something to a run from wherever somebody knows its journal: the model reads it at its next call, after the results
 /// of calls under way, as after [`Control::inject`](crate::Control::inject). Nobody needs to drive the run meanwhile: one
 /// that waits or was interrupted reads it when it goes on. A message that was taken and that the run does not read any more,
-/// because it is cancelled or comes to a limit, stands in [`Outcome::unread`](crate::Outcome::unread).
+/// because it is cancelled or comes to a limit, stands in [`Outcome::unread`](crate::Outcome::unread). Documents of the
+/// message must be in the store that the agent reads, unless the journal is in the memory of the process.
 ///
 /// A run that is about to end has it read or ends without it; this waits for either, for up to 10 seconds.
 ///
@@ -113,11 +128,19 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
 /// run that is about to end has read it.
 pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
     let kind = EntryKind::Inbox(vec![Message::User(message.into()).shared()]);
-    let run = open_run(journal).await?;
+    let mut entries = entries_of(journal, 0).await?;
+    let run = still_open(replayed(&entries)?)?;
     let mut is_left = false;
     for number in (run.inboxes()..).take(INBOX_LIMIT) {
         let entry = Entry::new(Key::inbox(number), kind.clone());
-        let stands = in_time(journal.deliver(entry)).await.map_err(SubmitError::Journal)?;
+        let stands = match in_time(journal.deliver(entry)).await {
+            Ok(stands) => stands,
+            Err(error) => {
+                entries.extend(entries_of(journal, entries.len()).await?);
+                still_open(replayed(&entries)?)?;
+                return Err(SubmitError::Journal(error));
+            }
+        };
         is_left = stands.kind == kind;
         if is_left {
             break;
@@ -128,13 +151,12 @@ pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Resu
     }
     let until = Instant::now() + ENDING;
     loop {
-        let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+        entries.extend(entries_of(journal, entries.len()).await?);
         if entries.iter().any(|entry| entry.kind == kind) {
             return Ok(());
         }
-        let run = replayed(&entries)?;
         // It came too late where the run ended meanwhile.
-        still_open(&run)?;
+        let run = still_open(replayed(&entries)?)?;
         // A run looks once more after its last reply is recorded: one that waits for a reply or for results will find it,
         // and one that has its answer may have looked already.
         if !matches!(run.next(), Action::End { .. }) {
@@ -152,16 +174,14 @@ pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Resu
 const ENDING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
-async fn open_run(journal: &dyn Journal) -> Result<Run, SubmitError> {
-    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
-    let run = replayed(&entries)?;
-    still_open(&run).map(|()| run)
+async fn entries_of(journal: &dyn Journal, seen: usize) -> Result<Vec<Entry>, SubmitError> {
+    in_time(journal.behind(seen)).await.map_err(SubmitError::Journal)
 }
 
-fn still_open(run: &Run) -> Result<(), SubmitError> {
+fn still_open(run: Run) -> Result<Run, SubmitError> {
     match run.next() {
         Action::End { open: false, .. } | Action::Ended => Err(SubmitError::ChatLoopClosed),
-        _ => Ok(()),
+        _ => Ok(run),
     }
 }
 
@@ -227,7 +247,7 @@ pub(crate) async fn reply(
     call: &ToolCallId,
     value: &Value,
 ) -> Result<(), SubmitError> {
-    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    let entries = entries_of(journal, 0).await?;
     let run = replayed(&entries)?;
     let (_, run) = waiting_run(&entries, run, call)?;
     let waiting = run.deferred().into_iter().find(|request| request.call.id == *call);

@@ -104,7 +104,8 @@ impl RunInput {
 
     /// Lets the run start although calls of the conversation wait for approval in another run, which may still be
     /// approved and run there. It is refused by default, see [`DecideError::Open`](crate::DecideError::Open): resume the
-    /// other run and [deny](crate::AgentRun::deny_all) them.
+    /// other run and [deny](crate::AgentRun::deny_all) them. In a session calls that somebody has approved are not left,
+    /// see [`SessionError::Approved`](crate::SessionError::Approved).
     #[must_use]
     pub fn with_leaves_approvals(mut self, leaves: bool) -> Self {
         self.leaves_approvals = leaves;

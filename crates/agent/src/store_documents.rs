@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Document, DocumentSource, DocumentStore, Message, StoreError, ToolResult};
+use attache_core::{
+    AssistantMessage, Document, DocumentSource, DocumentStore, Message, StoreError, ToolResult,
+};
 
 /// The waits before further attempts at storing what cannot be had again.
 pub(crate) const ATTEMPTS: [Duration; 3] =
@@ -18,6 +20,14 @@ pub(crate) async fn keep_of_messages(
         keep(store, message.documents()).await?;
     }
     Ok(())
+}
+
+/// Puts the documents that a model made into the store, as far as their bytes are in memory.
+pub(crate) async fn keep_of_reply(
+    store: &dyn DocumentStore,
+    reply: &AssistantMessage,
+) -> Result<(), StoreError> {
+    keep(store, reply.documents()).await
 }
 
 /// Puts the documents of a result into the store, withheld ones included, as far as their bytes are in memory.

@@ -285,6 +285,10 @@ impl Fault {
                 let fault = Self::conflict("session_busy", error.to_string());
                 Self { run: Some(run.clone()), ..fault }
             }
+            SessionError::Approved { run, .. } => {
+                let fault = Self::conflict("approvals_open", error.to_string());
+                Self { run: Some(run.clone()), ..fault }
+            }
             SessionError::QueueFull { .. } => Self::too_many(error.to_string(), Some(1)),
             SessionError::InvalidId | SessionError::Nul { .. } => Self::invalid(error.to_string()),
             SessionError::Journal(JournalError::Empty) => Self::not_found("run"),
@@ -329,6 +333,9 @@ impl From<SubmitError> for Fault {
                 Self { status: StatusCode::UNPROCESSABLE_ENTITY, ..fault }
             }
             SubmitError::InboxFull { .. } => Self::too_many(error.to_string(), Some(1)),
+            SubmitError::Journal(JournalError::Fenced) => {
+                Self::conflict("session_busy", "another run of the session goes on")
+            }
             error => Self::internal(&error),
         }
     }

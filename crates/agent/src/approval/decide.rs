@@ -3,7 +3,7 @@
 use attache_core::fresh;
 
 use super::DecideError;
-use crate::journal::{Journal, in_time, is_over, millis};
+use crate::journal::{Journal, JournalError, in_time, is_over, millis};
 use crate::log::{Asked, Decided, Decision, Entry, EntryKind, Key};
 
 /// Decides about a call that waits for approval. Nobody needs to drive the run meanwhile; whoever drives or
@@ -28,7 +28,7 @@ pub async fn decide(
     by: &str,
     decision: Decision,
 ) -> Result<Decided, DecideError> {
-    let entries = in_time(journal.load()).await?;
+    let entries = in_time(journal.behind(0)).await?;
     let asked = entries.iter().find_map(|entry| match &entry.kind {
         EntryKind::Asked(asked) if asked.id == id => Some((entry.key.scope_text(), asked)),
         _ => None,
@@ -39,14 +39,21 @@ pub async fn decide(
     let entry = match first {
         Some(first) => first.clone(),
         None if is_closed(&entries, scope, asked) => return Err(DecideError::Closed { id: id.to_owned() }),
-        None => in_time(journal.deliver(Entry::new(key, settled(id, by, decision.clone())))).await?,
+        None => {
+            let entry = Entry::new(key, settled(id, by, decision.clone()));
+            in_time(journal.deliver(entry)).await.map_err(|error| match error {
+                // The run has ended meanwhile.
+                JournalError::Fenced => DecideError::Closed { id: id.to_owned() },
+                error => error.into(),
+            })?
+        }
     };
     stands(entry, id, &decision)
 }
 
 /// Denies all calls that wait for approval.
 pub(crate) async fn deny_all(journal: &dyn Journal, by: &str, text: &str) -> Result<(), DecideError> {
-    let entries = in_time(journal.load()).await?;
+    let entries = in_time(journal.behind(0)).await?;
     let settled = |id: &str| {
         entries.iter().any(|entry| matches!(&entry.kind, EntryKind::Decided(decided) if decided.id == id))
     };

@@ -11,12 +11,15 @@ use futures_core::Stream;
 
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
+use crate::driver::open::not_stored;
+use crate::driver::results::is_held;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::output::{Partial, Piece};
 use crate::price::Money;
 use crate::run::Run;
+use crate::store_documents::keep_of_reply;
 use crate::tools::Toolbox;
 
 /// The events of one model call; at most one `Err`, which comes last.
@@ -178,6 +181,11 @@ pub(super) fn ask<'a>(
                 }
             }
         };
+        if completion.message.documents().next().is_some()
+            && let Some(warning) = Box::pin(driver.keep_made(interrupt, &completion.message)).await
+        {
+            yield Ok(driver.event(warning));
+        }
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
         let Replied { mut entries, requested, finished, spent } = driver.replied(key, *completion, cost);
@@ -237,6 +245,18 @@ struct Replied {
 }
 
 impl Driver {
+    /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for
+    /// counts as a result does: it is recorded all the same, and this process still holds what the store did not take.
+    async fn keep_made(&mut self, interrupt: &mut Interrupt, reply: &AssistantMessage) -> Option<EventKind> {
+        let keeping = async { Ok::<_, Fault>(keep_of_reply(&*self.setup.store, reply).await) };
+        let kept = interrupt.complete(Box::pin(keeping)).await;
+        if let Ok(Ok(())) = kept {
+            return None;
+        }
+        self.unstored.extend(reply.documents().filter(is_held).cloned());
+        kept.ok()?.err().as_ref().map(not_stored)
+    }
+
     /// True if the verdict of the hooks among these entries takes the reply back.
     fn is_withdrawn(&self, stand: &[Entry]) -> bool {
         stand.iter().any(|entry| match &entry.kind {

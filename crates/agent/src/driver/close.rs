@@ -136,7 +136,7 @@ impl Driver {
         outcome
     }
 
-    /// Tries again to store documents of tools that could not be stored.
+    /// Tries again to store documents of tools and of replies that could not be stored.
     pub(super) async fn store_again(&mut self) {
         let store = Arc::clone(&self.setup.store);
         let mut left = Vec::new();

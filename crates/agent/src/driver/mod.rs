@@ -82,7 +82,7 @@ struct Driver {
     marks: Marks,
     library: Library,
     transcript: Transcript,
-    /// Documents of tools that the store did not take yet.
+    /// Documents of tools and of replies that the store did not take yet.
     unstored: Vec<Document>,
     /// Entries of which nobody knows whether they are in the log, because the run was interrupted meanwhile.
     unconfirmed: Vec<Entry>,
@@ -197,6 +197,10 @@ impl Driver {
         {
             let (key, place) = (Key::inbox(self.run.inboxes()), self.recorder.place().clone());
             let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? else { break };
+            if let EntryKind::Inbox(messages) = &entry.kind {
+                let kept = crate::store_documents::keep_of_messages(&*self.setup.store, messages).await;
+                self.unless_kept(kept)?;
+            }
             self.record(key, entry.kind).await?;
             taken = true;
         }

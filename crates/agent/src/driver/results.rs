@@ -21,7 +21,7 @@ use crate::outcome::EndReason;
 use crate::run::Action;
 
 /// True if a document's bytes are in memory alone.
-fn is_held(document: &&Document) -> bool {
+pub(super) fn is_held(document: &&Document) -> bool {
     matches!(document.source(), DocumentSource::Bytes(_))
 }
 

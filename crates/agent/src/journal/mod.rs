@@ -40,6 +40,20 @@ pub trait Journal: Send + Sync {
     /// know: then nothing of the log is yielded.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
 
+    /// The entries behind the first `seen` ones, for whoever decides about calls, delivers results or says something. The
+    /// messages may be left out of the beginning of the run. It changes nothing.
+    ///
+    /// By default it loads the whole log; a journal that keeps the conversation elsewhere does better.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    fn behind(&self, seen: usize) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        Box::pin(async move {
+            let mut entries = self.load().await?;
+            Ok(entries.split_off(seen.min(entries.len())))
+        })
+    }
+
     /// Makes the caller the one writer of a log of `entries` entries.
     ///
     /// # Errors
@@ -61,6 +75,10 @@ pub trait Journal: Send + Sync {
 
     /// Leaves an entry for the driver, under a key that it waits for, and yields the entry that stands under that key:
     /// the first that was appended or delivered.
+    ///
+    /// # Errors
+    /// [`JournalError::Fenced`] if the journal knows that nobody would read it: the run has ended, or another run of its
+    /// session is about to close it.
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>>;
 
     /// Waits for an entry that was appended or delivered under `key`; `None` if `until` passes first.

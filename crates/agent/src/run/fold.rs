@@ -157,16 +157,7 @@ impl Run {
     pub(super) fn take_receipt(&mut self, outcome: &ToolOutcome) -> Result<(), &'static str> {
         let place = self.unknown.iter().position(|call| call.id == outcome.call_id);
         let call = place.map(|at| self.unknown.remove(at)).ok_or("no such call is of unknown outcome")?;
-        let status = if outcome.result.is_error() { "It failed" } else { "It was done" };
-        let text = format!(
-            "The call {} of unknown outcome came to its end after all. {status}: {}",
-            call.name,
-            outcome.result.tree.model_text()
-        );
-        let documents =
-            outcome.result.documents.iter().map(|document| Some(UserPart::Document(document.clone())));
-        let mut message = UserMessage::new([UserPart::text(text)].into_iter().chain(documents));
-        message.origin = UserOrigin::Event;
+        let mut message = told_late(&call.name, outcome);
         message.id = self.mint();
         self.hear(std::iter::once(Message::User(message).shared()));
         Ok(())
@@ -504,6 +495,20 @@ impl Run {
         };
         *last = marked.shared();
     }
+}
+
+/// The word of a call that was taken for one of unknown outcome.
+pub(crate) fn told_late(tool: &str, outcome: &ToolOutcome) -> UserMessage {
+    let status = if outcome.result.is_error() { "It failed" } else { "It was done" };
+    let text = format!(
+        "The call {tool} of unknown outcome came to its end after all. {status}: {}",
+        outcome.result.tree.model_text()
+    );
+    let documents =
+        outcome.result.documents.iter().map(|document| Some(UserPart::Document(document.clone())));
+    let mut message = UserMessage::new([UserPart::text(text)].into_iter().chain(documents));
+    message.origin = UserOrigin::Event;
+    message
 }
 
 /// The text of a reply that was interrupted, as a message.

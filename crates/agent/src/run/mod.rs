@@ -21,7 +21,7 @@ mod waiting;
 
 pub use counters::CallLimit;
 pub(crate) use counters::Spent;
-pub(crate) use fold::interrupted;
+pub(crate) use fold::{interrupted, told_late};
 pub(crate) use results::{
     UNKNOWN_OUTCOME, open_approvals, told_of_change, unknown_outcome, without_approvals,
 };

@@ -19,6 +19,14 @@ pub enum SessionError {
         /// The run.
         run: String,
     },
+    /// Calls that the last run waits with were approved, and a run that leaves them was to begin: resume the last run.
+    #[error("the run {run} has calls that were approved: {}", ids.join(", "))]
+    Approved {
+        /// The run.
+        run: String,
+        /// The approvals.
+        ids: Vec<String>,
+    },
     /// As many runs wait for the session as may.
     #[error("{depth} runs wait for the session already")]
     QueueFull {

@@ -15,8 +15,10 @@ use super::settings::Settings;
 use super::store::{Append, Appended, Beginning, Delivery, SessionStore, StoredRun};
 use super::title::title;
 use super::weave::{Woven, unweave};
+use crate::deliver::{SubmitError, say};
 use crate::journal::{Fence, Journal, JournalError};
 use crate::log::{Entry, EntryKind, Hooked, Key};
+use crate::run::told_late;
 
 /// The number of times that an append is tried that others overtook.
 const TRIES: u32 = 16;
@@ -100,6 +102,30 @@ impl SessionJournal {
         }
     }
 
+    /// Says to the run that goes on with the conversation what came of a call, whose own run has ended: the model was told
+    /// that nobody knows it.
+    async fn tell_next(&self, receipt: Entry) -> Result<Entry, JournalError> {
+        let EntryKind::Receipt(outcome) = &receipt.kind else { return Err(JournalError::Fenced) };
+        let runs = self.store.runs(&self.principal, &self.session).await?;
+        let next = runs.last().filter(|run| run.ended.is_none() && run.id != self.run_id());
+        let next = Self {
+            store: Arc::clone(&self.store),
+            session: self.session.clone(),
+            principal: Arc::clone(&self.principal),
+            clock: self.clock.clone(),
+            name: Arc::clone(&self.name),
+            run: OnceLock::from(Arc::from(next.ok_or(JournalError::Fenced)?.id.as_str())),
+            turn: OnceLock::new(),
+            notes_documents: self.notes_documents,
+        };
+        let tool = outcome.result.tool_name.as_deref().unwrap_or_default();
+        match say(&next, told_late(tool, outcome)).await {
+            Ok(()) => Ok(receipt),
+            Err(SubmitError::Journal(error)) => Err(error),
+            Err(_) => Err(JournalError::Fenced),
+        }
+    }
+
     async fn write(&self, fence: Fence, mut entries: Vec<Entry>) -> Result<Vec<Entry>, JournalError> {
         let turn = self.turn.get().ok_or_else(read_only)?;
         if fence.number() != turn.lease.fence {
@@ -127,7 +153,11 @@ impl SessionJournal {
             }
         }
         let ends = entries.iter().any(|entry| entry.key == Key::end());
-        let kept_until = turn.keep(&entries, ends);
+        let mut kept_until = turn.keep(&entries, ends);
+        if begins.is_some() {
+            // Nobody waits any more for the run before.
+            kept_until = kept_until.or_else(|| Some(turn.kept_until()));
+        }
         let mut append = Append {
             session: self.session.clone(),
             run: Arc::clone(self.run()?),
@@ -246,6 +276,7 @@ fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {
     match &entry.kind {
         EntryKind::Started(started) => of_messages(&started.messages, into),
         EntryKind::Inbox(messages) => of_messages(messages, into),
+        EntryKind::Reply(reply) => of_messages(std::slice::from_ref(&reply.message), into),
         EntryKind::Found(message) => of_messages(std::slice::from_ref(message), into),
         EntryKind::Ended(ended) => of_messages(&ended.unread, into),
         EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome) => of_result(&outcome.result, into),
@@ -271,6 +302,16 @@ impl Journal for SessionJournal {
         }
     }
 
+    fn behind(&self, seen: usize) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        Box::pin(async move {
+            let Some(run) = self.run.get() else { return Ok(Vec::new()) };
+            match self.store.behind(&self.principal, &self.session, run, seen).await {
+                Err(JournalError::Store(error)) if error.kind() == StoreErrorKind::NotFound => Ok(Vec::new()),
+                entries => entries,
+            }
+        })
+    }
+
     fn claim(&self, _entries: usize) -> BoxFuture<'_, Result<Fence, JournalError>> {
         let claimed = self.turn.get().map(|turn| Fence::new(turn.lease.fence)).ok_or_else(read_only);
         Box::pin(std::future::ready(claimed))
@@ -290,12 +331,19 @@ impl Journal for SessionJournal {
             if self.notes_documents {
                 note_documents(&entry, &mut documents);
             }
-            // Decisions keep another run out of the session; results do not.
-            let is_result = matches!(entry.kind, EntryKind::ToolOutcome(_));
-            let alone_at = is_result.then(|| self.clock.now());
+            // Decisions keep another run out of the session; results and messages do not.
+            let goes_alone = matches!(entry.kind, EntryKind::ToolOutcome(_) | EntryKind::Inbox(_));
+            let alone_at = goes_alone.then(|| self.clock.now());
             let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
+            let receipt = match &entry.kind {
+                EntryKind::Receipt(_) => Some(entry.clone()),
+                _ => None,
+            };
             let delivery = Delivery { principal, session, run, entry, documents, alone_at };
-            self.store.deliver(delivery).await
+            match (self.store.deliver(delivery).await, receipt) {
+                (Err(JournalError::Fenced), Some(receipt)) => self.tell_next(receipt).await,
+                (stands, _) => stands,
+            }
         })
     }
 

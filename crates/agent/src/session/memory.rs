@@ -292,7 +292,7 @@ impl MemorySessions {
         if let Some(first) = run.get(&delivery.entry.key) {
             return Ok(first.clone());
         }
-        if is_others {
+        if is_others || run.ended.is_some() {
             return Err(JournalError::Fenced);
         }
         one.documents.extend(delivery.documents);

@@ -1,6 +1,7 @@
 //! Sessions: conversations of principals that go on over many runs, each kept in a store.
 
 mod clock;
+mod closing;
 mod error;
 mod guard;
 mod id;

@@ -53,8 +53,8 @@ impl Session {
     ///
     /// If another run is under way, it fails, see [`RunError::session_error`](crate::RunError::session_error), or
     /// [waits](crate::Sessions::with_busy). A run that did not come to its end, because it failed or its process died, is
-    /// closed: the model reads what there was of it. One whose calls wait for approval refuses the next, see
-    /// [`RunInput::with_leaves_approvals`].
+    /// closed: the model reads what there was of it, and what was [said](crate::say) to it meanwhile. One whose calls wait
+    /// for approval refuses the next, see [`RunInput::with_leaves_approvals`].
     ///
     /// Memory decides again in each run: what earlier runs decided about the conversation stands in its history.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {

@@ -154,8 +154,8 @@ pub trait SessionStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreErrorKind::NotFound`](attache_core::StoreErrorKind::NotFound) if the principal has no such session,
-    /// [`JournalError::Empty`] if there is no such run, [`JournalError::Fenced`] if another run holds the lease and the
-    /// entry [does not go beside one](Delivery::alone_at).
+    /// [`JournalError::Empty`] if there is no such run, [`JournalError::Fenced`] if it has ended, or if another run holds the
+    /// lease and the entry [does not go beside one](Delivery::alone_at).
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>>;
 
     /// Waits for an entry of a run; see [`Journal::wait`](crate::Journal::wait).

@@ -4,13 +4,14 @@ use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use async_stream::stream;
 use attache_core::{Message, fresh};
 use futures_core::Stream;
 use futures_util::future::{Either, select};
 
+use super::closing::{Before, Last};
 use super::error::{SessionError, without_nul};
 use super::guard::Lease;
 use super::id::SessionId;
@@ -19,19 +20,14 @@ use super::live::Queued;
 use super::settings::{Busy, Settings};
 use super::weave::Woven;
 use crate::control::Control;
-use crate::driver::{Task, closed_calls, drive};
+use crate::driver::{Task, drive};
 use crate::event::{Event, EventKind};
 use crate::journal::{Journal, JournalError, Origin, Place};
-use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
-use crate::run::Run;
 use crate::tool_time::Pace;
 
 /// The time after which a run that waits looks again whether another process has let the session go.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// A run that was closed because another one began.
-const CLOSED: &str = "another run of the session began";
 
 /// The stream of a run. It holds the lease while it is polled.
 pub(super) fn turn(
@@ -231,33 +227,15 @@ async fn begin(
     if let Some(stored) = stored {
         let id = stored.id.clone();
         let (entries, messages) = whole(stored)?;
-        let mut last = Run::replay(&entries)?;
-        let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
-        if !entries.iter().any(|entry| entry.key == Key::end()) {
-            let mut closes = Vec::new();
-            // Calls that wait for approval refuse a run, which a history says that has not ended.
-            if last.outcome().approvals.is_empty() {
-                closes = closed_calls(&last, settings.agent.setup());
-                // A result that came while nobody drove the run is the model's.
-                for entry in closes.iter_mut().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)))
-                {
-                    let now = Some(SystemTime::UNIX_EPOCH);
-                    let waited = settings.store.wait(principal, session, &id, &entry.key, now);
-                    if let Some(delivered) = waited.await? {
-                        entry.kind = delivered.kind;
-                    }
-                }
-                closes.iter().try_for_each(|entry| last.apply(entry))?;
-                last.end_unrecorded(&ended);
-            }
-            closes.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
-            turn.closes = Some((id, closes));
-        }
-        let outcome = last.outcome();
+        let last = Last { store: &*settings.store, principal, session, id, entries };
+        let Before { outcome, unread, closes } =
+            last.closed(settings.agent.setup(), input.leaves_approvals).await?;
+        turn.closes = closes;
         if input.grants.is_empty() {
             input.grants = outcome.grants;
         }
         input.history = outcome.messages;
+        input.history.extend(unread);
         // The agent that answered last has the conversation still, if it is handed over to it at all.
         let agent = outcome.agent.filter(|agent| settings.agent.setup().hands_over_to(agent));
         input.agent = input.agent.take().or(agent);

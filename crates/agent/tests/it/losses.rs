@@ -291,6 +291,30 @@ async fn a_document_that_is_not_stored_is_told_and_stored_later() {
 }
 
 #[tokio::test]
+async fn a_document_that_the_model_made_is_told_and_stored_later() {
+    for kept in [false, true] {
+        let store = Arc::new(Away::default());
+        store.set(true);
+        let model = ScriptedModel::new([Turn::text("Here.").making(pdf("a.pdf"))]).unverified();
+        let agent = Agent::builder(model).store(store.clone()).build().unwrap();
+        let journal = Arc::new(MemoryJournal::new());
+        let mut run = if kept { agent.run_in(journal, "go") } else { agent.run("go") };
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            if matches!(event.kind, EventKind::StepFinished { .. }) {
+                store.set(false);
+            }
+            events.push(event);
+        }
+        assert_eq!(warnings(&events), ["document_not_stored"]);
+        let outcome = end(&events);
+        assert_eq!(outcome.reason, EndReason::Answer);
+        let made = outcome.messages.last().unwrap().documents()[0].id().clone();
+        assert!(store.inner.get(&made).await.is_ok(), "it is tried again before the end");
+    }
+}
+
+#[tokio::test]
 async fn the_limit_of_tool_calls_lands_the_run() {
     let ran = Counter::default();
     let turns = (0..20).map(|n| Turn::call("t", json!({"n": n}))).chain([Turn::text("done")]);

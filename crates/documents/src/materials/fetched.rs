@@ -61,7 +61,7 @@ async fn keep(document: &Document, fetched: &Fetched, store: &dyn DocumentStore)
     let put = async {
         if note.content_type.is_some() || note.file_name.is_some() {
             let json = serde_json::to_vec(&note).unwrap_or_default();
-            let note = Document::from_bytes(json, "application/json").with_id(document.id().inside(NOTE));
+            let note = Document::from_bytes(json, "application/json").with_id(document.id().facts());
             store.put(&note).await?;
         }
         store.put(&document.clone().with_bytes(fetched.bytes.clone())).await
@@ -73,10 +73,7 @@ async fn keep(document: &Document, fetched: &Fetched, store: &dyn DocumentStore)
 
 /// The server's answer when the document was fetched; nothing if that is not known any more.
 async fn recall(document: &Document, store: &dyn DocumentStore) -> Note {
-    let kept = store.get(&document.id().inside(NOTE)).await;
+    let kept = store.get(&document.id().facts()).await;
     let note = kept.ok().and_then(|json| serde_json::from_slice(&json).ok());
     note.unwrap_or(Note { content_type: None, file_name: None })
 }
-
-/// The number under which the note is kept; documents inside a document are numbered from 1.
-const NOTE: usize = 0;

@@ -1,7 +1,7 @@
 //! Documents at addresses: fetched once and kept, passed to who fetches himself, shown by policy, never for a label.
 //! documents.md 9.3; C23, D17, D19, D23.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
@@ -156,6 +156,17 @@ fn a_document_is_loaded_with_what_its_server_says_of_it() {
     assert_eq!(ready(load(&own, &store, None)).unwrap(), own);
     let lost = ready(load(&at("https://files.example/x", "x"), &store, Some(&web))).unwrap_err();
     assert_eq!(lost, "its server answers with status 404");
+}
+
+/// Whoever deletes a document or keeps it does so with its facts, and knows of nothing else beside it.
+#[test]
+fn the_word_of_the_server_is_a_fact_about_the_document() {
+    let (store, web) = (Shelf::default(), web());
+    let chat = Chat::new().user("?").tool(&[at(LEASE, "lease")]);
+    routed(&chat, &model("anthropic"), &RouteOptions::new(), (&mut Materials::new(), &store, Some(&web)));
+    let lease = at(LEASE, "lease").id().clone();
+    let kept: HashSet<DocumentId> = store.kept.lock().unwrap().keys().cloned().collect();
+    assert_eq!(kept, HashSet::from([lease.facts(), lease]));
 }
 
 #[test]

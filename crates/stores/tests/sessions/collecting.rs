@@ -6,13 +6,14 @@ use std::time::Duration;
 use attache_agent::{
     Agent, EndReason, NoArguments, RunInput, SessionId, SessionStore, Sessions, deliver, tool_fn,
 };
+use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
 use attache_core::{
-    Capture, Document, DocumentId, DocumentStore as _, Message, ResultStatus, ToolError, ToolResult,
-    UserMessage, UserPart,
+    BoxFuture, Capture, Document, DocumentId, DocumentStore as _, MediaType, Message, ResultStatus,
+    ToolError, ToolResult, UserMessage, UserPart,
 };
 use attache_stores::{ObjectDocumentStore, PostgresStore, References, SqliteStore};
-use attache_testkit::{FunctionModel, Turn};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use futures_util::future::join;
 use sqlx::Connection as _;
 
@@ -139,6 +140,49 @@ async fn what_two_that_clear_sqlite_at_once_leave_is_collected() {
 #[tokio::test]
 async fn what_two_that_clear_postgres_at_once_leave_is_collected() {
     what_two_that_clear_at_once_leave_is_collected(Place::postgres()).await;
+}
+
+/// A server with one file, or none.
+struct Web(Option<&'static [u8]>);
+
+impl Fetcher for Web {
+    fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        let found = self.0.map(|bytes| {
+            let fetched = Fetched::new(bytes).with_media_type(MediaType::parse("application/pdf"));
+            fetched.with_file_name(Some("lease.pdf".to_owned()))
+        });
+        let gone = || FetchError::new(FetchErrorKind::NotFound, "its server answers with status 404");
+        Box::pin(std::future::ready(found.ok_or_else(gone)))
+    }
+}
+
+#[tokio::test]
+async fn the_word_of_a_server_about_a_document_stays_and_goes_with_it() {
+    let (place, documents) = (Place::sqlite(), documents());
+    let here = async |web| {
+        let model = ScriptedModel::new([Turn::text("It is a lease.")]);
+        let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
+        let agent = Agent::builder(model.clone()).fetcher(Web(web)).store(Arc::clone(&documents) as _);
+        let sessions = Sessions::new(agent.build().unwrap(), place.store().await);
+        (sessions.with_documents(documents.clone()), model)
+    };
+    let (sessions, model) = here(Some(b"%PDF-1.4 a lease")).await;
+    let lease = Document::external("https://files.example/d/1").with_id(DocumentId::parse("d").unwrap());
+    let parts = [UserPart::text("What is this?"), Some(UserPart::Document(lease))];
+    let input = RunInput::new([Message::User(UserMessage::new(parts)).shared()]);
+    sessions.open("ann", Some("s")).await.unwrap().run(input).outcome().await.unwrap();
+    let shown = format!("{:?}", model.requests()[0].messages);
+    assert!(shown.contains("lease.pdf") && shown.contains("application/pdf"), "{shown}");
+
+    let references = references(&place).await;
+    assert_eq!(documents.collect(&[&*references]).await.unwrap().documents, 0);
+    let (sessions, model) = here(None).await;
+    sessions.get("ann", "s").await.unwrap().run("And now?").outcome().await.unwrap();
+    let again = format!("{:?}", model.requests()[0].messages);
+    assert!(again.starts_with(shown.trim_end_matches(']')), "{again} is not {shown}");
+
+    sessions.clear("ann", "s").await.unwrap();
+    assert_eq!(documents.collect(&[&*references]).await.unwrap().documents, 0, "nothing is left of it");
 }
 
 /// Two transactions that do not see each other: each finds the document in the session of the other one.

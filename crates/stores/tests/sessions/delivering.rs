@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Append, Delivery, EndReason, Entry, EntryKind, JournalError, Key, NoArguments, RunInput,
-    SessionStore, SubmitError, Take, deliver, tool_fn,
+    Agent, Append, DecideError, Decision, Delivery, EndReason, Entry, EntryKind, JournalError, Key,
+    NoArguments, RunInput, SessionStore, SubmitError, Take, decide, deliver, say, tool_fn,
 };
 use attache_core::tool::Deferred;
 use attache_core::{StoreErrorKind, ToolCallId, ToolError, ToolResult};
 use attache_testkit::{FunctionModel, Turn};
+use sqlx::Connection as _;
 
 use crate::kit::{Clock, Gate, timed, until_called};
 use crate::place::Place;
@@ -116,4 +117,23 @@ pub(crate) async fn an_append_says_whether_something_was_delivered_before_it(pla
     assert!(append(2, note()).await.has_deliveries);
     append(3, delivered).await;
     assert!(!append(4, note()).await.has_deliveries, "it stands in the log");
+}
+
+/// A conversation may have many megabytes.
+#[tokio::test]
+async fn nobody_who_delivers_reads_the_conversation() {
+    let place = Place::sqlite();
+    let Place::Sqlite(folder) = &place else { unreachable!() };
+    let session = timed(&place, renderer(), &Clock::new()).await.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("go").outcome().await.unwrap();
+    let journal = session.journal().await.unwrap().unwrap();
+    let path = format!("sqlite://{}", folder.path().join("s.db").display());
+    let mut connection = sqlx::SqliteConnection::connect(&path).await.unwrap();
+    let torn = "UPDATE attache_message SET body = 'torn'";
+    assert!(sqlx::query(torn).execute(&mut connection).await.unwrap().rows_affected() > 0);
+    assert!(journal.load().await.is_err());
+    say(&*journal, "By the way.").await.unwrap();
+    let unknown = decide(&*journal, "no approval", "ann", Decision::Approve).await.unwrap_err();
+    assert!(matches!(unknown, DecideError::Unknown { .. }), "{unknown:?}");
+    deliver(&*journal, ToolResult::ok(&pending.deferred[0].call, "rendered")).await.unwrap();
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, tool_fn};
-use attache_core::{Document, Message, ToolError, UserMessage, UserPart};
+use attache_core::{Document, DocumentStore as _, Message, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
 use crate::kit::{agent, echo, questions, sessions};
@@ -146,4 +146,32 @@ pub(crate) async fn the_agent_that_answered_last_has_the_conversation_still(plac
         sessions.with_agent(crate::kit::agent()).open("ann", Some(session.id().as_str())).await.unwrap();
     let outcome = session.run("who?").outcome().await.unwrap();
     assert_eq!((outcome.agent.as_deref(), outcome.text.as_str()), (None, "You said: who?"));
+}
+
+/// The bytes of a reply go to the document store before its entry: the databases hold references.
+pub(crate) async fn a_document_that_the_model_made_is_there_in_another_process(place: Place) {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n made by the model";
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let picture = Document::from_bytes(PNG, "image/png");
+    let id = picture.id().clone();
+    let elsewhere = async |turns: Vec<Turn>| {
+        let model = ScriptedModel::new(turns).unverified();
+        let agent = Agent::builder(model).store(Arc::clone(&documents) as _).build().unwrap();
+        sessions(&place, agent).await.with_documents(Arc::clone(&documents) as _)
+    };
+    let here =
+        elsewhere(vec![Turn::text("Here.").making(picture)]).await.open("ann", Some("s")).await.unwrap();
+    let run = here.run("Draw.").outcome().await.unwrap().run_id;
+    let there = elsewhere(vec![Turn::text("Thanks.")]).await;
+    let session = there.get("ann", "s").await.unwrap();
+    let made = session.history().await.unwrap();
+    assert_eq!(made.iter().flat_map(|message| message.documents()).next().unwrap().id(), &id);
+    assert_eq!(documents.get(&id).await.unwrap(), PNG);
+    // It is the session's own: a fork that is cleared leaves it.
+    let fork = session.fork(&run).await.unwrap();
+    fork.run("Thank you.").outcome().await.unwrap();
+    there.clear("ann", fork.id().as_str()).await.unwrap();
+    assert_eq!(documents.get(&id).await.unwrap(), PNG);
+    there.clear("ann", "s").await.unwrap();
+    assert!(documents.get(&id).await.is_err());
 }

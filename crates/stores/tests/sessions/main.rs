@@ -10,6 +10,7 @@
 mod backup;
 mod body;
 mod cleaning;
+mod closing;
 mod collecting;
 mod crashes;
 mod delivering;

@@ -139,13 +139,20 @@ pub(super) async fn deliver(connection: &mut Connection, delivery: &Delivery<'_>
     }
     let documents = delivery.documents.iter().map(|id| id.as_str());
     note_documents(connection, session, documents).await?;
-    query("INSERT INTO attache_delivered (run, key, body) VALUES ($1, $2, $3)")
-        .bind(number)
-        .bind(new.key.as_str())
-        .bind(json(new)?)
-        .execute(connection)
-        .await?;
-    Ok(new.clone())
+    // Nobody reads what comes behind the end of a run.
+    let left = query(
+        "INSERT INTO attache_delivered (run, key, body) \
+         SELECT run, $2, $3 FROM attache_run WHERE run = $1 AND ended IS NULL",
+    )
+    .bind(number)
+    .bind(new.key.as_str())
+    .bind(json(new)?)
+    .execute(connection)
+    .await?;
+    match left.rows_affected() {
+        0 => Err(JournalError::Fenced.into()),
+        _ => Ok(new.clone()),
+    }
 }
 
 fn no_session() -> SqlError {

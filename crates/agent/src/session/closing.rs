@@ -1,0 +1,146 @@
+//! The last run of a session, as the next one finds it: a run that has not ended is closed, and what came for it while
+//! nobody drove it is not lost.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use attache_core::Message;
+
+use super::error::SessionError;
+use super::id::SessionId;
+use super::store::SessionStore;
+use crate::driver::closed_calls;
+use crate::journal::JournalError;
+use crate::log::{Decision, Ended, Entry, EntryKind, Key};
+use crate::outcome::{EndReason, Outcome};
+use crate::run::{Action, Run, told_late};
+use crate::setup::Setup;
+
+/// The detail of a run that was closed because another one began.
+const CLOSED: &str = "another run of the session began";
+
+/// The last run of a session.
+pub(super) struct Last<'a> {
+    pub(super) store: &'a dyn SessionStore,
+    pub(super) principal: &'a str,
+    pub(super) session: &'a SessionId,
+    pub(super) id: String,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// The things of the last run that the next one goes on from.
+pub(super) struct Before {
+    pub(super) outcome: Outcome,
+    /// The messages behind it that its model did not read.
+    pub(super) unread: Vec<Arc<Message>>,
+    /// The run with the end that it is given, if it has none.
+    pub(super) closes: Option<(String, Vec<Entry>)>,
+}
+
+impl Last<'_> {
+    /// The run as it has ended, or as it ends now.
+    pub(super) async fn closed(self, setup: &Setup, leaves_approvals: bool) -> Result<Before, SessionError> {
+        let mut run = Run::replay(&self.entries)?;
+        if self.entries.iter().any(|entry| entry.key == Key::end()) {
+            return Ok(Before { outcome: run.outcome(), unread: Vec::new(), closes: None });
+        }
+        let (mut unread, said) = (self.receipts(&run).await?, self.said(&run).await?);
+        let ended = Ended {
+            detail: Some(CLOSED.to_owned()),
+            unread: said.clone(),
+            ..Ended::new(EndReason::Cancelled)
+        };
+        unread.extend(said);
+        let mut outcome = run.outcome();
+        let mut closes = Vec::new();
+        // Calls that wait for approval refuse a run, which a history says that has not ended.
+        if outcome.approvals.is_empty() {
+            for entry in self.results(&run).await? {
+                // The one before may have ended the round.
+                if run.apply(&entry).is_ok() {
+                    closes.push(entry);
+                }
+            }
+            for mut entry in closed_calls(&run, setup) {
+                // A result that came while nobody drove the run is the model's.
+                if matches!(entry.kind, EntryKind::ToolOutcome(_))
+                    && let Some(delivered) = self.left(&entry.key).await?
+                {
+                    entry.kind = delivered;
+                }
+                run.apply(&entry)?;
+                closes.push(entry);
+            }
+            run.end_unrecorded(&ended);
+            outcome = run.outcome();
+        } else if leaves_approvals {
+            self.refuse_approved(&outcome).await?;
+        }
+        closes.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
+        Ok(Before { outcome, unread, closes: Some((self.id, closes)) })
+    }
+
+    /// The entry that somebody left under a key, or that stands there.
+    async fn left(&self, key: &Key) -> Result<Option<EntryKind>, JournalError> {
+        let now = Some(SystemTime::UNIX_EPOCH);
+        let found = self.store.wait(self.principal, self.session, &self.id, key, now).await?;
+        Ok(found.map(|entry| entry.kind))
+    }
+
+    /// The messages that were left for the run; see [`say`](crate::say).
+    async fn said(&self, run: &Run) -> Result<Vec<Arc<Message>>, JournalError> {
+        let mut said = Vec::new();
+        for number in run.inboxes().. {
+            let Some(EntryKind::Inbox(messages)) = self.left(&Key::inbox(number)).await? else { break };
+            said.extend(messages);
+        }
+        Ok(said)
+    }
+
+    /// The word of calls that the model was told are of unknown outcome, and that came to their end elsewhere.
+    async fn receipts(&self, run: &Run) -> Result<Vec<Arc<Message>>, JournalError> {
+        let mut told = Vec::new();
+        for call in run.unknown() {
+            if let Some(EntryKind::Receipt(outcome)) = self.left(&Key::receipt(&call.id)).await? {
+                told.push(Message::User(told_late(&call.name, &outcome)).shared());
+            }
+        }
+        Ok(told)
+    }
+
+    /// The results of calls that were begun, and came to their end at a driver that had the run no more.
+    async fn results(&self, run: &Run) -> Result<Vec<Entry>, JournalError> {
+        let Action::AnswerCalls { calls } = run.next() else { return Ok(Vec::new()) };
+        let mut results = Vec::new();
+        for pending in calls.into_iter().filter(|call| call.begun.is_some() && !call.external) {
+            let left = match self.left(&pending.key).await? {
+                None => self.left(&Key::receipt(&pending.call.id)).await?,
+                left => left,
+            };
+            if let Some(EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome)) = left {
+                results.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+            }
+        }
+        Ok(results)
+    }
+
+    /// Refuses a run that would leave calls which somebody has approved by now: they were told that these run.
+    async fn refuse_approved(&self, outcome: &Outcome) -> Result<(), SessionError> {
+        let mut ids = Vec::new();
+        for request in &outcome.approvals {
+            let is_asked =
+                |entry: &&Entry| matches!(&entry.kind, EntryKind::Asked(asked) if asked.id == request.id);
+            let scope = self.entries.iter().find(is_asked).map_or("", |entry| entry.key.scope_text());
+            let decided = self.left(&Key::decided(&request.id).within(scope)).await?;
+            if let Some(EntryKind::Decided(decided)) = decided
+                && decided.decision.is_some_and(|decision| !matches!(decision, Decision::Deny(_)))
+            {
+                ids.push(request.id.clone());
+            }
+        }
+        match ids.is_empty() {
+            true => Ok(()),
+            false => Err(SessionError::Approved { run: self.id.clone(), ids }),
+        }
+    }
+}
