@@ -49,6 +49,13 @@ pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM att
     AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3 \
     FOR UPDATE OF s SKIP LOCKED";
 
+/// Begins a migration.
+pub(super) const BEGIN: &str = "BEGIN";
+/// Keeps other migrations out until the transaction ends, whatever connection of a pooler it runs on. All calls queue behind
+/// a migration that waits for a table, so that it gives up soon and tries again.
+pub(super) const HOLD_SCHEMA: &str =
+    "SET LOCAL lock_timeout = '2s'; SELECT pg_advisory_xact_lock(hashtextextended('attache_migration', 1))";
+
 /// Lets nobody else remember something for a principal until the transaction ends.
 pub(super) const HOLD_FACTS: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 

@@ -19,6 +19,9 @@ mod fork;
 mod lease;
 mod listen;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/migrate.rs"]
+mod migrate;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/nodes.rs"]
 mod nodes;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]

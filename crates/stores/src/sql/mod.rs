@@ -2,7 +2,6 @@
 
 pub(crate) mod error;
 pub(crate) mod left;
-pub(crate) mod migrate;
 pub(crate) mod prepared;
 pub(crate) mod ranges;
 pub(crate) mod row;

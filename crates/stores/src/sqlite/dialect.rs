@@ -47,6 +47,11 @@ pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM att
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
     AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3";
 
+/// Begins a migration.
+pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+/// Keeps other migrations out until the transaction ends.
+pub(super) const HOLD_SCHEMA: &str = "SELECT 1";
+
 /// Lets nobody else remember something for a principal until the transaction ends.
 pub(super) const HOLD_FACTS: &str = "SELECT $1";
 

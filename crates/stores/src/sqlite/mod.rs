@@ -18,6 +18,9 @@ mod fork;
 #[path = "../sql/ops/lease.rs"]
 mod lease;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/migrate.rs"]
+mod migrate;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/nodes.rs"]
 mod nodes;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]

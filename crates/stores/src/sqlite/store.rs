@@ -13,10 +13,10 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::migrate::migrate;
 use super::writer::Writer;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::left::Left;
-use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -88,11 +88,15 @@ impl SqliteStore {
             .busy_timeout(BUSY)
             .foreign_keys(true);
         let pool = || SqlitePoolOptions::new().acquire_timeout(BUSY).test_before_acquire(false);
-        let opened = async {
+        let connected = async {
             let writer = pool().max_connections(1).connect_with(options.clone()).await?;
-            let mut connection = writer.acquire().await?;
-            migrate(&migrator(MIGRATIONS), &mut *connection).await.map_err(SqlError::Store)?;
-            drop(connection);
+            let connection = writer.acquire().await?;
+            Ok((writer, connection))
+        };
+        let (writer, mut connection) = in_time(connected).await.map_err(SqlError::store)?;
+        migrate(&mut connection, MIGRATIONS).await?;
+        drop(connection);
+        let opened = async {
             let usual = Writer::new(path.to_owned(), BUSY).map_err(sqlx::Error::Io)?;
             let readers = pool()
                 .max_connections(READERS)
