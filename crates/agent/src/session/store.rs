@@ -217,7 +217,7 @@ pub trait SessionStore: Send + Sync {
 
     /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.
     /// Nobody else takes the lease of one before `until`, apart from the next [`take`](Self::take) of this process. A run
-    /// that was taken over `most` times without anything being recorded is left.
+    /// whose lease was taken `most` times to go on with it, without anything being recorded, is left.
     ///
     /// A store that does not do that yields none.
     ///
@@ -371,7 +371,7 @@ pub struct Adopt<'a> {
     pub until: u64,
     /// The most runs.
     pub limit: usize,
-    /// The number of times that a run is taken over without anything being recorded.
+    /// The number of times that somebody goes on with a run without anything being recorded.
     pub most: u32,
 }
 

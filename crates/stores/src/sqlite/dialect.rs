@@ -43,7 +43,7 @@ pub(super) const CLEAR: &str =
 pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 ORDER BY accessed LIMIT $3";
 
-pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM attache_run r JOIN attache_session s ON s.id = r.session \
+pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_run r JOIN attache_session s ON s.id = r.session \
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
     AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3";
 

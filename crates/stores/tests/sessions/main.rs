@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod adopting;
 mod backup;
 mod body;
 mod cleaning;
