@@ -264,7 +264,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`SessionError::NotFound`] if there is none, or it is another principal's; [`SessionError::Journal`] if a store
-    /// fails.
+    /// fails: documents that are left then go with a later [`cleanup`](Self::cleanup).
     pub async fn clear(&self, principal: &str, id: &str) -> Result<(), SessionError> {
         let id = SessionId::parse(id).map_err(|_| SessionError::NotFound)?;
         let cleared = self.0.store.clear(principal, Some(&id)).await?;
@@ -294,7 +294,7 @@ impl Sessions {
 
     /// Deletes the sessions of all principals that have expired, and says how many. One in which a run is under way, or
     /// a call waits for an approval or a result that is still taken, is left. Expired sessions are deleted a hundred at a
-    /// time.
+    /// time. Documents of sessions that are gone are deleted, too, where that failed before or was cut off.
     ///
     /// # Errors
     /// [`SessionError::Journal`] if a store fails. Sessions that were deleted by then stay deleted.
@@ -302,15 +302,17 @@ impl Sessions {
         let mut count = 0;
         loop {
             let now = self.0.clock.now();
-            let Some(before) = self.0.expired_before(now) else { return Ok(0) };
+            let Some(before) = self.0.expired_before(now) else { break };
             let cleared = self.0.store.clean(Idle { before, now, limit: BATCH }).await?;
             count += cleared.sessions.len();
             self.0.delete_documents(&cleared.documents).await?;
             if cleared.sessions.len() < BATCH {
                 tracing::info!(sessions = count, "expired sessions were deleted");
-                return Ok(count);
+                break;
             }
         }
+        self.0.delete_left_documents().await?;
+        Ok(count)
     }
 
     /// Deletes sessions that have expired, at once and then every 10 minutes, for as long as it is polled. It never ends:

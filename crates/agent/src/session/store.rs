@@ -255,6 +255,25 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] if the store fails.
     fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>>;
+
+    /// Documents of sessions that were deleted, to which no other session refers, and which nobody has
+    /// [forgotten](Self::forget_documents) since: whoever was to delete them failed, or died before. At most `limit`.
+    ///
+    /// A store that does not note them yields none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn gone_documents(&self, _limit: usize) -> BoxFuture<'_, Result<Vec<DocumentId>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Forgets documents of sessions that were deleted, once their bytes are deleted, too.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn forget_documents<'a>(&'a self, _documents: &'a [DocumentId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// The sessions that have expired: nobody has used them since `before`, no run holds their lease at `now`, and no

@@ -26,6 +26,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
     ("deliveries", include_str!("migrations/0006_deliveries.sql")),
+    ("gone", include_str!("migrations/0007_gone.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);

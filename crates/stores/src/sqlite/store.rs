@@ -25,6 +25,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("characters", include_str!("migrations/0003_characters.sql")),
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
+    ("gone", include_str!("migrations/0006_gone.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);

@@ -33,6 +33,8 @@ over_each_store! {
     delivering::a_delivery_and_a_wait_are_their_principals_alone,
     delivering::an_append_says_whether_something_was_delivered_before_it,
     delivering::a_result_that_comes_while_another_run_begins_is_not_lost,
+    erasing::a_deletion_that_failed_or_was_cut_off_is_made_good,
+    erasing::documents_of_hooks_go_with_their_session,
     facts::a_memory_is_bounded_also_by_two_at_once,
     facts::a_query_is_words_whatever_is_in_it,
     facts::facts_are_found_in_every_script,

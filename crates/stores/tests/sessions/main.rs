@@ -14,6 +14,7 @@ mod cleaning;
 mod collecting;
 mod crashes;
 mod delivering;
+mod erasing;
 mod facts;
 mod forking;
 mod formats;

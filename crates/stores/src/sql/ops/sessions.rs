@@ -12,7 +12,7 @@ use attache_agent::{
     Orphan, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
-use attache_core::{BoxFuture, StoreError, fresh};
+use attache_core::{BoxFuture, DocumentId, StoreError, fresh};
 
 use super::clear::Meant;
 use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell};
@@ -373,6 +373,24 @@ impl SessionStore for Store {
         Box::pin(async move {
             let cleaned = written(async move { clear::clear(&store, &Meant::Expired(idle)).await });
             cleaned.await.map_err(SqlError::store)
+        })
+    }
+
+    fn gone_documents(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DocumentId>, StoreError>> {
+        Box::pin(async move {
+            let gone = in_time(async { clear::gone_documents(&mut *self.reading().await?, limit).await });
+            gone.await.map_err(SqlError::store)
+        })
+    }
+
+    fn forget_documents<'a>(&'a self, documents: &'a [DocumentId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (store, documents) = (self.clone(), documents.to_vec());
+        Box::pin(async move {
+            let forgotten =
+                written(
+                    async move { clear::forget_documents(&mut *store.single().await?, &documents).await },
+                );
+            forgotten.await.map_err(SqlError::store)
         })
     }
 }
