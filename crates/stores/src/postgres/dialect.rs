@@ -4,6 +4,7 @@ use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Tak
 use sqlx::{Row as _, query};
 
 use super::store::Store;
+use crate::sql::changes::mark_of;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -80,9 +81,12 @@ pub(super) async fn append_usual(_store: &Store, append: Prepared) -> Result<(bo
     Ok((false, append))
 }
 
-/// Tells other processes that something was delivered.
-pub(super) async fn tell(connection: &mut Connection) -> Result<(), SqlError> {
-    query("SELECT pg_notify('attache', '')").execute(connection).await?;
+/// Tells other processes that something was delivered to a run.
+pub(super) async fn tell(connection: &mut Connection, session: &str, run: &str) -> Result<(), SqlError> {
+    query("SELECT pg_notify('attache', $1)")
+        .bind(mark_of(session, run).to_string())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use sqlx::{Acquire as _, Connection as _, Error};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::store::ANSWER;
+use crate::sql::changes::Changes;
 
 /// The channel of notifications.
 const CHANNEL: &str = "attache";
@@ -18,7 +19,7 @@ const QUIET: Duration = Duration::from_secs(30);
 pub(super) struct Ear {
     options: PgConnectOptions,
     listening: Mutex<Option<Listening>>,
-    pub(super) changed: Notify,
+    pub(super) changes: Changes,
 }
 
 /// The connection, which whoever holds it may leave at any moment.
@@ -32,12 +33,12 @@ struct Listening {
 
 impl Ear {
     pub(super) fn new(options: PgConnectOptions) -> Self {
-        Self { options, listening: Mutex::default(), changed: Notify::new() }
+        Self { options, listening: Mutex::default(), changes: Changes::default() }
     }
 
     /// Lets the connection go. Those that wait look.
     pub(super) async fn leave(&self) {
-        self.changed.notify_waiters();
+        self.changes.wake_all();
         *self.listening.lock().await = None;
     }
 
@@ -51,7 +52,7 @@ impl Ear {
                 None => match Listening::new(&self.options).await {
                     Ok(connected) => {
                         *listening = Some(connected);
-                        Ok(())
+                        Ok(None)
                     }
                     Err(error) => Err(error),
                 },
@@ -60,7 +61,11 @@ impl Ear {
                 *listening = None;
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
-            self.changed.notify_waiters();
+            match heard.ok().flatten().and_then(|told| told.payload().parse().ok()) {
+                Some(mark) => self.changes.wake_marked(mark),
+                // An older process names no run, and a connection that is lost tells nothing.
+                None => self.changes.wake_all(),
+            }
         }
     }
 }
@@ -74,11 +79,12 @@ impl Listening {
         Ok(Self { listener, heard: Instant::now(), answers: None })
     }
 
-    /// Waits until it hears something. Nobody writes to a connection that listens, so that nothing else would tell that it
-    /// has gone silent.
-    async fn next(&mut self) -> Result<(), Error> {
+    /// Waits until it hears something; `None` if something may be lost. Nobody writes to a connection that listens, so that
+    /// nothing else would tell that it has gone silent.
+    async fn next(&mut self) -> Result<Option<PgNotification>, Error> {
+        let mut told = None;
         match timeout_at(self.heard + QUIET, self.listener.try_recv()).await {
-            Ok(heard) => drop(heard?),
+            Ok(heard) => told = heard?,
             Err(_) => {
                 let until = *self.answers.get_or_insert_with(|| Instant::now() + ANSWER);
                 let asked = async { self.listener.acquire().await?.ping().await };
@@ -87,6 +93,6 @@ impl Listening {
             }
         }
         (self.heard, self.answers) = (Instant::now(), None);
-        Ok(())
+        Ok(told)
     }
 }

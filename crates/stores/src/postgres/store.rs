@@ -10,11 +10,11 @@ use futures_util::future::select;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::listen::Ear;
 use super::migrate::migrate;
+use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::left::Left;
 
@@ -143,9 +143,9 @@ impl PostgresStore {
         &self.0.left
     }
 
-    /// Told of each write of this store, and of those that it hears of.
-    pub(super) fn changed(&self) -> &Notify {
-        &self.0.ear.changed
+    /// Told of what this store writes to runs, and of what it hears.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.0.ear.changes
     }
 
     /// Waits until something changes, and listens to other processes meanwhile.

@@ -1,5 +1,6 @@
 //! The common ground of SQLite and PostgreSQL.
 
+pub(crate) mod changes;
 pub(crate) mod error;
 pub(crate) mod left;
 pub(crate) mod prepared;

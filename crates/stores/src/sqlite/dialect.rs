@@ -77,7 +77,7 @@ pub(super) async fn append_usual(store: &Store, append: Prepared) -> Result<(boo
 }
 
 /// Other processes look by themselves.
-pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {
+pub(super) async fn tell(_connection: &mut Connection, _session: &str, _run: &str) -> Result<(), SqlError> {
     Ok(())
 }
 

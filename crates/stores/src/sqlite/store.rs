@@ -10,11 +10,11 @@ use attache_core::{StoreError, StoreErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::migrate::migrate;
 use super::writer::Writer;
+use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::left::Left;
 
@@ -70,7 +70,7 @@ struct Inner {
     usual: Writer,
     readers: SqlitePool,
     left: Arc<Left>,
-    changed: Notify,
+    changes: Changes,
 }
 
 impl SqliteStore {
@@ -103,7 +103,13 @@ impl SqliteStore {
                 .max_connections(READERS)
                 .min_connections(0)
                 .connect_lazy_with(options.pragma("query_only", "on"));
-            Ok(Self(Arc::new(Inner { writer, usual, readers, left: Arc::default(), changed: Notify::new() })))
+            Ok(Self(Arc::new(Inner {
+                writer,
+                usual,
+                readers,
+                left: Arc::default(),
+                changes: Changes::default(),
+            })))
         };
         in_time(opened).await.map_err(SqlError::store)
     }
@@ -145,9 +151,9 @@ impl SqliteStore {
         Arc::clone(&self.0.left)
     }
 
-    /// Told of each write of this store.
-    pub(super) fn changed(&self) -> &Notify {
-        &self.0.changed
+    /// Told of what this store writes to runs.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.0.changes
     }
 
     /// Waits until something changes.

@@ -1,8 +1,6 @@
 //! A line to the server that a test cuts without an end: whoever is connected by then hears nothing more.
 
-use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_agent::{Key, OpenSession, SessionId, SessionStore};
@@ -20,8 +18,9 @@ const CONNECTIONS: usize = 16;
 
 struct Line {
     url: String,
-    silent: watch::Sender<Range<usize>>,
-    connections: Arc<AtomicUsize>,
+    /// The ports at which the server sees connections, of all and of those that are cut.
+    ports: Arc<Mutex<Vec<u16>>>,
+    cut: watch::Sender<Vec<u16>>,
 }
 
 impl Line {
@@ -32,18 +31,18 @@ impl Line {
         let server = format!("127.0.0.1:{port}");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (silent, cut) = watch::channel(0..0);
-        let connections = Arc::<AtomicUsize>::default();
-        let accepted = Arc::clone(&connections);
+        let (cut, is_cut) = watch::channel(Vec::new());
+        let ports = Arc::<Mutex<Vec<u16>>>::default();
+        let opened = Arc::clone(&ports);
         tokio::spawn(async move {
             loop {
                 let (mut here, _) = listener.accept().await.unwrap();
-                let number = accepted.fetch_add(1, Ordering::SeqCst);
-                let (mut cut, server) = (cut.clone(), server.clone());
+                let mut there = TcpStream::connect(&server).await.unwrap();
+                let (mut cut, port) = (is_cut.clone(), there.local_addr().unwrap().port());
+                opened.lock().unwrap().push(port);
                 tokio::spawn(async move {
-                    let mut there = TcpStream::connect(server).await.unwrap();
                     let copying = Box::pin(tokio::io::copy_bidirectional(&mut here, &mut there));
-                    let is_cut = Box::pin(async { cut.wait_for(|cut| cut.contains(&number)).await.is_ok() });
+                    let is_cut = Box::pin(async { cut.wait_for(|cut| cut.contains(&port)).await.is_ok() });
                     let is_cut = matches!(select(copying, is_cut).await, Either::Right((true, _)));
                     if is_cut {
                         // Both ends stay open.
@@ -52,12 +51,12 @@ impl Line {
                 });
             }
         });
-        Self { url: format!("{before}127.0.0.1:{port}/{name}"), silent, connections }
+        Self { url: format!("{before}127.0.0.1:{port}/{name}"), ports, cut }
     }
 
-    /// Cuts the connections there are, from that one on.
-    fn cut(&self, first: usize) {
-        self.silent.send_replace(first..self.connections.load(Ordering::SeqCst));
+    /// Cuts all connections that there are.
+    fn cut_all(&self) {
+        self.cut.send_replace(self.ports.lock().unwrap().clone());
     }
 }
 
@@ -96,7 +95,7 @@ async fn connections_that_went_silent_are_replaced() {
     let waits = "SELECT count(*) FROM pg_stat_activity \
                  WHERE wait_event_type = 'Lock' AND datname = current_database()";
     until(&mut look, waits, 16).await;
-    line.cut(0);
+    line.cut_all();
     holding.rollback().await.unwrap();
     skip(31).await;
     for call in join_all(calls).await {
@@ -124,8 +123,10 @@ async fn a_connection_that_listens_and_went_silent_is_replaced() {
     let listens = "SELECT count(*) FROM pg_stat_activity \
                    WHERE query LIKE 'LISTEN %' AND datname = current_database()";
     until(&mut look, listens, 1).await;
-    // It came last.
-    line.cut(line.connections.load(Ordering::SeqCst) - 1);
+    let port = "SELECT client_port FROM pg_stat_activity \
+                WHERE query LIKE 'LISTEN %' AND datname = current_database()";
+    let port: i32 = sqlx::query_scalar(port).fetch_one(&mut look).await.unwrap();
+    line.cut.send_replace(vec![u16::try_from(port).unwrap()]);
     skip(31).await;
     skip(6).await;
     // To the server the old one is there still.

@@ -233,7 +233,11 @@ impl SessionStore for Store {
                     writing.commit().await?;
                     appended
                 };
-                store.changed().notify_waiters();
+                store.changes().wake(&prepared.session, &prepared.run);
+                if let Some((closed, _)) = prepared.begins.as_ref().and_then(|begins| begins.closes.as_ref())
+                {
+                    store.changes().wake(&prepared.session, closed);
+                }
                 Ok(appended)
             });
             appended.await.map_err(SqlError::journal)
@@ -250,9 +254,9 @@ impl SessionStore for Store {
                 let delivery = Delivery { principal, session, run, entry, documents, alone_at };
                 let mut writing = store.writing().await?;
                 let stands = append::deliver(&mut writing, &delivery).await?;
-                tell(&mut writing).await?;
+                tell(&mut writing, session.as_str(), run).await?;
                 writing.commit().await?;
-                store.changed().notify_waiters();
+                store.changes().wake(session.as_str(), run);
                 Ok(stands)
             });
             delivered.await.map_err(SqlError::journal)
@@ -269,8 +273,9 @@ impl SessionStore for Store {
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
         Box::pin(async move {
             let mut failing = Failing::default();
+            let waiting = self.changes().waiting(session.as_str(), run);
             loop {
-                let mut woken = pin!(self.changed().notified());
+                let mut woken = pin!(waiting.notified());
                 // Listening starts before looking, so that nothing is missed between the two.
                 woken.as_mut().enable();
                 let found = in_time(async {
