@@ -54,6 +54,7 @@ over_each_store! {
     isolation::a_handle_does_not_follow_its_id_to_another_principal,
     isolation::a_session_is_its_principals_alone,
     overtaking::a_result_that_another_one_overtakes_is_kept,
+    searching::a_long_session_is_found_by_all_of_its_words,
     searching::a_session_is_found_by_all_that_was_said,
     searching::sessions_of_one_moment_are_listed_by_the_bytes_of_their_ids,
     single::a_dropped_run_frees_the_session_at_once,

@@ -68,14 +68,7 @@ impl SessionStore for Store {
         Box::pin(async move {
             let unread = in_time(async { search::unread(&mut *self.reading().await?, principal).await });
             for session in unread.await.map_err(SqlError::store)? {
-                let (store, principal) = (self.clone(), principal.to_owned());
-                let read = written(async move {
-                    let mut writing = store.writing().await?;
-                    search::read(&mut writing, &principal, &session).await?;
-                    writing.commit().await?;
-                    Ok(())
-                });
-                read.await.map_err(SqlError::store)?;
+                note_words(self, principal, &session).await.map_err(SqlError::store)?;
             }
             let found =
                 in_time(async { search::search(&mut *self.reading().await?, principal, query, limit).await });
@@ -398,4 +391,31 @@ impl SessionStore for Store {
             forgotten.await.map_err(SqlError::store)
         })
     }
+}
+
+/// The number of times that a session may change while it is read before its words are left to the next search.
+const CHANGES: u32 = 8;
+
+/// Notes the words that were said in a session, a piece at a time.
+async fn note_words(store: &Store, principal: &str, session: &str) -> Result<(), SqlError> {
+    let mut changes = 0;
+    while changes < CHANGES {
+        let read =
+            in_time(async { search::read(&mut *store.reading().await?, principal, session).await }).await?;
+        let Some(piece) = read else { return Ok(()) };
+        let is_last = piece.is_last;
+        let (store, principal, session) = (store.clone(), principal.to_owned(), session.to_owned());
+        let noted = written(async move {
+            let mut writing = store.writing().await?;
+            let noted = search::note(&mut writing, &principal, &session, &piece).await?;
+            writing.commit().await?;
+            Ok(noted)
+        });
+        match noted.await? {
+            true if is_last => return Ok(()),
+            true => {}
+            false => changes += 1,
+        }
+    }
+    Ok(())
 }
