@@ -8,4 +8,3 @@ mod names;
 mod s3;
 
 pub use documents::ObjectDocumentStore;
-pub use garbage::Collected;

@@ -27,7 +27,7 @@ mod nodes;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "file", feature = "object"))]
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/references.rs"]
 mod references;

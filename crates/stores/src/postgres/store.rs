@@ -134,7 +134,7 @@ impl PostgresStore {
     }
 
     /// A transaction that reads everything as of one moment.
-    #[cfg(feature = "object")]
+    #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, SqlError> {
         Ok(self.0.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
     }

@@ -86,7 +86,9 @@ mod tests {
         let changes = Changes::default();
         let others: Vec<_> = (0..200).map(|number| changes.waiting("s", &format!("r{number}"))).collect();
         let mut others: Vec<_> = others.iter().map(|waiting| Box::pin(waiting.notified())).collect();
-        others.iter_mut().for_each(|woken| drop(woken.as_mut().enable()));
+        for woken in &mut others {
+            woken.as_mut().enable();
+        }
         let waiting = [changes.waiting("s", "own"), changes.waiting("s", "own")];
         for _ in 0..100 {
             let [mut one, mut other] = [pin!(waiting[0].notified()), pin!(waiting[1].notified())];
@@ -98,7 +100,6 @@ mod tests {
         assert!(others.iter_mut().all(|woken| woken.now_or_never().is_none()));
         changes.wake_all();
         assert!(others.iter_mut().all(|woken| woken.now_or_never().is_some()));
-        drop((others, waiting));
     }
 
     #[test]
@@ -106,10 +107,12 @@ mod tests {
         let changes = Changes::default();
         let (one, other) = (changes.waiting("s", "r"), changes.waiting("s", "r"));
         drop(one);
-        let mut woken = pin!(other.notified());
-        woken.as_mut().enable();
-        changes.wake("s", "r");
-        assert!(woken.now_or_never().is_some());
+        {
+            let mut woken = pin!(other.notified());
+            woken.as_mut().enable();
+            changes.wake("s", "r");
+            assert!(woken.now_or_never().is_some());
+        }
         drop(other);
         assert!(changes.lock().is_empty());
     }

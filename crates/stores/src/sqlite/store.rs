@@ -142,7 +142,7 @@ impl SqliteStore {
     }
 
     /// A transaction that reads everything as of one moment.
-    #[cfg(feature = "object")]
+    #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Sqlite>, SqlError> {
         Ok(self.0.readers.begin().await?)
     }
