@@ -23,7 +23,7 @@ mod file;
 mod object;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "file", feature = "object"))]
 mod references;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
@@ -33,12 +33,12 @@ mod sqlite;
 #[cfg(feature = "file")]
 pub use file::{FileDocumentStore, FileJournal, FileJournals};
 #[cfg(feature = "object")]
-pub use object::{Collected, ObjectDocumentStore};
+pub use object::ObjectDocumentStore;
 #[cfg(feature = "object")]
 pub use object_store;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresFacts, PostgresStore};
-#[cfg(feature = "object")]
-pub use references::References;
+#[cfg(any(feature = "file", feature = "object"))]
+pub use references::{Collected, References};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteFacts, SqliteStore};

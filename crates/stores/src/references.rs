@@ -10,10 +10,24 @@ use attache_core::{BoxFuture, DocumentId, StoreError};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
 
+/// The documents that a collection has found and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Collected {
+    /// The ids that were forgotten.
+    pub documents: u64,
+    /// The contents that were removed.
+    pub contents: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes of the contents that are left.
+    pub kept_bytes: u64,
+}
+
 /// A store of runs or sessions that can say which documents its logs mention.
 ///
-/// [`ObjectDocumentStore::collect`](crate::ObjectDocumentStore::collect) removes what none of them mentions, so a store
-/// without an implementation loses its documents there. For one of your own implement it over what you know of its logs: in
+/// `collect` of a store of documents removes what none of them mentions, so a store without an implementation loses its
+/// documents there. For one of your own implement it over what you know of its logs: in
 /// an entry as JSON, a document is an object with the member `attache.document`, and its `documentId` is the id.
 pub trait References: Send + Sync {
     /// The ids of all documents that any log mentions, those of runs under way included.
@@ -21,6 +35,18 @@ pub trait References: Send + Sync {
     /// # Errors
     /// [`StoreError`] if a log cannot be read: what it mentions is not known.
     fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>>;
+}
+
+/// The ids that a collection keeps: those that any log mentions, and those of the facts about them.
+pub(crate) async fn mentioned(references: &[&dyn References]) -> Result<HashSet<DocumentId>, StoreError> {
+    let mut mentioned = HashSet::new();
+    for references in references {
+        for id in references.document_ids().await? {
+            mentioned.insert(id.facts());
+            mentioned.insert(id);
+        }
+    }
+    Ok(mentioned)
 }
 
 /// Adds the documents that an entry mentions.

@@ -281,6 +281,8 @@ fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {
         EntryKind::Ended(ended) => of_messages(&ended.unread, into),
         EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome) => of_result(&outcome.result, into),
         EntryKind::Hooked(Hooked::Result { result: Some(result), .. }) => of_result(result, into),
+        EntryKind::Hooked(Hooked::Ask(messages)) => of_messages(messages, into),
+        EntryKind::HandedOff(handed) => of_messages(handed.messages.as_deref().unwrap_or_default(), into),
         _ => {}
     }
     let mut seen = HashSet::new();

@@ -35,6 +35,8 @@ pub struct MemorySessions {
 #[derive(Debug, Default)]
 struct Kept {
     sessions: HashMap<SessionId, One>,
+    /// Documents of sessions that are gone, until somebody has deleted them.
+    gone: HashSet<DocumentId>,
     /// The fencing numbers are of all sessions, so that one that is cleared and made anew does not begin again.
     fence: u64,
 }
@@ -343,6 +345,7 @@ impl Kept {
                 }
             }
         }
+        self.gone.extend(free.iter().cloned());
         Cleared { sessions: gone, documents: free.into_iter().collect() }
     }
 }
@@ -543,5 +546,20 @@ impl SessionStore for MemorySessions {
         let expired = kept.sessions.iter().filter(|(_, one)| one.is_expired(idle.before, idle.now));
         let gone = expired.take(idle.limit).map(|(id, _)| id.clone()).collect();
         ready(Ok(kept.remove(gone)))
+    }
+
+    fn gone_documents(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DocumentId>, StoreError>> {
+        let kept = self.lock();
+        let is_free = |id: &&DocumentId| kept.sessions.values().all(|one| !one.documents.contains(*id));
+        let gone = kept.gone.iter().filter(is_free).take(limit).cloned().collect();
+        ready(Ok(gone))
+    }
+
+    fn forget_documents<'a>(&'a self, documents: &'a [DocumentId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let mut kept = self.lock();
+        for document in documents {
+            kept.gone.remove(document);
+        }
+        ready(Ok(()))
     }
 }

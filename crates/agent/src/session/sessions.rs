@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 
 use attache_core::DocumentStore;
 use attache_core::words::WordQuery;
+use futures_util::future::join_all;
 
 use super::clock::{Clock, length};
 use super::error::SessionError;
 use super::id::SessionId;
 use super::one::Session;
 use super::settings::{Busy, Settings};
-use super::store::{Adopt, Cleared, Idle, SessionInfo, SessionStore};
+use super::store::{Adopt, Cleared, Idle, Orphan, SessionInfo, SessionStore};
 use crate::agent::Agent;
 
 /// The time that a session lives that nobody uses.
@@ -118,12 +119,12 @@ impl Sessions {
     /// Takes over runs whose process is gone: of sessions of [this name](Self::with_name), not ended, and with a lease that
     /// is over but was not let go. At most `limit` of them, each with its session: [`Session::resume`] goes on with it.
     /// For as long as a lease nobody else takes it over. A run in which five processes in a row came to nothing is left
-    /// to whoever resumes it by hand.
+    /// to whoever resumes it by hand. Where the store fails behind the first of them, the rest are left to others.
     ///
     /// Sessions without a name have none, since only the program that began such a run knows its agent.
     ///
     /// # Errors
-    /// [`SessionError::Journal`] if the store fails.
+    /// [`SessionError::Journal`] if the store fails before a session is open.
     pub async fn adopt(&self, limit: usize) -> Result<Vec<(Session, String)>, SessionError> {
         if self.0.name.is_empty() || limit == 0 {
             return Ok(Vec::new());
@@ -133,16 +134,33 @@ impl Sessions {
         let (name, most) = (&*self.0.name, ADOPTIONS);
         let adopt = Adopt { name, holder: &holder, now, until, limit, most };
         let mut adopted = Vec::new();
-        for orphan in self.0.store.adopt(adopt).await? {
-            tracing::info!(session = %orphan.session, run = orphan.run, "a run of a process that is gone is taken over");
-            match self.opened(&orphan.principal, orphan.session, false).await {
-                Ok(session) => adopted.push((session, orphan.run)),
+        let mut orphans = self.0.store.adopt(adopt).await?.into_iter();
+        while let Some(Orphan { principal, session, run }) = orphans.next() {
+            match self.opened(&principal, session.clone(), false).await {
+                Ok(opened) => {
+                    tracing::info!(%session, run, "a run of a process that is gone is taken over");
+                    adopted.push((opened, run));
+                }
                 // It was cleared meanwhile.
                 Err(SessionError::NotFound) => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // Nobody drives the rest of them here, so that another process may.
+                    let rest = std::iter::once(session).chain(orphans.map(|orphan| orphan.session));
+                    self.let_go_of(rest.collect()).await;
+                    return if adopted.is_empty() { Err(error) } else { Ok(adopted) };
+                }
             }
         }
         Ok(adopted)
+    }
+
+    async fn let_go_of(&self, sessions: Vec<SessionId>) {
+        let gone = sessions.iter().map(|session| self.0.store.let_go(session, true));
+        for (session, gone) in sessions.iter().zip(join_all(gone).await) {
+            if let Err(error) = gone {
+                tracing::warn!(%session, %error, "a run that was taken over stays taken until its lease is over");
+            }
+        }
     }
 
     /// Deletes the documents of sessions that are deleted from `documents`, those that no other session refers to. Give
@@ -246,7 +264,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`SessionError::NotFound`] if there is none, or it is another principal's; [`SessionError::Journal`] if a store
-    /// fails.
+    /// fails: documents that are left then go with a later [`cleanup`](Self::cleanup).
     pub async fn clear(&self, principal: &str, id: &str) -> Result<(), SessionError> {
         let id = SessionId::parse(id).map_err(|_| SessionError::NotFound)?;
         let cleared = self.0.store.clear(principal, Some(&id)).await?;
@@ -276,7 +294,7 @@ impl Sessions {
 
     /// Deletes the sessions of all principals that have expired, and says how many. One in which a run is under way, or
     /// a call waits for an approval or a result that is still taken, is left. Expired sessions are deleted a hundred at a
-    /// time.
+    /// time. Documents of sessions that are gone are deleted, too, where that failed before or was cut off.
     ///
     /// # Errors
     /// [`SessionError::Journal`] if a store fails. Sessions that were deleted by then stay deleted.
@@ -284,15 +302,17 @@ impl Sessions {
         let mut count = 0;
         loop {
             let now = self.0.clock.now();
-            let Some(before) = self.0.expired_before(now) else { return Ok(0) };
+            let Some(before) = self.0.expired_before(now) else { break };
             let cleared = self.0.store.clean(Idle { before, now, limit: BATCH }).await?;
             count += cleared.sessions.len();
             self.0.delete_documents(&cleared.documents).await?;
             if cleared.sessions.len() < BATCH {
                 tracing::info!(sessions = count, "expired sessions were deleted");
-                return Ok(count);
+                break;
             }
         }
+        self.0.delete_left_documents().await?;
+        Ok(count)
     }
 
     /// Deletes sessions that have expired, at once and then every 10 minutes, for as long as it is polled. It never ends:

@@ -27,6 +27,9 @@ pub enum Busy {
     },
 }
 
+/// The most documents of deleted sessions that are deleted at a time where they were left.
+const LEFT: usize = 1000;
+
 /// The agent, the store and the settings.
 #[derive(Clone)]
 pub(super) struct Settings {
@@ -68,18 +71,37 @@ impl Settings {
         }
     }
 
-    /// Deletes documents that no session refers to any more, with the facts about them, as far as that can be done.
+    /// Deletes documents that no session refers to any more, with the facts about them, as far as that can be done. The
+    /// store of the sessions has those that are left.
     pub(super) async fn delete_documents(&self, documents: &[DocumentId]) -> Result<(), StoreError> {
         let Some(store) = &self.documents else { return Ok(()) };
-        let mut failure = None;
+        let (mut deleted, mut failure) = (Vec::new(), None);
         for document in documents {
+            let mut is_deleted = true;
             for id in [document, &document.facts()] {
                 if let Err(error) = store.delete(id).await {
+                    is_deleted = false;
                     failure.get_or_insert(error);
                 }
             }
+            if is_deleted {
+                deleted.push(document.clone());
+            }
+        }
+        if !deleted.is_empty()
+            && let Err(error) = self.store.forget_documents(&deleted).await
+        {
+            failure.get_or_insert(error);
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Deletes the documents of sessions that were deleted by somebody who failed or died before the documents were.
+    pub(super) async fn delete_left_documents(&self) -> Result<(), StoreError> {
+        if self.documents.is_none() {
+            return Ok(());
+        }
+        self.delete_documents(&self.store.gone_documents(LEFT).await?).await
     }
 
     /// A session that nobody has used since then has expired.

@@ -217,7 +217,7 @@ pub trait SessionStore: Send + Sync {
 
     /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.
     /// Nobody else takes the lease of one before `until`, apart from the next [`take`](Self::take) of this process. A run
-    /// that was taken over `most` times without anything being recorded is left.
+    /// whose lease was taken `most` times to go on with it, without anything being recorded, is left.
     ///
     /// A store that does not do that yields none.
     ///
@@ -255,6 +255,25 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] if the store fails.
     fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>>;
+
+    /// Documents of sessions that were deleted, to which no other session refers, and which nobody has
+    /// [forgotten](Self::forget_documents) since: whoever was to delete them failed, or died before. At most `limit`.
+    ///
+    /// A store that does not note them yields none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn gone_documents(&self, _limit: usize) -> BoxFuture<'_, Result<Vec<DocumentId>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Forgets documents of sessions that were deleted, once their bytes are deleted, too.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn forget_documents<'a>(&'a self, _documents: &'a [DocumentId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// The sessions that have expired: nobody has used them since `before`, no run holds their lease at `now`, and no
@@ -371,7 +390,7 @@ pub struct Adopt<'a> {
     pub until: u64,
     /// The most runs.
     pub limit: usize,
-    /// The number of times that a run is taken over without anything being recorded.
+    /// The number of times that somebody goes on with a run without anything being recorded.
     pub most: u32,
 }
 

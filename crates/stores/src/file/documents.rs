@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::disk::{self, failed};
 use super::{checksum, name};
 
-const SUFFIX: &str = ".doc";
+pub(super) const SUFFIX: &str = ".doc";
 const NEW_SUFFIX: &str = ".new";
 const LOCK: &str = ".lock";
 
@@ -28,6 +29,9 @@ const MAX_HEADER: usize = 16 << 10;
 
 /// The default limit of a store: 64 GiB.
 const MAX_BYTES: u64 = 64 << 30;
+
+/// The default time that a document may take from the store to the log that mentions it.
+const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Keeps the bytes of documents in a folder, one file a document.
 ///
@@ -52,10 +56,11 @@ const MAX_BYTES: u64 = 64 << 30;
 pub struct FileDocumentStore {
     id: String,
     folder: Arc<Folder>,
+    pub(super) grace: Duration,
 }
 
-struct Folder {
-    path: PathBuf,
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
     max_bytes: u64,
     /// The bytes of all files, once they were counted.
     used: Mutex<Option<u64>>,
@@ -90,7 +95,7 @@ impl FileDocumentStore {
         let path = disk::absolute(folder.as_ref())?;
         disk::make_folder(&path)?;
         let folder = Arc::new(Folder { path, max_bytes: MAX_BYTES, used: Mutex::default() });
-        Ok(Self { id: "files".to_owned(), folder })
+        Ok(Self { id: "files".to_owned(), folder, grace: GRACE })
     }
 
     /// Sets the id that references name as `storeId`.
@@ -111,7 +116,15 @@ impl FileDocumentStore {
         self
     }
 
-    async fn with<T: Send + 'static>(
+    /// Sets how old a document must be before [`collect`](Self::collect) may remove it, 24 hours by default: the time from
+    /// its `put` to the log that mentions it.
+    #[must_use]
+    pub fn with_grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    pub(super) async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Folder) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -153,7 +166,7 @@ impl DocumentStore for FileDocumentStore {
 }
 
 impl Folder {
-    fn path_of(&self, id: &DocumentId) -> PathBuf {
+    pub(super) fn path_of(&self, id: &DocumentId) -> PathBuf {
         self.path.join(name::of_id(id.as_str()) + SUFFIX)
     }
 
@@ -166,15 +179,21 @@ impl Folder {
         let sha256 = name::hex(&hash);
         let path = self.path_of(id);
         if self.holds(&path, id, &sha256, &bytes)? {
-            return Ok(());
+            let _turn = self.lock()?;
+            // It may have been removed meanwhile.
+            if open(&path, id)?.is_some_and(|found| found.header.sha256 == sha256) {
+                return renew(&path);
+            }
         }
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let header = header(id, length, &sha256)?;
         let size = length.saturating_add(u64::try_from(header.len()).unwrap_or(u64::MAX));
         self.reserve(size)?;
         let put = self.publish(&header, &bytes, || {
-            let is_there = self.holds(&path, id, &sha256, &bytes)?;
-            Ok((!is_there).then(|| path.clone()))
+            if self.holds(&path, id, &sha256, &bytes)? {
+                return renew(&path).map(|()| None);
+            }
+            Ok(Some(path.clone()))
         });
         if !matches!(put, Ok(true)) {
             self.release(size);
@@ -275,7 +294,7 @@ impl Folder {
     }
 
     /// Waits for the turn to change names in the folder, which ends when the file is closed.
-    fn lock(&self) -> Result<File, StoreError> {
+    pub(super) fn lock(&self) -> Result<File, StoreError> {
         let path = self.path.join(LOCK);
         let file = disk::private().create(true).truncate(false).open(&path);
         let file = file.map_err(|error| failed("open", &path, error))?;
@@ -298,13 +317,13 @@ impl Folder {
         Ok(())
     }
 
-    fn release(&self, size: u64) {
+    pub(super) fn release(&self, size: u64) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         *used = used.map(|used| used.saturating_sub(size));
     }
 
     /// The bytes of all documents. Unfinished files of a crash are removed.
-    fn count(&self) -> Result<u64, StoreError> {
+    pub(super) fn count(&self) -> Result<u64, StoreError> {
         let failed = |error| failed("list", &self.path, error);
         let _turn = self.lock()?;
         let mut sum = 0_u64;
@@ -336,6 +355,23 @@ fn is_equal(reader: &mut impl BufRead, mut bytes: &[u8]) -> std::io::Result<bool
         bytes = rest;
         reader.consume(length);
     }
+}
+
+/// Makes a file as young as one that is written now, for whoever collects.
+fn renew(path: &Path) -> Result<(), StoreError> {
+    let file = fs::OpenOptions::new().write(true).open(path);
+    let renewed = file.and_then(|file| file.set_modified(SystemTime::now()));
+    renewed.map_err(|error| failed("write", path, error))
+}
+
+/// The id in the first line of a file; `None` if it cannot be read.
+pub(super) fn id_in(path: &Path) -> Option<DocumentId> {
+    let mut line = Vec::new();
+    let most = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
+    BufReader::new(File::open(path).ok()?).take(most).read_until(b'\n', &mut line).ok()?;
+    let sealed = line.strip_suffix(b"\n").filter(|line| checksum::holds(line))?;
+    let header: Header = serde_json::from_slice(sealed).ok()?;
+    DocumentId::parse(header.id).filter(|_| header.format == FORMAT)
 }
 
 /// Removes a new file whose writer is gone, and with it its lock.

@@ -3,6 +3,7 @@
 mod checksum;
 mod disk;
 mod documents;
+mod garbage;
 mod journal;
 mod line;
 mod log;

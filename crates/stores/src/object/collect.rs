@@ -10,32 +10,18 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path as FilePath;
 use std::time::{Duration, Instant, SystemTime};
 
-use attache_core::{DocumentId, StoreError, StoreErrorKind};
+use attache_core::{StoreError, StoreErrorKind};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
 use super::documents::ObjectDocumentStore;
 use super::names::{Copy, Hash, Name, hash_of};
-use crate::references::References;
+use crate::references::{Collected, References, mentioned};
 
 /// The least age at which a mark is taken for one that its collection has abandoned.
 const ABANDONED: Duration = Duration::from_secs(10 * 60);
 /// The least time that a collection may take to remove what it has marked.
 const REMOVAL: Duration = Duration::from_secs(5 * 60);
-
-/// The documents that a collection has found and removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Collected {
-    /// The ids that were forgotten.
-    pub documents: u64,
-    /// The contents that were removed.
-    pub contents: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The bytes of the contents that are left.
-    pub kept_bytes: u64,
-}
 
 /// An id as the collection found it.
 struct Link {
@@ -132,12 +118,8 @@ impl ObjectDocumentStore {
         references: &[&dyn References],
         now: SystemTime,
     ) -> Result<Collected, StoreError> {
-        let mut mentioned: HashSet<Hash> = HashSet::new();
-        for references in references {
-            let ids: HashSet<DocumentId> = references.document_ids().await?;
-            let hash = |id: &DocumentId| hash_of(id.as_str().as_bytes());
-            mentioned.extend(ids.iter().flat_map(|id| [hash(id), hash(&id.facts())]));
-        }
+        let mentioned = mentioned(references).await?;
+        let mentioned: HashSet<Hash> = mentioned.iter().map(|id| hash_of(id.as_str().as_bytes())).collect();
         let mut newest: HashMap<(Hash, Copy), SystemTime> = HashMap::new();
         let mut left: HashSet<Hash> = HashSet::new();
         for link in &links {

@@ -4,6 +4,7 @@ use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Tak
 use sqlx::{Row as _, query};
 
 use super::store::Store;
+use crate::sql::changes::mark_of;
 use crate::sql::error::SqlError;
 use crate::sql::prepared::Prepared;
 use crate::sql::row::{entry, number};
@@ -44,10 +45,17 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 \
     ORDER BY accessed LIMIT $3 FOR UPDATE SKIP LOCKED";
 
-pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM attache_run r JOIN attache_session s ON s.id = r.session \
+pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_run r JOIN attache_session s ON s.id = r.session \
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
     AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3 \
     FOR UPDATE OF s SKIP LOCKED";
+
+/// Begins a migration.
+pub(super) const BEGIN: &str = "BEGIN";
+/// Keeps other migrations out until the transaction ends, whatever connection of a pooler it runs on. All calls queue behind
+/// a migration that waits for a table, so that it gives up soon and tries again.
+pub(super) const HOLD_SCHEMA: &str =
+    "SET LOCAL lock_timeout = '2s'; SELECT pg_advisory_xact_lock(hashtextextended('attache_migration', 1))";
 
 /// Lets nobody else remember something for a principal until the transaction ends.
 pub(super) const HOLD_FACTS: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
@@ -73,9 +81,12 @@ pub(super) async fn append_usual(_store: &Store, append: Prepared) -> Result<(bo
     Ok((false, append))
 }
 
-/// Tells other processes that something was delivered.
-pub(super) async fn tell(connection: &mut Connection) -> Result<(), SqlError> {
-    query("SELECT pg_notify('attache', '')").execute(connection).await?;
+/// Tells other processes that something was delivered to a run.
+pub(super) async fn tell(connection: &mut Connection, session: &str, run: &str) -> Result<(), SqlError> {
+    query("SELECT pg_notify('attache', $1)")
+        .bind(mark_of(session, run).to_string())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

@@ -19,12 +19,15 @@ mod fork;
 mod lease;
 mod listen;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/migrate.rs"]
+mod migrate;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/nodes.rs"]
 mod nodes;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "file", feature = "object"))]
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/references.rs"]
 mod references;

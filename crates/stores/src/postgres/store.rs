@@ -10,13 +10,13 @@ use futures_util::future::select;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::listen::Ear;
+use super::migrate::migrate;
+use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::given_up_leases::Left;
-use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -26,6 +26,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
     ("deliveries", include_str!("migrations/0006_deliveries.sql")),
+    ("gone", include_str!("migrations/0007_gone.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);
@@ -33,6 +34,18 @@ pub(super) const POLL: Duration = Duration::from_secs(2);
 const CONNECTIONS: u32 = 16;
 /// The time that a call waits for a connection.
 const ACQUIRE: Duration = Duration::from_secs(20);
+
+/// The time after which a connection that nobody has used is asked whether it is there still.
+const UNUSED: Duration = Duration::from_secs(30);
+/// The time within which a connection says that it is there.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
+
+/// True if the server answers. A connection may have gone silent without an end, and sqlx waits for it without limit.
+async fn answers(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let answered = tokio::time::timeout(ANSWER, connection.ping()).await;
+    answered.map_err(|_| sqlx::Error::from(std::io::Error::from(std::io::ErrorKind::TimedOut)))??;
+    Ok(true)
+}
 
 /// Sessions in a PostgreSQL database, for any number of processes. Cloning shares it.
 ///
@@ -49,7 +62,12 @@ const ACQUIRE: Duration = Duration::from_secs(20);
 ///
 /// An append is one round trip. A wait hears of what other processes deliver by `LISTEN`, and looks every two seconds
 /// all the same, since notifications are lost with a connection. There are 16 connections, and one that listens once
-/// somebody waits. A call fails if it takes longer than 30 seconds. No error shows the address.
+/// somebody waits. A call fails if it takes longer than 30 seconds; a connection that has gone silent is given up then, and
+/// another one takes its place. No error shows the address.
+///
+/// A database of an older version is brought to this one when it is opened, which may take up to an hour: it waits for
+/// tables that others use, two seconds at a time, so that calls of other processes go on. One that needs nothing is opened
+/// at once, whatever others hold.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
@@ -73,19 +91,23 @@ impl PostgresStore {
         let options: PgConnectOptions = url.parse().map_err(|_| {
             StoreError::new(StoreErrorKind::Unavailable, "the address of the database cannot be read")
         })?;
-        let connected = async {
-            // A pool would try again until its time is up.
-            let mut connection = PgConnection::connect_with(&options).await?;
-            migrate(&migrator(MIGRATIONS), &mut connection).await.map_err(SqlError::Store)?;
-            connection.close().await?;
-            let pool = PgPoolOptions::new()
-                .max_connections(CONNECTIONS)
-                .acquire_timeout(ACQUIRE)
-                .test_before_acquire(false)
-                .connect_lazy_with(options);
-            Ok(Self(Arc::new(Inner { pool, left: Left::default(), ear: Ear::default() })))
-        };
-        in_time(connected).await.map_err(SqlError::store)
+        // A pool would try again until its time is up.
+        let connected = in_time(async { Ok(PgConnection::connect_with(&options).await?) });
+        let mut connection = connected.await.map_err(SqlError::store)?;
+        migrate(&mut connection, MIGRATIONS).await?;
+        in_time(async { Ok(connection.close().await?) }).await.map_err(SqlError::store)?;
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(ACQUIRE)
+            .test_before_acquire(false)
+            .before_acquire(|connection, unused| {
+                Box::pin(async move {
+                    if unused.idle_for < UNUSED { Ok(true) } else { answers(connection).await }
+                })
+            })
+            .after_release(|connection, _| Box::pin(answers(connection)))
+            .connect_lazy_with(options.clone());
+        Ok(Self(Arc::new(Inner { pool, left: Left::default(), ear: Ear::new(options) })))
     }
 
     /// Closes the connections, once what is under way has come to its end.
@@ -112,7 +134,7 @@ impl PostgresStore {
     }
 
     /// A transaction that reads everything as of one moment.
-    #[cfg(feature = "object")]
+    #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, SqlError> {
         Ok(self.0.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
     }
@@ -121,14 +143,14 @@ impl PostgresStore {
         &self.0.left
     }
 
-    /// Told of each write of this store, and of those that it hears of.
-    pub(super) fn changed(&self) -> &Notify {
-        &self.0.ear.changed
+    /// Told of what this store writes to runs, and of what it hears.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.0.ear.changes
     }
 
     /// Waits until something changes, and listens to other processes meanwhile.
     pub(super) async fn heard(&self, woken: Pin<&mut Notified<'_>>) {
-        select(woken, pin!(self.0.ear.hear(&self.0.pool))).await;
+        select(woken, pin!(self.0.ear.hear())).await;
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -3,55 +3,135 @@
 use std::time::Duration;
 
 use attache_core::{StoreError, StoreErrorKind};
-use sqlx::SqlSafeStr as _;
-use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
+use sqlx::migrate::{AppliedMigration, Migrate as _, MigrateError, Migration, MigrationType};
+use sqlx::{Connection as _, SqlSafeStr as _, raw_sql};
 
-use super::error::SqlError;
+use super::dialect::{BEGIN, Connection, HOLD_SCHEMA};
+use crate::sql::error::SqlError;
 
-/// The number of attempts, where two processes begin with a new database at once.
+/// The table of the migrations that were run. Others may keep their tables in the same database.
+const TABLE: &str = "attache_migration";
+/// The number of attempts, where something else than a lock fails a migration.
 const ATTEMPTS: u32 = 10;
+/// The time that all migrations may take together, waits for tables that are in use included.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// The pause before another attempt.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The pause where tables are in use. The calls that waited behind the migration have their turn in it.
+const TURN: Duration = Duration::from_millis(500);
+/// PostgreSQL: a lock was not to be had in time, a deadlock. SQLite: somebody else writes.
+const IN_USE: [&str; 5] = ["55P03", "40P01", "5", "261", "517"];
 
-/// The migrations, with what each does, in order from 1. They go forward only, and none changes once it was released.
-pub(crate) fn migrator(migrations: &[(&'static str, &'static str)]) -> Migrator {
-    let migration = |(number, (description, sql)): (i64, &(&'static str, &'static str))| {
-        Migration::new(number, (*description).into(), MigrationType::Simple, (*sql).into_sql_str(), false)
+/// Runs the migrations that a database lacks, of those with the names and statements given, in order from 1. They go
+/// forward only, and none changes once it was released.
+pub(super) async fn migrate(
+    connection: &mut Connection,
+    migrations: &[(&'static str, &'static str)],
+) -> Result<(), StoreError> {
+    let known = |(number, (name, sql)): (i64, &(&'static str, &'static str))| {
+        Migration::new(number, (*name).into(), MigrationType::Simple, (*sql).into_sql_str(), false)
     };
-    let mut migrator = Migrator::with_migrations((1..).zip(migrations).map(migration).collect());
-    // Others may keep their tables in the same database.
-    migrator.dangerous_set_table_name("attache_migration");
-    migrator
+    let known: Vec<_> = (1..).zip(migrations).map(known).collect();
+    let migrated = tokio::time::timeout(LONGEST, run(connection, &known)).await;
+    migrated.unwrap_or_else(|_| {
+        let text = "the database was not brought to the form that this program knows within an hour";
+        Err(StoreError::new(StoreErrorKind::Unavailable, text))
+    })
 }
 
-/// Runs the migrations that a database lacks.
-pub(crate) async fn migrate<C>(migrator: &Migrator, connection: &mut C) -> Result<(), StoreError>
-where
-    C: Migrate,
-{
-    let mut attempts = 0;
+async fn run(connection: &mut Connection, known: &[Migration]) -> Result<(), StoreError> {
+    let (mut attempts, mut is_told) = (0, false);
     loop {
-        attempts += 1;
-        match migrator.run_direct(None, connection, false).await {
-            Ok(()) => return Ok(()),
-            Err(MigrateError::VersionMissing(version)) => {
-                let known = migrator.iter().len();
-                let text =
-                    format!("the database has version {version}, and this program reads up to {known}");
-                return Err(StoreError::new(StoreErrorKind::Corrupt, text));
-            }
-            Err(MigrateError::VersionMismatch(version)) => {
-                let text =
-                    format!("version {version} of the database is another one than this program knows");
-                return Err(StoreError::new(StoreErrorKind::Corrupt, text));
-            }
-            // Another process may have been faster.
-            Err(_) if attempts < ATTEMPTS => tokio::time::sleep(Duration::from_millis(50)).await,
-            Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
-                return Err(SqlError::from(error).store());
+        match next(connection, known).await {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) if is_in_use(&error) => {
+                if !is_told {
+                    tracing::warn!(%error, "a migration of the database waits for tables that are in use");
+                    is_told = true;
+                }
+                tokio::time::sleep(TURN).await;
             }
             Err(error) => {
-                let text = "the database could not be brought to the form that this program knows";
-                return Err(StoreError::new(StoreErrorKind::Unavailable, text).with_source(error));
+                attempts += 1;
+                failed(error, attempts, known.len())?;
+                tokio::time::sleep(PAUSE).await;
             }
+        }
+    }
+}
+
+/// Runs the first migration that the database lacks. False if it lacks none.
+async fn next(connection: &mut Connection, known: &[Migration]) -> Result<bool, MigrateError> {
+    // Whoever finds nothing to do waits for nobody. There is no table in a new database.
+    if let Ok(applied) = connection.list_applied_migrations(TABLE).await
+        && lacking(&applied, known)?.is_none()
+    {
+        return Ok(false);
+    }
+    let mut writing = connection.begin_with(BEGIN).await?;
+    let done = async {
+        raw_sql(HOLD_SCHEMA).execute(&mut *writing).await?;
+        writing.ensure_migrations_table(TABLE).await?;
+        // Another process may have been faster.
+        let applied = writing.list_applied_migrations(TABLE).await?;
+        if let Some(next) = lacking(&applied, known)? {
+            writing.apply(TABLE, next).await?;
+        }
+        Ok(())
+    };
+    match done.await {
+        Ok(()) => writing.commit().await?,
+        // Its locks are free before the next attempt.
+        Err(error) => {
+            let _ = writing.rollback().await;
+            return Err(error);
+        }
+    }
+    Ok(true)
+}
+
+/// The first migration that a database lacks.
+fn lacking<'a>(
+    applied: &[AppliedMigration],
+    known: &'a [Migration],
+) -> Result<Option<&'a Migration>, MigrateError> {
+    for one in applied {
+        let known = known.iter().find(|known| known.version == one.version);
+        let known = known.ok_or(MigrateError::VersionMissing(one.version))?;
+        if known.checksum != one.checksum {
+            return Err(MigrateError::VersionMismatch(one.version));
+        }
+    }
+    Ok(known.iter().find(|known| applied.iter().all(|one| one.version != known.version)))
+}
+
+fn is_in_use(error: &MigrateError) -> bool {
+    let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else {
+        return false;
+    };
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| IN_USE.contains(&&*code))
+}
+
+/// The error of a migration that is not tried again.
+fn failed(error: MigrateError, attempts: u32, known: usize) -> Result<(), StoreError> {
+    match error {
+        MigrateError::VersionMissing(version) => {
+            let text = format!("the database has version {version}, and this program reads up to {known}");
+            Err(StoreError::new(StoreErrorKind::Corrupt, text))
+        }
+        MigrateError::VersionMismatch(version) => {
+            let text = format!("version {version} of the database is another one than this program knows");
+            Err(StoreError::new(StoreErrorKind::Corrupt, text))
+        }
+        _ if attempts < ATTEMPTS => Ok(()),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            Err(SqlError::from(error).store())
+        }
+        error => {
+            let text = "the database could not be brought to the form that this program knows";
+            Err(StoreError::new(StoreErrorKind::Unavailable, text).with_source(error))
         }
     }
 }

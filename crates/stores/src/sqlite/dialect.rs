@@ -43,9 +43,14 @@ pub(super) const CLEAR: &str =
 pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
     WHERE accessed < $1 AND leased_until <= $2 AND kept_until <= $2 ORDER BY accessed LIMIT $3";
 
-pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id, r.run FROM attache_run r JOIN attache_session s ON s.id = r.session \
+pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_run r JOIN attache_session s ON s.id = r.session \
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
     AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3";
+
+/// Begins a migration.
+pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+/// Keeps other migrations out until the transaction ends.
+pub(super) const HOLD_SCHEMA: &str = "SELECT 1";
 
 /// Lets nobody else remember something for a principal until the transaction ends.
 pub(super) const HOLD_FACTS: &str = "SELECT $1";
@@ -72,7 +77,7 @@ pub(super) async fn append_usual(store: &Store, append: Prepared) -> Result<(boo
 }
 
 /// Other processes look by themselves.
-pub(super) async fn tell(_connection: &mut Connection) -> Result<(), SqlError> {
+pub(super) async fn tell(_connection: &mut Connection, _session: &str, _run: &str) -> Result<(), SqlError> {
     Ok(())
 }
 

@@ -18,13 +18,16 @@ mod fork;
 #[path = "../sql/ops/lease.rs"]
 mod lease;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
+#[path = "../sql/migrate.rs"]
+mod migrate;
+#[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/nodes.rs"]
 mod nodes;
 mod one_round_trip;
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/read.rs"]
 mod read;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "file", feature = "object"))]
 #[allow(clippy::duplicate_mod, reason = "it is compiled for each database")]
 #[path = "../sql/ops/references.rs"]
 mod references;

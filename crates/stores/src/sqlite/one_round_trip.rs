@@ -86,7 +86,7 @@ pub(super) async fn append(store: &Store, append: Prepared) -> Result<(bool, Pre
     });
     let (is_done, append) = appended.await?;
     if is_done {
-        store.changed().notify_waiters();
+        store.changes().wake(&append.session, &append.run);
     }
     Ok((is_done, append))
 }

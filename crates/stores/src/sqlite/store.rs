@@ -10,13 +10,13 @@ use attache_core::{StoreError, StoreErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::migrate::migrate;
 use super::writer::Writer;
+use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::given_up_leases::Left;
-use crate::sql::migrate::{migrate, migrator};
 
 /// The migrations, in order.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -25,6 +25,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("characters", include_str!("migrations/0003_characters.sql")),
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
+    ("gone", include_str!("migrations/0006_gone.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);
@@ -69,7 +70,7 @@ struct Inner {
     usual: Writer,
     readers: SqlitePool,
     left: Arc<Left>,
-    changed: Notify,
+    changes: Changes,
 }
 
 impl SqliteStore {
@@ -88,17 +89,27 @@ impl SqliteStore {
             .busy_timeout(BUSY)
             .foreign_keys(true);
         let pool = || SqlitePoolOptions::new().acquire_timeout(BUSY).test_before_acquire(false);
-        let opened = async {
+        let connected = async {
             let writer = pool().max_connections(1).connect_with(options.clone()).await?;
-            let mut connection = writer.acquire().await?;
-            migrate(&migrator(MIGRATIONS), &mut *connection).await.map_err(SqlError::Store)?;
-            drop(connection);
+            let connection = writer.acquire().await?;
+            Ok((writer, connection))
+        };
+        let (writer, mut connection) = in_time(connected).await.map_err(SqlError::store)?;
+        migrate(&mut connection, MIGRATIONS).await?;
+        drop(connection);
+        let opened = async {
             let usual = Writer::new(path.to_owned(), BUSY).map_err(sqlx::Error::Io)?;
             let readers = pool()
                 .max_connections(READERS)
                 .min_connections(0)
                 .connect_lazy_with(options.pragma("query_only", "on"));
-            Ok(Self(Arc::new(Inner { writer, usual, readers, left: Arc::default(), changed: Notify::new() })))
+            Ok(Self(Arc::new(Inner {
+                writer,
+                usual,
+                readers,
+                left: Arc::default(),
+                changes: Changes::default(),
+            })))
         };
         in_time(opened).await.map_err(SqlError::store)
     }
@@ -131,7 +142,7 @@ impl SqliteStore {
     }
 
     /// A transaction that reads everything as of one moment.
-    #[cfg(feature = "object")]
+    #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Sqlite>, SqlError> {
         Ok(self.0.readers.begin().await?)
     }
@@ -140,9 +151,9 @@ impl SqliteStore {
         Arc::clone(&self.0.left)
     }
 
-    /// Told of each write of this store.
-    pub(super) fn changed(&self) -> &Notify {
-        &self.0.changed
+    /// Told of what this store writes to runs.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.0.changes
     }
 
     /// Waits until something changes.

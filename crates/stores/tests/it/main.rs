@@ -8,6 +8,7 @@
 )]
 
 mod approvals;
+mod collecting;
 mod common;
 mod damage;
 mod documents;

@@ -12,7 +12,7 @@ use attache_core::{
     BoxFuture, Capture, Document, DocumentId, DocumentStore as _, MediaType, Message, ResultStatus,
     ToolError, ToolResult, UserMessage, UserPart,
 };
-use attache_stores::{ObjectDocumentStore, PostgresStore, References, SqliteStore};
+use attache_stores::{FileDocumentStore, ObjectDocumentStore, PostgresStore, References, SqliteStore};
 use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use futures_util::future::join;
 use sqlx::Connection as _;
@@ -206,6 +206,33 @@ async fn a_document_that_two_clearings_left_to_each_other_is_collected() {
     assert_eq!(are_kept(&documents, &["shared"]).await, [true]);
     documents.collect(&[&*references(&place).await]).await.unwrap();
     assert_eq!(are_kept(&documents, &["shared"]).await, [false]);
+}
+
+#[tokio::test]
+async fn documents_of_sessions_stay_in_a_folder_until_their_session_is_gone() {
+    let place = Place::sqlite();
+    let Place::Sqlite(folder) = &place else { unreachable!() };
+    let documents = FileDocumentStore::open(folder.path().join("documents")).unwrap();
+    let documents = Arc::new(documents.with_grace(Duration::ZERO));
+    let fetched = document("fetched");
+    let fetch = tool_fn("fetch", "Fetches.", move |_: NoArguments| {
+        let fetched = fetched.clone();
+        async move { Ok::<_, ToolError>(fetched) }
+    });
+    let model = FunctionModel::new(|request, _| match request.messages.len() {
+        1 => Turn::call("fetch", "{}"),
+        _ => Turn::text("done"),
+    });
+    let agent = Agent::builder(model.unverified()).tool(fetch).store(Arc::clone(&documents) as _);
+    let sessions = Sessions::new(agent.build().unwrap(), place.store().await);
+    sessions.open("ann", Some("s")).await.unwrap().run("go").outcome().await.unwrap();
+    let references = references(&place).await;
+    let id = DocumentId::parse("fetched").unwrap();
+    documents.collect(&[&*references]).await.unwrap();
+    documents.get(&id).await.unwrap();
+    place.store().await.clear("ann", None).await.unwrap();
+    documents.collect(&[&*references]).await.unwrap();
+    documents.get(&id).await.unwrap_err();
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod adopting;
 mod backup;
 mod body;
 mod cleaning;
@@ -14,13 +15,16 @@ mod closing;
 mod collecting;
 mod crashes;
 mod delivering;
+mod erasing;
 mod facts;
 mod forking;
 mod formats;
 mod going_on;
 mod isolation;
 mod kit;
+mod line;
 mod load;
+mod migrating;
 mod overtaking;
 mod place;
 mod searching;

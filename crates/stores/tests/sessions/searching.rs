@@ -1,9 +1,17 @@
 //! Sessions are found by what was said in them.
 
-use attache_agent::{RunInput, Sessions};
-use attache_core::{Document, Message, UserMessage, UserPart};
+use std::time::Duration;
 
-use crate::kit::{Clock, agent, timed};
+use attache_agent::{
+    Append, Beginning, Entry, OpenSession, RunInput, SessionId, SessionStore, Sessions, Take,
+};
+use attache_core::words::WordQuery;
+use attache_core::{Document, Message, UserMessage, UserPart};
+use attache_stores::PostgresStore;
+use serde_json::json;
+use sqlx::Connection as _;
+
+use crate::kit::{Clock, agent, sessions, timed};
 use crate::place::Place;
 
 async fn found(sessions: &Sessions, query: &str) -> Vec<String> {
@@ -64,4 +72,80 @@ pub(crate) async fn sessions_of_one_moment_are_listed_by_the_bytes_of_their_ids(
     let by_bytes = ["A", "B", "Z1", "_", "a", "b", "é"];
     assert_eq!(listed, by_bytes);
     assert_eq!(found(&sessions, "lease").await, by_bytes);
+}
+
+/// More messages and entries than are read at a time.
+pub(crate) async fn a_long_session_is_found_by_all_of_its_words(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let noted = |word: &str, number: u64| -> Entry {
+        let messages = [Message::user(format!("{word}{number}"))];
+        let entry =
+            json!({"schemaVersion": 1, "key": format!("inbox/{number}"), "kind": {"inbox": messages}});
+        serde_json::from_value(entry).unwrap()
+    };
+    for (run, words) in [("one", "first"), ("two", "second")] {
+        let holder = format!("holder of {run}");
+        let take =
+            Take { session: &id, principal: "ann", run: Some(run), holder: &holder, now: 2, until: 100 };
+        let fence = store.take(take).await.unwrap().fence;
+        let first = if run == "one" { 0 } else { 300 };
+        let messages = (0..300).map(|number| Message::user(format!("{words}message{number}")).shared());
+        let begins = Beginning {
+            name: "".into(),
+            title: "title".to_owned(),
+            first,
+            messages: messages.collect(),
+            ranges: std::iter::once(first..first + 300).collect(),
+            closes: None,
+        };
+        let append = Append {
+            session: id.clone(),
+            run: run.into(),
+            fence,
+            number: 1,
+            now: 3,
+            until: 0,
+            entries: (0..600).map(|number| noted(words, number)).collect(),
+            begins: Some(Box::new(begins)),
+            ends: true,
+            documents: Vec::new(),
+            kept_until: None,
+        };
+        store.append(&append).await.unwrap();
+    }
+    let said = ["title", "firstmessage299", "secondmessage299", "first599", "second0", "second599"];
+    for word in said {
+        let found = store.search("ann", &WordQuery::new(word), 5).await.unwrap();
+        assert_eq!(found.len(), 1, "{word}");
+    }
+}
+
+/// A session is not held while its words are read, and what changed meanwhile counts.
+#[tokio::test]
+async fn a_session_is_renamed_while_somebody_searches() {
+    let place = Place::postgres();
+    let Place::Postgres(database) = &place else { unreachable!() };
+    let here = sessions(&place, agent()).await;
+    let session = here.open("ann", Some("s")).await.unwrap();
+    session.run("To Rome.").outcome().await.unwrap();
+    let mut other = sqlx::PgConnection::connect(&database.url).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE attache_entry").execute(&mut *holding).await.unwrap();
+    let store = PostgresStore::connect(&database.url).await.unwrap();
+    let searching =
+        tokio::spawn(
+            async move { SessionStore::search(&store, "ann", &WordQuery::new("holidays"), 5).await },
+        );
+    let mut look = sqlx::PgConnection::connect(&database.url).await.unwrap();
+    let waits =
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    let waiting = async { while sqlx::query(waits).fetch_optional(&mut look).await.unwrap().is_none() {} };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    let renamed = tokio::time::timeout(Duration::from_secs(10), session.rename("Holidays")).await;
+    renamed.expect("nobody holds the session").unwrap();
+    holding.rollback().await.unwrap();
+    assert_eq!(searching.await.unwrap().unwrap().len(), 1);
+    assert_eq!(found(&here, "holidays rome").await, ["s"]);
 }

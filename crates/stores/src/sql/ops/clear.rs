@@ -4,9 +4,10 @@ use attache_agent::{Cleared, Idle, SessionId};
 use attache_core::DocumentId;
 use sqlx::{Row as _, query};
 
-use super::dialect::{CLEAN, CLEAR, Connection, Row};
+use super::dialect::{CLEAN, CLEAR, Connection, Row, elements};
 use super::store::Store;
 use crate::sql::error::SqlError;
+use crate::sql::ranges::each;
 use crate::sql::row::{int, place};
 
 /// The attempts of a deletion, the first one included.
@@ -52,8 +53,19 @@ fn ids(rows: &[Row]) -> Result<Vec<&str>, SqlError> {
     Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
 }
 
-/// Deletes sessions, and yields the documents that no other refers to.
+/// Deletes sessions, and yields the documents that no other refers to. All of their documents are noted: of two that
+/// delete at once each may leave to the other what they share, and whoever is to delete the documents may die before.
 pub(super) async fn delete(connection: &mut Connection, ids: &[&str]) -> Result<Cleared, SqlError> {
+    // In one order, so that two wait for each other and not in a circle.
+    query(concat!(
+        "INSERT INTO attache_gone (document) SELECT DISTINCT d.document FROM attache_document d \
+         WHERE d.session IN (SELECT q.value ->> 0 FROM ",
+        elements!("1"),
+        " AS q) ORDER BY d.document ON CONFLICT DO NOTHING"
+    ))
+    .bind(each(ids)?)
+    .execute(&mut *connection)
+    .await?;
     let mut cleared = Cleared::default();
     for id in ids.iter().copied() {
         let documents = query(
@@ -79,4 +91,36 @@ pub(super) async fn delete(connection: &mut Connection, ids: &[&str]) -> Result<
         cleared.sessions.push(SessionId::parse(id)?);
     }
     Ok(cleared)
+}
+
+/// Documents that were noted when their sessions were deleted, and that none refers to.
+pub(super) async fn gone_documents(
+    connection: &mut Connection,
+    limit: usize,
+) -> Result<Vec<DocumentId>, SqlError> {
+    let rows = query(
+        "SELECT document FROM attache_gone g WHERE NOT EXISTS \
+         (SELECT 1 FROM attache_document d WHERE d.document = g.document) ORDER BY document LIMIT $1",
+    )
+    .bind(place(limit))
+    .fetch_all(connection)
+    .await?;
+    let documents = rows.iter().map(|row| Ok(DocumentId::parse(row.try_get::<&str, _>(0)?)));
+    Ok(documents.collect::<Result<Vec<_>, SqlError>>()?.into_iter().flatten().collect())
+}
+
+/// Forgets documents that are deleted.
+pub(super) async fn forget_documents(
+    connection: &mut Connection,
+    documents: &[DocumentId],
+) -> Result<(), SqlError> {
+    query(concat!(
+        "DELETE FROM attache_gone WHERE document IN (SELECT q.value ->> 0 FROM ",
+        elements!("1"),
+        " AS q)"
+    ))
+    .bind(each(documents.iter().map(DocumentId::as_str))?)
+    .execute(connection)
+    .await?;
+    Ok(())
 }

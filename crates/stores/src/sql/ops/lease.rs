@@ -69,12 +69,16 @@ pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str
             }
             run.to_owned()
         }
-        None => query("SELECT id FROM attache_run WHERE session = $1 ORDER BY run DESC LIMIT 1")
-            .bind(id)
-            .fetch_optional(&mut *connection)
-            .await?
-            .ok_or(JournalError::Empty)?
-            .try_get(0)?,
+        // What somebody goes on with time and again is taken over no more, unless something is recorded.
+        None => query(
+            "UPDATE attache_run SET adopted = adopted + 1 \
+             WHERE run = (SELECT max(run) FROM attache_run WHERE session = $1) RETURNING id",
+        )
+        .bind(id)
+        .fetch_optional(&mut *connection)
+        .await?
+        .ok_or(JournalError::Empty)?
+        .try_get(0)?,
     };
     let fence: i64 = query(NEXT_FENCE).fetch_one(&mut *connection).await?.try_get(0)?;
     query(
@@ -98,9 +102,9 @@ pub(super) async fn renew(
     fence: u64,
     until: u64,
 ) -> Result<bool, SqlError> {
-    // One that was let go stays so.
+    // One that was let go stays so: at 0 nobody takes the run over, at 1 anybody does.
     let renewed = query(
-        "UPDATE attache_session SET leased_until = CASE WHEN leased_until = 0 THEN 0 ELSE $3 END \
+        "UPDATE attache_session SET leased_until = CASE WHEN leased_until <= 1 THEN leased_until ELSE $3 END \
          WHERE id = $1 AND fence = $2",
     )
     .bind(session)

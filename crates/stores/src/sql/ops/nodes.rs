@@ -81,10 +81,6 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
             .bind(adopt.holder)
             .execute(&mut *connection)
             .await?;
-        query("UPDATE attache_run SET adopted = adopted + 1 WHERE run = $1")
-            .bind(row.try_get::<i64, _>(3)?)
-            .execute(&mut *connection)
-            .await?;
         let session = SessionId::parse(session)?;
         orphans.push(Orphan { session, principal: row.try_get(1)?, run: row.try_get(2)? });
     }

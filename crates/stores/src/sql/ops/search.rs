@@ -12,6 +12,9 @@ use crate::sql::error::SqlError;
 use crate::sql::ranges::{beginnings, each};
 use crate::sql::row::{entry, message, number, place};
 
+/// The most messages and entries that are read at a time.
+const PIECE: i64 = 256;
+
 /// The sessions of a principal in which something was said whose words are not noted yet.
 pub(super) async fn unread(connection: &mut Connection, principal: &str) -> Result<Vec<String>, SqlError> {
     let rows = query(
@@ -24,50 +27,104 @@ pub(super) async fn unread(connection: &mut Connection, principal: &str) -> Resu
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Notes the words of a session. Those of a text that cannot be read are left out: whoever opens the session is told.
+/// What was read of a session, whose words are to be noted.
+pub(super) struct Piece {
+    title: String,
+    /// How many of its messages were noted before, and how many are with the piece.
+    searched: (i64, i64),
+    /// The runs, with how many of their entries are noted with the piece.
+    runs: Vec<(i64, i64)>,
+    said: BTreeSet<String>,
+    /// False if there is more to read.
+    pub(super) is_last: bool,
+}
+
+/// Reads a piece of a session whose words are not noted yet; `None` if the session is gone. Words of a text that cannot be
+/// read are left out: whoever opens the session is told. Nothing is locked meanwhile.
 pub(super) async fn read(
     connection: &mut Connection,
     principal: &str,
     session: &str,
-) -> Result<(), SqlError> {
-    // Nobody renames it, and nobody else notes its words, until the transaction ends.
-    let held = query(FIND_LEASE).bind(session).bind(principal).fetch_optional(&mut *connection);
-    if held.await?.is_none() {
-        return Ok(());
-    }
-    let found = query("SELECT title, searched FROM attache_session WHERE id = $1");
-    let found = found.bind(session).fetch_one(&mut *connection).await?;
-    let mut said: BTreeSet<String> = words(found.try_get(0)?).into_iter().collect();
-    let searched = found.try_get::<i64, _>(1)?.max(0);
-    let rows = query("SELECT body FROM attache_message WHERE session = $1 AND place >= $2 ORDER BY place")
-        .bind(session)
-        .bind(searched)
-        .fetch_all(&mut *connection)
-        .await?;
+) -> Result<Option<Piece>, SqlError> {
+    let found =
+        query("SELECT title, searched, messages FROM attache_session WHERE id = $1 AND principal = $2")
+            .bind(session)
+            .bind(principal)
+            .fetch_optional(&mut *connection)
+            .await?;
+    let Some(found) = found else { return Ok(None) };
+    let (title, searched, messages): (String, i64, i64) =
+        (found.try_get(0)?, found.try_get(1)?, found.try_get(2)?);
+    let mut said: BTreeSet<String> = words(&title).into_iter().collect();
+    let first = searched.max(0);
+    let rows =
+        query("SELECT body FROM attache_message WHERE session = $1 AND place >= $2 ORDER BY place LIMIT $3")
+            .bind(session)
+            .bind(first)
+            .bind(PIECE)
+            .fetch_all(&mut *connection)
+            .await?;
     for (at, row) in rows.iter().enumerate() {
         if let Ok(message) = message((at, row.try_get(0)?)) {
             said.extend(words_of_message(&message));
         }
     }
-    let runs =
-        query("SELECT run, searched, entries FROM attache_run WHERE session = $1 AND searched < entries")
-            .bind(session)
-            .fetch_all(&mut *connection)
-            .await?;
+    let noted = first + place(rows.len());
+    let mut left = PIECE - place(rows.len());
+    let mut piece =
+        Piece { title, searched: (searched, noted), runs: Vec::new(), said, is_last: noted >= messages };
+    let runs = query(
+        "SELECT run, searched, entries FROM attache_run WHERE session = $1 AND searched < entries ORDER BY run LIMIT $2",
+    )
+    .bind(session)
+    .bind(left + 1)
+    .fetch_all(&mut *connection)
+    .await?;
     for run in &runs {
+        let (run, searched, entries): (i64, i64, i64) = (run.try_get(0)?, run.try_get(1)?, run.try_get(2)?);
+        if left == 0 {
+            piece.is_last = false;
+            break;
+        }
+        let end = entries.min(searched + left);
+        piece.is_last &= end == entries;
         // Text under calls was not said.
         let rows = query(
-            "SELECT body, at FROM attache_entry WHERE run = $1 AND place >= $2 AND key NOT LIKE 'tool/%'",
+            "SELECT body, at FROM attache_entry WHERE run = $1 AND place >= $2 AND place < $3 AND key NOT LIKE 'tool/%'",
         )
-        .bind(run.try_get::<i64, _>(0)?)
-        .bind(run.try_get::<i64, _>(1)?)
+        .bind(run)
+        .bind(searched)
+        .bind(end)
         .fetch_all(&mut *connection)
         .await?;
         for row in &rows {
             if let Ok(entry) = entry(row.try_get(0)?, number(row.try_get(1)?), session) {
-                said.extend(words_of_entry(&entry));
+                piece.said.extend(words_of_entry(&entry));
             }
         }
+        left -= end - searched;
+        piece.runs.push((run, end));
+    }
+    Ok(Some(piece))
+}
+
+/// Notes the words of a piece. False if it is to be read again: the session was renamed, or somebody else noted words of it.
+pub(super) async fn note(
+    connection: &mut Connection,
+    principal: &str,
+    session: &str,
+    piece: &Piece,
+) -> Result<bool, SqlError> {
+    // Nobody renames it, and nobody else notes its words, until the transaction ends.
+    let held = query(FIND_LEASE).bind(session).bind(principal).fetch_optional(&mut *connection);
+    if held.await?.is_none() {
+        return Ok(false);
+    }
+    let found = query("SELECT title, searched FROM attache_session WHERE id = $1");
+    let found = found.bind(session).fetch_one(&mut *connection).await?;
+    let (searched, noted) = piece.searched;
+    if found.try_get::<&str, _>(0)? != piece.title || found.try_get::<i64, _>(1)? != searched {
+        return Ok(false);
     }
     query(concat!(
         "INSERT INTO attache_session_word (session, word) SELECT $1, q.value ->> 0 FROM ",
@@ -75,22 +132,22 @@ pub(super) async fn read(
         " AS q WHERE TRUE ON CONFLICT DO NOTHING"
     ))
     .bind(session)
-    .bind(each(&said)?)
+    .bind(each(&piece.said)?)
     .execute(&mut *connection)
     .await?;
-    query("UPDATE attache_session SET searched = $2 WHERE id = $1 AND searched < $2")
+    query("UPDATE attache_session SET searched = $2 WHERE id = $1")
         .bind(session)
-        .bind(searched + place(rows.len()))
+        .bind(noted)
         .execute(&mut *connection)
         .await?;
-    for run in &runs {
+    for (run, end) in &piece.runs {
         query("UPDATE attache_run SET searched = $2 WHERE run = $1 AND searched < $2")
-            .bind(run.try_get::<i64, _>(0)?)
-            .bind(run.try_get::<i64, _>(2)?)
+            .bind(run)
+            .bind(end)
             .execute(&mut *connection)
             .await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The sessions in which all words were said.

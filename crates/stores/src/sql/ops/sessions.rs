@@ -12,7 +12,7 @@ use attache_agent::{
     Orphan, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, StopRequest, StoredRun, Take, Taken,
 };
 use attache_core::words::WordQuery;
-use attache_core::{BoxFuture, StoreError, fresh};
+use attache_core::{BoxFuture, DocumentId, StoreError, fresh};
 
 use super::clear::Meant;
 use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell};
@@ -68,14 +68,7 @@ impl SessionStore for Store {
         Box::pin(async move {
             let unread = in_time(async { search::unread(&mut *self.reading().await?, principal).await });
             for session in unread.await.map_err(SqlError::store)? {
-                let (store, principal) = (self.clone(), principal.to_owned());
-                let read = written(async move {
-                    let mut writing = store.writing().await?;
-                    search::read(&mut writing, &principal, &session).await?;
-                    writing.commit().await?;
-                    Ok(())
-                });
-                read.await.map_err(SqlError::store)?;
+                note_words(self, principal, &session).await.map_err(SqlError::store)?;
             }
             let found =
                 in_time(async { search::search(&mut *self.reading().await?, principal, query, limit).await });
@@ -233,7 +226,11 @@ impl SessionStore for Store {
                     writing.commit().await?;
                     appended
                 };
-                store.changed().notify_waiters();
+                store.changes().wake(&prepared.session, &prepared.run);
+                if let Some((closed, _)) = prepared.begins.as_ref().and_then(|begins| begins.closes.as_ref())
+                {
+                    store.changes().wake(&prepared.session, closed);
+                }
                 Ok(appended)
             });
             appended.await.map_err(SqlError::journal)
@@ -250,9 +247,9 @@ impl SessionStore for Store {
                 let delivery = Delivery { principal, session, run, entry, documents, alone_at };
                 let mut writing = store.writing().await?;
                 let stands = append::deliver(&mut writing, &delivery).await?;
-                tell(&mut writing).await?;
+                tell(&mut writing, session.as_str(), run).await?;
                 writing.commit().await?;
-                store.changed().notify_waiters();
+                store.changes().wake(session.as_str(), run);
                 Ok(stands)
             });
             delivered.await.map_err(SqlError::journal)
@@ -269,8 +266,9 @@ impl SessionStore for Store {
     ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
         Box::pin(async move {
             let mut failing = Failing::default();
+            let waiting = self.changes().waiting(session.as_str(), run);
             loop {
-                let mut woken = pin!(self.changed().notified());
+                let mut woken = pin!(waiting.notified());
                 // Listening starts before looking, so that nothing is missed between the two.
                 woken.as_mut().enable();
                 let found = in_time(async {
@@ -375,4 +373,49 @@ impl SessionStore for Store {
             cleaned.await.map_err(SqlError::store)
         })
     }
+
+    fn gone_documents(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DocumentId>, StoreError>> {
+        Box::pin(async move {
+            let gone = in_time(async { clear::gone_documents(&mut *self.reading().await?, limit).await });
+            gone.await.map_err(SqlError::store)
+        })
+    }
+
+    fn forget_documents<'a>(&'a self, documents: &'a [DocumentId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (store, documents) = (self.clone(), documents.to_vec());
+        Box::pin(async move {
+            let forgotten =
+                written(
+                    async move { clear::forget_documents(&mut *store.single().await?, &documents).await },
+                );
+            forgotten.await.map_err(SqlError::store)
+        })
+    }
+}
+
+/// The number of times that a session may change while it is read before its words are left to the next search.
+const CHANGES: u32 = 8;
+
+/// Notes the words that were said in a session, a piece at a time.
+async fn note_words(store: &Store, principal: &str, session: &str) -> Result<(), SqlError> {
+    let mut changes = 0;
+    while changes < CHANGES {
+        let read =
+            in_time(async { search::read(&mut *store.reading().await?, principal, session).await }).await?;
+        let Some(piece) = read else { return Ok(()) };
+        let is_last = piece.is_last;
+        let (store, principal, session) = (store.clone(), principal.to_owned(), session.to_owned());
+        let noted = written(async move {
+            let mut writing = store.writing().await?;
+            let noted = search::note(&mut writing, &principal, &session, &piece).await?;
+            writing.commit().await?;
+            Ok(noted)
+        });
+        match noted.await? {
+            true if is_last => return Ok(()),
+            true => {}
+            false => changes += 1,
+        }
+    }
+    Ok(())
 }
