@@ -12,10 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::limits::McpServeLimits;
 use super::shelf::{Shelf, Whose, address, name};
-use crate::results::SCHEME;
-
-/// The key of the file name in the metadata of blocks that have no place for one.
-const FILE_NAME: &str = "attache/fileName";
+use crate::results::{FILE_NAME, SCHEME};
 
 /// The time to fetch the documents of a result that its client cannot fetch.
 const FETCHING: Duration = Duration::from_secs(60);

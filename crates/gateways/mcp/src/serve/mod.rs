@@ -3,6 +3,7 @@
 mod agent;
 mod answer;
 mod asking;
+mod awake;
 mod blocks;
 mod call;
 mod handler;
@@ -13,6 +14,7 @@ mod listing;
 mod paused;
 mod prompt;
 mod resources;
+mod schemas;
 mod service;
 mod shared;
 mod shelf;
