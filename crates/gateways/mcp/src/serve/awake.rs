@@ -7,8 +7,8 @@ use http::request::Parts;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, CustomNotification};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 
-use super::handler::SESSION;
-
+/// The header that names a session over HTTP.
+pub(super) const SESSION: &str = "mcp-session-id";
 /// A notification that no handler knows.
 const AWAKE: &str = "notifications/attache/awake";
 

@@ -30,7 +30,7 @@ use tokio::time::timeout;
 
 use super::answer::failure;
 use super::asking::{Client, is_newest};
-use super::awake::Awake;
+use super::awake::{Awake, SESSION};
 use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
 use super::listing::page;
@@ -48,8 +48,6 @@ use super::toolbox::{Calling, described};
 const LOOK: Duration = Duration::from_secs(5);
 /// The most documents whose changes one client is told.
 const WATCHED: usize = 1_000;
-/// The header that names a session over HTTP.
-pub(super) const SESSION: &str = "mcp-session-id";
 
 /// On whose behalf a request over HTTP is made.
 #[derive(Clone, Debug)]

@@ -27,8 +27,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::awake::Awake;
-use super::handler::{Handler, Principal, SESSION};
+use super::awake::{Awake, SESSION};
+use super::handler::{Handler, Principal};
 use super::shared::Shared;
 use super::stdio::McpServeError;
 
