@@ -111,7 +111,7 @@ pub use network::Network;
 pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refuse_allowed, set_member};
 pub use output_documents::{made_document, made_document_of_uri, note, note_made_documents};
 pub use reading::Reading;
-pub use redact::{Redactor, shown_url};
+pub use redact::{Redactor, SHORTEST_SECRET, redact_texts, shown_url};
 pub use refused_options::{ANY, Refusals};
 pub use reply::{BodyForm, ChunkSink, Decoder, EventDecoder, HandedOut, ReplyDecoder};
 pub use request::{RequestParts, join_url, percent_decoded, percent_encoded};

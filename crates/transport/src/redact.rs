@@ -5,12 +5,13 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use attache_core::ProviderError;
+use bytes::Bytes;
 
 /// The text in place of a secret.
 pub(crate) const MASK: &str = "***";
 
-/// Secrets shorter than this are left alone, since removing them would blot out ordinary words.
-pub(crate) const SHORTEST_SECRET: usize = 6;
+/// Secrets of fewer bytes are left alone, since removing them would blot out ordinary words.
+pub const SHORTEST_SECRET: usize = 6;
 
 /// The first letters of keys and tokens of well-known services.
 const KEY_PREFIXES: [&str; 22] = [
@@ -118,6 +119,21 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").finish_non_exhaustive()
     }
+}
+
+/// The bytes of a text, redacted wherever they can be read: the text may be of another encoding than UTF-8, in which
+/// secrets read the same.
+pub fn redact_texts(bytes: Bytes, redact: impl for<'t> Fn(&'t str) -> Cow<'t, str>) -> Bytes {
+    let is_clean = |chunk: std::str::Utf8Chunk<'_>| matches!(redact(chunk.valid()), Cow::Borrowed(_));
+    if bytes.utf8_chunks().all(is_clean) {
+        return bytes;
+    }
+    let mut clean = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        clean.extend_from_slice(redact(chunk.valid()).as_bytes());
+        clean.extend_from_slice(chunk.invalid());
+    }
+    clean.into()
 }
 
 /// The causes of an error whose own words held a secret.
@@ -247,6 +263,16 @@ mod tests {
     use attache_core::ErrorKind;
 
     use super::*;
+
+    #[test]
+    fn texts_of_any_encoding_are_redacted() {
+        let redactor = Redactor::new().with_secret("canary-1").given_only();
+        let redacted =
+            |bytes: &'static [u8]| redact_texts(Bytes::from_static(bytes), |text| redactor.redact(text));
+        assert_eq!(redacted(b"caf\xe9 canary-1 \xfc")[..], b"caf\xe9 *** \xfc"[..]);
+        assert_eq!(redacted("café canary-1".as_bytes())[..], *"café ***".as_bytes());
+        assert_eq!(redacted(b"caf\xe9")[..], b"caf\xe9"[..]);
+    }
 
     #[test]
     fn known_secrets_and_key_shapes_go() {

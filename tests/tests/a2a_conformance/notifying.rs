@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use attache::a2a::A2aTargets;
 use axum::Router;
 use axum::routing::post;
 use http::HeaderMap;
@@ -23,7 +24,8 @@ pub(crate) async fn cases(way: Way, held: &mut Held) {
     let hooked =
         tokio::spawn(async move { axum::serve(listener, Router::new().route("/hook", post(hook))).await });
 
-    let ours = Ours::serve(|profile| profile.for_0_3(false), |server| server.notifies(true)).await;
+    let ours =
+        Ours::serve(|profile| profile.for_0_3(false), |server| server.notifies_to(A2aTargets::Any)).await;
     let client = ours.as_(way);
     let task = sent(&client, held, saying_at_once("wait")).await;
     let id = &task["id"];

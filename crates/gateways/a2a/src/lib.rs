@@ -32,5 +32,5 @@ pub use client::update::{A2aQuestion, A2aUpdate};
 pub use config::{A2aLimits, A2aQuestions};
 pub use push::{A2aPush, A2aPushError};
 #[cfg(feature = "server")]
-pub use server::{A2aAbility, A2aProfile, A2aServer, A2aSigner, A2aSignerError};
+pub use server::{A2aAbility, A2aProfile, A2aServer, A2aSigner, A2aSignerError, A2aTargets};
 pub use wire::{A2aState, A2aVersion};

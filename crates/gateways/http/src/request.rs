@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::{Effect, ToolContext, ToolError, ToolErrorKind};
-use attache_transport::{RequestParts, percent_encoded};
+use attache_transport::{RequestParts, SHORTEST_SECRET, percent_encoded};
 use http::HeaderName;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE};
 use serde_json::{Map, Value};
@@ -28,9 +28,6 @@ pub(crate) struct Outgoing {
     pub(crate) origin: Origin,
     pub(crate) secrets: Secrets,
 }
-
-/// Shorter secrets are left alone, since removing them would blot out ordinary words.
-const SHORTEST_SECRET: usize = 6;
 
 /// The texts of a request that no answer may repeat to the model.
 #[derive(Clone, Default)]

@@ -1,8 +1,7 @@
 //! Answers as results of a tool.
 
 use attache_core::{Document, MediaKind, MediaType};
-use attache_transport::{named_file, said_media_type};
-use bytes::Bytes;
+use attache_transport::{named_file, redact_texts, said_media_type};
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
@@ -103,13 +102,7 @@ fn content(answered: Answered, secrets: &Secrets, name: &str) -> Content {
         }
         return Content::Value(Value::String(secrets.redact(text).into_owned()));
     }
-    let body = match text.filter(|_| is_text) {
-        Some(text) if !secrets.is_empty() => match secrets.redact(text) {
-            std::borrow::Cow::Owned(clean) => Bytes::from(clean),
-            std::borrow::Cow::Borrowed(_) => body,
-        },
-        _ => body,
-    };
+    let body = if is_text { redact_texts(body, |text| secrets.redact(text)) } else { body };
     let said = said_media_type(&answered.headers).map(|media| media.to_string()).unwrap_or_default();
     let document = Document::from_bytes(body, if mistaken { "" } else { &said });
     let file_name = file_name.or_else(|| last_step(&answered.url)).unwrap_or_else(|| {

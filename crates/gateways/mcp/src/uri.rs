@@ -6,6 +6,9 @@ use attache_transport::percent_decoded;
 /// The scheme of addresses that are read through a server's session: `mcp://ALIAS/ADDRESS`.
 pub(crate) const SCHEME: &str = "mcp://";
 
+/// The key of the file name in the metadata of blocks that have no place for one.
+pub(crate) const FILE_NAME: &str = "attache/fileName";
+
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;
 

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::asking::{Stop, answering};
+use super::failure::Failure;
 use super::follow::{CancelGuard, Line};
 use super::gather::Gathered;
 use super::handle::A2aHandle;
@@ -209,10 +210,10 @@ impl A2aAgent {
         let end = Instant::now() + self.config.limits.request;
         let mut gathered = Gathered::default();
         let looked = line.look(handle.task(), end).await;
-        looked
-            .and_then(|event| gathered.apply(event))
-            .map_err(|failure| failure.told(&self.config, false))?;
-        self.update(gathered)
+        match looked.and_then(|event| gathered.apply(event)) {
+            Ok(()) => self.update(gathered),
+            Err(failure) => Err(self.told(&known, failure, false).await),
+        }
     }
 
     /// Answers what the agent asks in the task of a deferred call, by its handle, and follows the task for as long as a
@@ -243,9 +244,18 @@ impl A2aAgent {
         let line = Line { config: &self.config, known: &known };
         let end = Instant::now() + self.config.limits.request;
         let answer = line.ask(Ask::Cancel(handle.task()), end).await;
-        let told = |failure: super::failure::Failure| failure.told(&self.config, false);
-        answer.map_err(told)?.result().map_err(told)?;
-        Ok(())
+        match answer.and_then(|answer| answer.result().map(drop)) {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.told(&known, failure, false).await),
+        }
+    }
+
+    /// The error of a failure, behind which the card may be read anew.
+    async fn told(&self, known: &Arc<Known>, failure: Failure, begun: bool) -> ToolError {
+        if failure.doubts_card() {
+            self.link.forget(known).await;
+        }
+        failure.told(&self.config, begun)
     }
 
     /// The task that a notification tells of, if it has the token of that task. The rest of it is not believed:
@@ -270,15 +280,17 @@ impl A2aAgent {
 
     async fn followed(
         &self,
-        known: &Known,
+        known: &Arc<Known>,
         draft: &Draft,
         end: Instant,
         guard: &mut CancelGuard,
         heard: &mut Heard<'_>,
     ) -> Result<Gathered, ToolError> {
         let line = Line { config: &self.config, known };
-        let followed = Box::pin(line.follow(draft, end, guard, heard)).await;
-        followed.map_err(|(failure, begun)| failure.told(&self.config, begun))
+        match Box::pin(line.follow(draft, end, guard, heard)).await {
+            Ok(gathered) => Ok(gathered),
+            Err((failure, begun)) => Err(self.told(known, failure, begun).await),
+        }
     }
 
     /// The message of a call.

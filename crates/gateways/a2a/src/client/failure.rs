@@ -33,6 +33,17 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// True if the agent may not be where its card says, or not speak as it says, any more.
+    pub(crate) fn doubts_card(&self) -> bool {
+        match self {
+            Self::Refused { code: -32601 | -32009, .. } | Self::Status { status: 404 | 405 | 410, .. } => {
+                true
+            }
+            Self::Unreached(error) => error.kind() != ErrorKind::Timeout,
+            _ => false,
+        }
+    }
+
     /// True if a task is not known, or not any more.
     pub(crate) fn is_unknown_task(&self) -> bool {
         matches!(self, Self::Refused { code: -32001, .. } | Self::Status { status: 404, .. })

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{BoxFuture, ErrorKind};
-use attache_transport::{RequestParts, named_file, percent_decoded, said_media_type};
-use http::header::{ACCEPT, ACCEPT_ENCODING};
-use tokio::time::Instant;
+use attache_transport::{RequestParts, named_file, percent_decoded, redirected, said_media_type};
+use http::header::{ACCEPT, ACCEPT_ENCODING, LOCATION};
+use tokio::time::{Instant, timeout_at};
 
 use super::agent::A2aAgent;
 use super::failure::Failure;
@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// The files that an agent names itself at its own address or below, or at an origin that you trust like it, are asked
 /// for with what the agent was given: its token goes nowhere else, and nobody else has it sent, since such a document
-/// says whose it is (`a2a-file://ALIAS/ADDRESS`). All others are for the other fetcher, which has guards and no
+/// says whose it is (`a2a-file://ALIAS/ADDRESS`). Where an agent leads to another origin, the other fetcher follows. All others are for the other fetcher, which has guards and no
 /// credentials.
 ///
 /// ```
@@ -50,13 +50,24 @@ impl A2aFetcher {
         self
     }
 
-    async fn read(agent: &A2aAgent, url: &str) -> Result<Fetched, FetchError> {
+    async fn read(&self, agent: &A2aAgent, url: &str) -> Result<Fetched, FetchError> {
         let config = agent.config();
         let way = Way::new(config);
         let end = Instant::now() + LIMIT;
         let parts =
             RequestParts::get(url).with_header(ACCEPT, "*/*").with_header(ACCEPT_ENCODING, "identity");
         let reply = way.send(config, parts, end).await.map_err(|failure| failed(&failure))?;
+        // A store of the agent's, say, which wants none of what the agent was given.
+        if reply.status().is_redirection()
+            && let Some(others) = &self.others
+            && let Some(location) = reply.headers().get(LOCATION)
+            && let Ok(elsewhere) = redirected(url, location.as_bytes())
+            && !Way::is_own(config, &elsewhere)
+        {
+            let fetched = timeout_at(end, others.fetch(&elsewhere)).await;
+            let late = FetchError::new(FetchErrorKind::Timeout, "its agent's store takes too long");
+            return fetched.unwrap_or(Err(late));
+        }
         let (said, name) = (said_media_type(reply.headers()), named_file(reply.headers()));
         let bytes = body(config, reply, end).await.map_err(|failure| failed(&failure))?;
         Ok(Fetched::new(bytes).with_media_type(said).with_file_name(name))
@@ -74,7 +85,7 @@ impl Fetcher for A2aFetcher {
                     let (alias, file) = (text(alias), text(file));
                     let own = self.agents.iter().find(|agent| agent.alias() == alias);
                     match own.filter(|agent| is_file_of(agent.config(), &file)) {
-                        Some(agent) => Self::read(agent, &file).await,
+                        Some(agent) => self.read(agent, &file).await,
                         None => refused("its agent is not known, or has no such file"),
                     }
                 }

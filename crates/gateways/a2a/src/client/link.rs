@@ -38,6 +38,12 @@ struct State {
 }
 
 impl Link {
+    /// Lets the next call read the card anew, unless another one did already.
+    pub(crate) async fn forget(&self, known: &Arc<Known>) {
+        let mut state = self.0.lock().await;
+        state.known.take_if(|current| Arc::ptr_eq(current, known));
+    }
+
     /// The agent's card. One asks for it, and all others wait for that.
     pub(crate) async fn known(&self, config: &Config) -> Result<Arc<Known>, ToolError> {
         let mut state = self.0.lock().await;

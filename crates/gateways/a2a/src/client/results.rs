@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use attache_core::{Document, MediaKind, MediaType};
-use attache_transport::Redactor;
+use attache_transport::{Redactor, redact_texts};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
                     let is_shown = |part: &Part| {
                         let is_file =
                             matches!(part.content, Content::Bytes(_) | Content::Url(_) | Content::Broken);
-                        shows_text || is_file
+                        shows_text || is_file || part.is_text_file()
                     };
                     self.parts(message.parts.into_iter().filter(is_shown).collect(), None, None);
                 }
@@ -116,12 +116,17 @@ impl<'a> Reader<'a> {
     }
 
     fn part(&mut self, part: Part) -> Option<A2aContent> {
+        let is_text_file = part.is_text_file();
         let Part { content, name, media_type } = part;
         let name =
             name.map(|name| cut(&self.clean(name), LONGEST_NAME)).filter(|name| !name.trim().is_empty());
         Some(match content {
             // A blank text says nothing, and would make a result unusable for some models.
             Content::Text(text) if text.trim().is_empty() => return None,
+            Content::Text(text) if is_text_file => {
+                let said = media_type.or_else(|| Some("text/plain".to_owned()));
+                return self.bytes(text.into(), name, said);
+            }
             Content::Text(text) => A2aContent::Text(self.clean(text)),
             Content::Data(mut value) => {
                 clean(&self.redactor, &mut value);
@@ -207,13 +212,9 @@ impl<'a> Reader<'a> {
 
     /// Files of text without the secrets that the agent was given.
     fn clean_bytes(&self, bytes: Bytes, said: &str) -> Bytes {
-        let media = MediaType::resolve(Some(said), Some(&bytes), None);
-        let Some(text) = std::str::from_utf8(&bytes).ok().filter(|_| media.kind() == MediaKind::Text) else {
-            return bytes;
-        };
-        match self.redactor.redact(text) {
-            Cow::Owned(clean) => clean.into(),
-            Cow::Borrowed(_) => bytes,
+        match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
+            MediaKind::Text => redact_texts(bytes, |text| self.redactor.redact(text)),
+            _ => bytes,
         }
     }
 }

@@ -63,6 +63,10 @@ pub(super) fn input(message: &Message) -> Result<UserMessage, Refusal> {
             None => document,
         };
         parts.push(match &part.content {
+            Content::Text(text) if part.is_text_file() => {
+                let said = part.media_type.as_deref().unwrap_or("text/plain");
+                Some(UserPart::Document(named(Document::from_bytes(text.clone(), said))))
+            }
             Content::Text(text) => UserPart::text(text.clone()),
             Content::Bytes(bytes) => {
                 let said = part.media_type.as_deref().unwrap_or_default();

@@ -2,10 +2,12 @@
 
 mod card;
 mod error;
+mod gate;
 mod message;
 mod notify;
 mod serve;
 mod shape;
+mod step;
 mod tasks;
 mod view;
 mod watch;
@@ -32,6 +34,7 @@ use self::tasks::Tasks;
 use crate::wire::{A2aVersion, Json, Node};
 
 pub use self::card::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
+pub use self::notify::A2aTargets;
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;
@@ -65,6 +68,9 @@ pub struct A2aServer {
     profile: A2aProfile,
     tasks: Tasks,
     principals: Option<Principals>,
+    /// True if nothing but the address says who calls.
+    is_open: bool,
+    hosts: Vec<String>,
     signer: Option<A2aSigner>,
 }
 
@@ -72,20 +78,39 @@ impl A2aServer {
     /// An agent, with the sessions in which its tasks are kept. Until [`principal`](Self::principal) says who callers are,
     /// all of them are refused.
     pub fn new(profile: A2aProfile, sessions: Sessions) -> Self {
-        Self { profile, tasks: Tasks::new(sessions), principals: None, signer: None }
+        Self {
+            profile,
+            tasks: Tasks::new(sessions),
+            principals: None,
+            is_open: false,
+            hosts: Vec::new(),
+            signer: None,
+        }
     }
 
     /// Says who a caller is, by the head of its request; `None` refuses it. Facts that were checked before, such as a token, may
     /// stand in the request's extensions.
     pub fn principal(mut self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.principals = Some(Arc::new(principal));
+        self.is_open = false;
         self
     }
 
-    /// Takes every caller for the same principal: for agents that are open to all who reach them.
-    pub fn open_to_all(self, principal: impl Into<String>) -> Self {
+    /// Takes every caller for the same principal: for agents that are open to all who reach them. So that no web page
+    /// reaches one from a visitor's browser, requests are refused whose `Host` is a name other than `localhost`, that of
+    /// the profile's address and [those](Self::hosts) that are named, and requests of pages of others.
+    pub fn open_to_all(mut self, principal: impl Into<String>) -> Self {
         let principal = principal.into();
-        self.principal(move |_| Some(principal.clone()))
+        self.is_open = true;
+        self.principals = Some(Arc::new(move |_| Some(principal.clone())));
+        self
+    }
+
+    /// Names hosts under which an agent that is [open to all](Self::open_to_all) is reached, or whose pages may ask it,
+    /// beside that of the profile's address: `leases.internal`.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(Into::into));
+        self
     }
 
     /// Reads documents of answers from there: the agent's [store](attache_agent::AgentBuilder::store). Without it those
@@ -108,11 +133,10 @@ impl A2aServer {
         self
     }
 
-    /// Sends notifications of tasks to addresses that callers name: public ones with TLS alone, or any, for agents whose
-    /// callers are trusted. They are kept in memory, so that a caller looks at a task of which it hears nothing. By default
-    /// none are sent.
-    pub fn notifies(mut self, any_address: bool) -> Self {
-        self.tasks.notifications = Some(Notifications::new(any_address));
+    /// Sends notifications of tasks to such addresses, as callers name them. They are kept in memory, so that a caller looks
+    /// at a task of which it hears nothing. By default none are sent.
+    pub fn notifies_to(mut self, targets: A2aTargets) -> Self {
+        self.tasks.notifications = Some(Notifications::new(targets));
         self
     }
 
@@ -129,7 +153,9 @@ impl A2aServer {
         let card = self.profile.card(self.signer.as_ref(), self.tasks.notifications.is_some()).to_string();
         let tag: String =
             digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let hosts = self.hosts.into_iter().chain(gate::host_of(&self.profile.url));
         let served = Served {
+            hosts: self.is_open.then(|| hosts.collect()),
             card,
             tag: format!("\"{tag}\""),
             tasks: Arc::new(self.tasks),
@@ -154,6 +180,8 @@ struct Served {
     tag: String,
     tasks: Arc<Tasks>,
     principals: Option<Principals>,
+    /// The hosts of an agent that is open to all.
+    hosts: Option<Vec<String>>,
 }
 
 async fn card_of(State(served): State<Arc<Served>>, headers: HeaderMap) -> Response<Body> {
@@ -175,6 +203,10 @@ async fn card_of(State(served): State<Arc<Served>>, headers: HeaderMap) -> Respo
 /// The caller and the body of a request.
 async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u8>), Response<Body>> {
     let (head, body) = request.into_parts();
+    if served.hosts.as_ref().is_some_and(|hosts| !gate::is_let_in(&head, hosts)) {
+        let error = json!({"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "requests by this name, or of this page, are refused"}});
+        return Err(answered(StatusCode::FORBIDDEN, &error));
+    }
     let principal = served.principals.as_ref().and_then(|principal| principal(&head));
     let Some(principal) = principal else {
         let error = json!({"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "the caller is not known"}});
@@ -183,6 +215,10 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u
         return Err(response);
     };
     match to_bytes(body, LARGEST).await {
+        Ok(body) if !body.is_empty() && !gate::is_json(&head) => Err(answered(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            &json!({"error": {"code": 415, "status": "INVALID_ARGUMENT", "message": "a request is application/json or application/a2a+json"}}),
+        )),
         Ok(body) => Ok((principal, head, body.to_vec())),
         Err(_) => Err(answered(
             StatusCode::PAYLOAD_TOO_LARGE,

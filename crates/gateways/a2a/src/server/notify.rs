@@ -28,6 +28,16 @@ const LONGEST: usize = 4_096;
 const SENDING: Duration = Duration::from_secs(30);
 const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 
+/// The addresses to which an [`A2aServer`](crate::A2aServer) sends notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum A2aTargets {
+    /// Public ones with TLS.
+    Public,
+    /// Any, for agents whose callers are trusted.
+    Any,
+}
+
 /// The operations on notifications of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -64,13 +74,12 @@ pub(crate) struct Notifications {
 }
 
 impl Notifications {
-    /// Those to public addresses with TLS, or to any.
-    pub(crate) fn new(any_address: bool) -> Self {
-        let client = match any_address {
-            true => HttpClient::shared(),
-            false => HttpClient::guarded(Timeouts::default(), AddressGuard::new(), false),
+    pub(crate) fn new(to: A2aTargets) -> Self {
+        let client = match to {
+            A2aTargets::Any => HttpClient::shared(),
+            A2aTargets::Public => HttpClient::guarded(Timeouts::default(), AddressGuard::new(), false),
         };
-        Self { client, is_guarded: !any_address, by_task: Mutex::default() }
+        Self { client, is_guarded: to == A2aTargets::Public, by_task: Mutex::default() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ByTask> {
@@ -225,7 +234,7 @@ mod tests {
 
     #[test]
     fn one_caller_takes_no_room_from_another() {
-        let notifications = Notifications::new(true);
+        let notifications = Notifications::new(A2aTargets::Any);
         let target = |id: usize| {
             let config = json!({"url": "http://ann.example/hook", "id": id.to_string()});
             notifications.target(&config, A2aVersion::V1).unwrap()

@@ -15,7 +15,9 @@ use tokio::time::Instant;
 
 use super::error::Refusal;
 use super::shape::Shape;
-use super::tasks::{Come, Place, Tasks};
+use super::step::Come;
+use super::tasks::{Place, Tasks};
+use super::view::Wanted;
 use crate::wire::{A2aState, A2aVersion, Message, bare_message};
 
 /// The time that an answer waits for a task that is waited for; the task goes on beyond it.
@@ -116,8 +118,9 @@ pub(crate) async fn send(
     if sending.waits {
         let _ = tokio::time::timeout(LONGEST_WAIT, tasks.stopped(&place)).await;
     }
-    let (_, view) = tasks.view(principal, &place.id).await?;
-    Ok(shape.wrapped(shape.task(&view, sending.history, true)))
+    let wanted = Wanted { history: sending.history, artifacts: true };
+    let (_, view) = tasks.view(principal, &place.id, wanted).await?;
+    Ok(shape.wrapped(shape.task(&view, true)))
 }
 
 pub(crate) async fn get(
@@ -126,9 +129,9 @@ pub(crate) async fn get(
     params: &Value,
     shape: Shape,
 ) -> Result<Value, Refusal> {
-    let history = history(params)?;
-    let (_, view) = tasks.view(principal, id(params)?).await?;
-    Ok(shape.task(&view, history, true))
+    let wanted = Wanted { history: history(params)?, artifacts: true };
+    let (_, view) = tasks.view(principal, id(params)?, wanted).await?;
+    Ok(shape.task(&view, true))
 }
 
 pub(crate) async fn cancel(
@@ -138,7 +141,7 @@ pub(crate) async fn cancel(
     shape: Shape,
 ) -> Result<Value, Refusal> {
     let view = tasks.cancel(principal, id(params)?).await?;
-    Ok(shape.task(&view, None, true))
+    Ok(shape.task(&view, true))
 }
 
 /// The tasks of the caller, a page of them. (A2A 1.0 section 3.1.4)
@@ -161,7 +164,7 @@ pub(crate) async fn list(tasks: &Arc<Tasks>, principal: &str, params: &Value) ->
     let skipped: usize = text("pageToken").map_or(Ok(0), |token| token.parse().map_err(|_| no_token))?;
     // Fewer words than that say nothing of a list.
     let history = history(params)?.or(Some(0));
-    let with_artifacts = match params.get("includeArtifacts") {
+    let artifacts = match params.get("includeArtifacts") {
         Some(Value::String(text)) => text == "true",
         value => value.and_then(Value::as_bool) == Some(true),
     };
@@ -179,8 +182,8 @@ pub(crate) async fn list(tasks: &Arc<Tasks>, principal: &str, params: &Value) ->
     let total = listed.len();
     let page = listed.get(skipped..).ok_or(no_token)?;
     let page = page.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(page);
-    let views = tasks.page(principal, page, with_artifacts || history != Some(0)).await?;
-    let shown: Vec<Value> = views.iter().map(|view| shape.task(view, history, with_artifacts)).collect();
+    let views = tasks.page(principal, page, Wanted { history, artifacts }).await?;
+    let shown: Vec<Value> = views.iter().map(|view| shape.task(view, artifacts)).collect();
     let next = skipped.saturating_add(page.len());
     let token = if next < total { next.to_string() } else { String::new() };
     Ok(json!({"tasks": shown, "nextPageToken": token, "pageSize": shown.len(), "totalSize": total}))
@@ -208,9 +211,9 @@ pub(crate) async fn stream(
     shape: Shape,
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
-    let (place, first) = tasks.view(&principal, task).await?;
+    let (place, first) = tasks.view(&principal, task, Wanted::ALL).await?;
     let events = async_stream::stream! {
-        yield Ok::<_, Infallible>(framing.event(shape.wrapped(shape.task(&first, None, true))));
+        yield Ok::<_, Infallible>(framing.event(shape.wrapped(shape.task(&first, true))));
         if first.state.is_final() || first.state.is_waiting() {
             yield Ok(framing.event(shape.status_event(&first)));
             return;
@@ -231,7 +234,7 @@ pub(crate) async fn stream(
                 told = Instant::now();
                 yield Ok(framing.event(shape.status_event(&first.working(*word, come, now()))));
             } else if seen.is_ok() {
-                let Ok((_, view)) = tasks.view(&principal, &place.id).await else { return };
+                let Ok((_, view)) = tasks.view(&principal, &place.id, Wanted::ANSWER).await else { return };
                 if view.state.is_final() || view.state.is_waiting() {
                     for event in shape.last_events(&view) {
                         yield Ok(framing.event(event));
@@ -303,7 +306,7 @@ pub(crate) async fn subscribe(
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
     let task = id(params)?.to_owned();
-    let (_, view) = tasks.view(&principal, &task).await?;
+    let (_, view) = tasks.view(&principal, &task, Wanted::ANSWER).await?;
     if view.state.is_final() {
         return Err(Refusal::Unsupported("the task is over"));
     }

@@ -117,22 +117,21 @@ impl Shape {
         }
     }
 
-    /// A task with so much of its history; all where nothing is said.
-    pub(crate) fn task(self, view: &View, history: Option<usize>, with_artifacts: bool) -> Value {
+    /// A task, with the history that the view has.
+    pub(crate) fn task(self, view: &View, with_artifacts: bool) -> Value {
         let mut task = json!({"id": view.id, "contextId": view.context, "status": self.status(view)});
         let Some(members) = task.as_object_mut() else { return task };
         let artifacts = if with_artifacts { self.artifacts(view) } else { Vec::new() };
         if !artifacts.is_empty() {
             members.insert("artifacts".to_owned(), artifacts.into());
         }
-        let skipped = history.map_or(0, |most| view.history.len().saturating_sub(most));
         let said = |said: &Said| {
             let text = Some(&said.text).filter(|text| !text.is_empty()).map(|text| self.text(text));
             let parts: Vec<Value> =
                 text.into_iter().chain(said.files.iter().map(|file| self.file(file))).collect();
             self.message(view, &said.id, said.is_agent, &parts)
         };
-        let history: Vec<Value> = view.history.iter().skip(skipped).map(said).collect();
+        let history: Vec<Value> = view.history.iter().map(said).collect();
         if !history.is_empty() {
             members.insert("history".to_owned(), history.into());
         }

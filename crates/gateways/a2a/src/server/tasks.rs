@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use attache_agent::{AgentRun, Control, EventKind, RunInput, Session, SessionError, Sessions, deliver};
-use attache_core::tool::Progress;
-use attache_core::{DocumentStore, ToolCallId, ToolResult, UserMessage, fresh};
+use attache_agent::{
+    AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions, deliver,
+};
+use attache_core::{DocumentStore, ToolResult, UserMessage, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
 use super::message::{answer, approves, input, is_taken, words};
 use super::notify::Notifications;
-use super::view::{Logged, View};
+use super::step::{Come, Step};
+use super::view::{Logged, View, Wanted};
 use crate::card::{base64url, from_base64url};
 use crate::wire::{A2aState, Message, Part};
 
@@ -25,44 +27,6 @@ const MOST_BYTES: usize = 32 << 20;
 const MOST_FAILED: usize = 1_000;
 /// The most sessions and runs that a list looks at.
 const MOST_LISTED: usize = 500;
-
-/// The state of a run that is driven here.
-#[derive(Clone, Debug)]
-pub(crate) enum Step {
-    Starting,
-    Working,
-    /// It stopped: what came of it is in its log.
-    Over,
-    /// It did not begin.
-    Refused(Refusal),
-}
-
-impl Step {
-    pub(crate) fn has_stopped(&self) -> bool {
-        matches!(self, Self::Over | Self::Refused(_))
-    }
-}
-
-/// The progress of the calls of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Come {
-    /// The number of the newest word.
-    pub(crate) word: u64,
-    /// The newest progress of a call under way.
-    pub(crate) newest: Option<(ToolCallId, Progress)>,
-}
-
-impl Come {
-    fn hear(&mut self, call: ToolCallId, progress: Progress) {
-        self.word += 1;
-        self.newest = Some((call, progress));
-    }
-
-    /// Forgets what a call said that has ended. True if there was something.
-    fn end(&mut self, call: &ToolCallId) -> bool {
-        self.newest.take_if(|(of, _)| of == call).is_some()
-    }
-}
 
 /// A run that is driven here.
 struct Live {
@@ -293,9 +257,14 @@ impl Tasks {
                     EventKind::Finished(result) => {
                         let last = match &result {
                             Ok(_) => Step::Over,
-                            Err(error) => match error.session_error() {
-                                Some(error) => Step::Refused(refused(error)),
-                                None => Step::Over,
+                            Err(error) => match (error.session_error(), error.decide_error()) {
+                                (Some(error), _) => Step::Refused(refused(error)),
+                                (None, Some(DecideError::Open { .. })) => {
+                                    Step::Refused(Refusal::Unsupported(
+                                        "a call of another task of the conversation waits for approval",
+                                    ))
+                                }
+                                (None, _) => Step::Over,
                             },
                         };
                         let failure = result.err().map(|error| error.to_string());
@@ -340,7 +309,12 @@ impl Tasks {
     }
 
     /// A task as it is now. One that nobody drives any more, since its process died, goes on.
-    pub(crate) async fn view(self: &Arc<Self>, principal: &str, id: &str) -> Result<(Place, View), Refusal> {
+    pub(crate) async fn view(
+        self: &Arc<Self>,
+        principal: &str,
+        id: &str,
+        wanted: Wanted,
+    ) -> Result<(Place, View), Refusal> {
         let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
         let session = self.session(principal, &place).await?;
         let mut logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
@@ -351,7 +325,7 @@ impl Tasks {
             logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
         }
         let mut left = MOST_BYTES;
-        let mut view = self.shown(&place, &logged, &mut left, self.store.as_ref()).await;
+        let mut view = self.shown(&place, &logged, &mut left, wanted).await;
         let failed = {
             let state = self.lock();
             let failed = state.failed.iter().find(|(id, _)| *id == place.id);
@@ -371,15 +345,10 @@ impl Tasks {
     }
 
     /// A task with as many bytes of documents as are left.
-    async fn shown(
-        &self,
-        place: &Place,
-        logged: &Logged,
-        left: &mut usize,
-        store: Option<&Arc<dyn DocumentStore>>,
-    ) -> View {
-        let store = store.map(|store| (store, self.sessions.agent()));
-        let mut view = logged.view(&place.id, &place.context, store, self.gives_documents, left).await;
+    async fn shown(&self, place: &Place, logged: &Logged, left: &mut usize, wanted: Wanted) -> View {
+        let store = self.store.as_ref().map(|store| (store, self.sessions.agent()));
+        let wanted = Wanted { artifacts: wanted.artifacts && self.gives_documents, ..wanted };
+        let mut view = logged.view(&place.id, &place.context, store, wanted, left).await;
         // The arguments of calls are for those who decide about them.
         view.asks = view.asks.filter(|_| self.caller_approves);
         view
@@ -412,7 +381,7 @@ impl Tasks {
             None => self.drive_to(&place, session.resume(), true).await?,
         }
         self.stopped(&place).await;
-        let (_, view) = self.view(principal, id).await?;
+        let (_, view) = self.view(principal, id, Wanted::ALL).await?;
         Ok(view)
     }
 
@@ -446,20 +415,19 @@ impl Tasks {
         Ok(listed)
     }
 
-    /// The tasks of a page, with documents or without; all of them together have as many bytes as one.
+    /// The tasks of a page; all of them together have as many bytes of documents as one.
     pub(crate) async fn page(
         &self,
         principal: &str,
         page: &[Listed],
-        with_documents: bool,
+        wanted: Wanted,
     ) -> Result<Vec<View>, Refusal> {
         let mut views = Vec::with_capacity(page.len());
         let mut left = MOST_BYTES;
         for Listed { place, .. } in page {
             let session = self.session(principal, place).await?;
             if let Some(logged) = Self::logged(&session, place).await? {
-                let store = self.store.as_ref().filter(|_| with_documents);
-                views.push(self.shown(place, &logged, &mut left, store).await);
+                views.push(self.shown(place, &logged, &mut left, wanted).await);
             }
         }
         Ok(views)
@@ -485,24 +453,5 @@ fn over(tasks: &Weak<Tasks>, id: &str, failure: Option<String>) {
             state.failed.remove(0);
         }
         state.failed.push((id.to_owned(), failure));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use attache_core::ToolCallId;
-    use attache_core::tool::Progress;
-
-    use super::Come;
-
-    #[test]
-    fn the_end_of_a_call_leaves_the_progress_of_another() {
-        let (one, other) = (ToolCallId::new(), ToolCallId::new());
-        let mut come = Come::default();
-        come.hear(one.clone(), Progress::new(1.0));
-        come.hear(other.clone(), Progress::new(2.0));
-        assert!(!come.end(&one));
-        assert_eq!((come.word, come.newest.clone()), (2, Some((other.clone(), Progress::new(2.0)))));
-        assert!(come.end(&other) && come.newest.is_none() && !come.end(&other));
     }
 }

@@ -18,6 +18,20 @@ const FETCHING: Duration = Duration::from_secs(30);
 /// The store of documents, and the agent that may fetch others; `None` where none are shown.
 pub(crate) type Store<'a> = Option<(&'a Arc<dyn DocumentStore>, &'a Agent)>;
 
+/// The parts of a task that are shown: what is not is not read from the store either.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// The newest messages of the history; all where nothing is said.
+    pub(crate) history: Option<usize>,
+    pub(crate) artifacts: bool,
+}
+
+impl Wanted {
+    /// Its state and its answer, without the conversation.
+    pub(crate) const ANSWER: Self = Self { history: Some(0), artifacts: true };
+    pub(crate) const ALL: Self = Self { history: None, artifacts: true };
+}
+
 /// A task as it is shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
@@ -126,25 +140,42 @@ impl Logged {
         }
     }
 
-    /// The task. Documents come from the store, as many bytes as are left.
+    /// The task. Documents come from the store, as many bytes as are left: those of the answer first, then those of the
+    /// newest messages.
     pub(crate) async fn view(
         &self,
         id: &str,
         context: &str,
         store: Store<'_>,
-        gives_documents: bool,
+        wanted: Wanted,
         left: &mut usize,
     ) -> View {
-        let outcome = &self.outcome;
         let state = self.state();
         let mut view = View { id: id.into(), context: context.into(), state, at: self.at, ..View::default() };
         // A reply that a hook blocked or had made again is given to nobody.
-        let own = outcome.messages.iter().skip(self.begins).filter(|message| is_read(message));
+        let own = self.outcome.messages.iter().skip(self.begins).filter(|message| is_read(message));
         let own: Vec<&Arc<Message>> = own.collect();
         let end = Instant::now() + FETCHING;
-        for message in &own {
+        self.tell(&mut view);
+        if wanted.artifacts && state == A2aState::Completed {
+            let calls: Vec<&ToolCallId> = self.outcome.calls.iter().map(|call| &call.id).collect();
+            for document in given(&own, &calls) {
+                view.files.push(file(document, store, end, left).await);
+            }
+        }
+        for message in own.iter().rev() {
+            if wanted.history.is_some_and(|most| view.history.len() >= most) {
+                break;
+            }
             view.history.extend(said(message, store, end, left).await);
         }
+        view.history.reverse();
+        view
+    }
+
+    /// Adds the answer, or what is said and asked.
+    fn tell(&self, view: &mut View) {
+        let (outcome, state) = (&self.outcome, view.state);
         if state == A2aState::InputRequired {
             let prompts = outcome.deferred.iter().filter_map(|request| request.deferred.prompt.clone());
             let approvals = outcome.approvals.iter().map(|approval| match &approval.reason {
@@ -158,10 +189,10 @@ impl Logged {
             });
             let asked: Vec<Value> = asked.collect();
             view.asks = (!asked.is_empty()).then(|| json!({"approvals": asked}));
-            return view;
+            return;
         }
         if !self.has_ended {
-            return view;
+            return;
         }
         let text = outcome.text.trim();
         match state {
@@ -173,13 +204,6 @@ impl Logged {
             _ if text.is_empty() => view.said = Some(format!("the task ended: {}", outcome.reason)),
             _ => view.said = Some(outcome.text.clone()),
         }
-        if gives_documents && state == A2aState::Completed {
-            let calls: Vec<&ToolCallId> = outcome.calls.iter().map(|call| &call.id).collect();
-            for document in given(&own, &calls) {
-                view.files.push(file(document, store, end, left).await);
-            }
-        }
-        view
     }
 }
 
@@ -259,5 +283,44 @@ async fn said(message: &Arc<Message>, store: Store<'_>, end: Instant, left: &mut
             (!text.trim().is_empty()).then_some(Said { id, is_agent: true, text, files: Vec::new() })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{MemoryDocumentStore, MemorySessions, RunInput, Sessions, tool_fn};
+    use attache_core::{ToolError, UserMessage};
+    use attache_testkit::{ScriptedModel, Turn};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_upload_of_a_caller_takes_no_room_from_the_answer() {
+        let lease = tool_fn("lease", "Gives a lease", || {
+            Ok::<_, ToolError>(Document::new("the lease").with_file_name("lease.txt"))
+        });
+        let model = ScriptedModel::new([Turn::call("lease", json!({})), Turn::text("Here.")]).unverified();
+        let store: Arc<dyn DocumentStore> = Arc::new(MemoryDocumentStore::default());
+        let agent = Agent::builder(model).tool(lease).store(Arc::clone(&store)).build().unwrap();
+        let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::default()));
+        let session = sessions.open("ann", None).await.unwrap();
+        let upload = UserPart::Document(Document::new("x".repeat(95)).with_file_name("upload.txt"));
+        let input = UserMessage::new([UserPart::text("Read it."), Some(upload)]);
+        session.run(RunInput::from(input).with_run_id("run")).outcome().await.unwrap();
+        let entries = session.journal_of("run").load().await.unwrap();
+        let logged = Logged::read(&entries).unwrap();
+
+        let store = Some((&store, &agent));
+        let mut left = 100;
+        let view = logged.view("t", "c", store, Wanted::ALL, &mut left).await;
+        assert!(matches!(&*view.files, [File::Bytes(_)]), "{:?}", view.files);
+        let (first, last) = (view.history.first().unwrap(), view.history.last().unwrap());
+        assert!(matches!(&*first.files, [File::Note(_)]), "{:?}", first.files);
+        assert_eq!((first.is_agent, last.is_agent, &*last.text), (false, true, "Here."));
+        // Words that are not shown bring no documents.
+        let mut left = 1_000;
+        let newest = Wanted { history: Some(1), artifacts: true };
+        let view = logged.view("t", "c", store, newest, &mut left).await;
+        assert_eq!((view.history.len(), &*view.history[0].text, left), (1, "Here.", 991));
     }
 }

@@ -13,7 +13,7 @@ use super::error::Refusal;
 use super::notify::{Asked, Target};
 use super::shape::Shape;
 use super::tasks::Tasks;
-use super::view::View;
+use super::view::{View, Wanted};
 use crate::wire::{A2aState, A2aVersion};
 
 /// The wait between two looks at a task that is not driven here; it doubles.
@@ -38,7 +38,7 @@ impl Tasks {
         let task = if is_old && asked != Asked::Set { text("id") } else { text("taskId") };
         let task = task.ok_or(Refusal::InvalidParams("the task is not named"))?;
         // Those of others are not there.
-        self.view(principal, task).await?;
+        self.view(principal, task, Wanted::ANSWER).await?;
         let named = if is_old { text("pushNotificationConfigId") } else { text("id") };
         let targets = notifications.targets(task);
         let found = || match named {
@@ -112,7 +112,7 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     while Instant::now() < end {
         let Some(tasks) = tasks.upgrade() else { return };
         let Some(notifications) = &tasks.notifications else { return };
-        let step = match tasks.view(&principal, &task).await {
+        let step = match tasks.view(&principal, &task, Wanted::ALL).await {
             Ok((place, view)) => {
                 let state = (view.state, view.at);
                 if told.replace(state) != Some(state) {
@@ -160,7 +160,7 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
 async fn tell(client: &HttpClient, view: &View, targets: &[Target]) {
     let body = |version| {
         let shape = Shape(version);
-        Bytes::from(shape.wrapped(shape.task(view, None, true)).to_string())
+        Bytes::from(shape.wrapped(shape.task(view, true)).to_string())
     };
     let mut bodies: Vec<(A2aVersion, Bytes)> = Vec::new();
     let mut sending = JoinSet::new();
@@ -187,7 +187,7 @@ mod tests {
     use attache_testkit::{ScriptedModel, Turn};
 
     use super::*;
-    use crate::server::notify::Notifications;
+    use crate::server::notify::{A2aTargets, Notifications};
     use crate::wire::bare_message;
 
     fn tasks() -> Arc<Tasks> {
@@ -198,7 +198,7 @@ mod tests {
         let model = ScriptedModel::new([Turn::call("wait", json!({}))]).unverified();
         let agent = Agent::builder(model).tool(never).build().unwrap();
         let mut tasks = Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())));
-        tasks.notifications = Some(Notifications::new(true));
+        tasks.notifications = Some(Notifications::new(A2aTargets::Any));
         Arc::new(tasks)
     }
 
@@ -227,7 +227,7 @@ mod tests {
     async fn an_address_that_does_not_answer_holds_up_no_other() {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let notifications = Notifications::new(true);
+        let notifications = Notifications::new(A2aTargets::Any);
         let targets: Vec<Target> = [&silent, &other]
             .into_iter()
             .map(|listener| {
@@ -238,7 +238,7 @@ mod tests {
         let tasks = tasks();
         let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
         let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
-        let (_, view) = tasks.view("ann", &place.id).await.unwrap();
+        let (_, view) = tasks.view("ann", &place.id, Wanted::ALL).await.unwrap();
         let telling = tell(&notifications.client, &view, &targets);
         let asked = tokio::time::timeout(Duration::from_secs(10), other.accept());
         tokio::select! {
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_address_that_is_set_while_others_are_told_is_not_forgotten() {
-        let notifications = Notifications::new(true);
+        let notifications = Notifications::new(A2aTargets::Any);
         let target = |id: &str| {
             let config = json!({"id": id, "url": "http://127.0.0.1:1/hook"});
             notifications.target(&config, A2aVersion::V1).unwrap()

@@ -4,6 +4,7 @@ mod json;
 mod read;
 mod write;
 
+use attache_core::MediaType;
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -101,6 +102,17 @@ pub(crate) struct Part {
     pub(crate) content: Content,
     pub(crate) name: Option<String>,
     pub(crate) media_type: Option<String>,
+}
+
+impl Part {
+    /// True for a text that is a file: it has a name, or a type that plain words do not have.
+    pub(crate) fn is_text_file(&self) -> bool {
+        const WORDS: [&str; 3] = ["text/plain", "text/markdown", "application/octet-stream"];
+        let is_named = self.name.as_ref().is_some_and(|name| !name.trim().is_empty());
+        let said = self.media_type.as_deref().and_then(MediaType::parse);
+        let is_typed = said.is_some_and(|said| !WORDS.contains(&said.essence()));
+        matches!(self.content, Content::Text(_)) && (is_named || is_typed)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -204,6 +204,62 @@ fn naming(url: &str) -> Response {
     )
 }
 
+/// A fetcher of a store elsewhere, which tells where it was led.
+struct Elsewhere(std::sync::Mutex<Vec<String>>);
+
+impl attache_core::fetcher::Fetcher for &'static Elsewhere {
+    fn fetch<'a>(
+        &'a self,
+        url: &'a str,
+    ) -> attache_core::BoxFuture<'a, Result<attache_core::fetcher::Fetched, attache_core::fetcher::FetchError>>
+    {
+        self.0.lock().unwrap().push(url.to_owned());
+        Box::pin(async { Ok(attache_core::fetcher::Fetched::new(&b"%PDF-1.7 of the store"[..])) })
+    }
+}
+
+// Such as a signed address of an object store.
+#[tokio::test]
+async fn a_file_that_its_agent_has_elsewhere_is_fetched_by_the_other_fetcher() {
+    use attache_core::fetcher::Fetcher;
+    static STORE: Elsewhere = Elsewhere(std::sync::Mutex::new(Vec::new()));
+    let fake = Fake::v1(false, |_, _| {
+        Response::builder()
+            .status(302)
+            .header("location", "https://store.example/x.pdf?signature=1")
+            .body(axum::body::Body::empty())
+            .unwrap()
+    })
+    .await;
+    let fetcher = attache_a2a::A2aFetcher::new([fake.agent().bearer("canary-token")]).or(&STORE);
+    let file = attache_transport::percent_encoded(format!("{}/files/x.pdf", fake.url).as_bytes());
+    let fetched = fetcher.fetch(&format!("a2a-file://leases/{file}")).await.unwrap();
+    assert_eq!(fetched.bytes, "%PDF-1.7 of the store");
+    assert_eq!(*STORE.0.lock().unwrap(), ["https://store.example/x.pdf?signature=1"]);
+}
+
+// The agent that answers there now may be another version than the one whose card was read.
+#[tokio::test]
+async fn a_card_that_does_not_hold_any_more_is_read_anew() {
+    let cards = |fake: &Fake| fake.all().iter().filter(|asked| asked.path.contains(".well-known")).count();
+    let answers = [
+        (error(-32601, "no such method"), 2),
+        (error(-32009, "no such version"), 2),
+        (http::StatusCode::NOT_FOUND.into_response(), 2),
+        (error(-32603, "a bad day"), 1),
+    ];
+    for (refusal, expected) in answers {
+        let refusal = std::sync::Mutex::new(Some(refusal));
+        let fake = Fake::v1(false, move |_, _| refusal.lock().unwrap().take().unwrap_or_else(text)).await;
+        let agent = fake.agent();
+        ask(&agent).await.unwrap_err();
+        ask(&agent).await.unwrap();
+        assert_eq!(cards(&fake), expected);
+        ask(&agent).await.unwrap();
+        assert_eq!(cards(&fake), expected);
+    }
+}
+
 // A22: its token goes to its own place, and it goes there for its own word alone
 #[tokio::test]
 async fn files_of_an_agent_are_fetched_with_its_token_where_it_names_them_itself() {

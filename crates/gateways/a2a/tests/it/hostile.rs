@@ -119,6 +119,7 @@ async fn secrets_that_an_agent_repeats_are_masked() {
     let parts = json!([
         {"text": format!("you sent {secret}")}, {"data": {secret: [secret]}},
         {"raw": text, "mediaType": "text/plain", "filename": format!("{secret}.txt")},
+        {"raw": base64_simd::STANDARD.encode_to_string([b"caf\xe9: ", secret.as_bytes()].concat()), "mediaType": "text/csv"},
         {"url": format!("https://h/x.pdf?token={secret}")}, {"odd": secret}]);
     let card = move |url: &str| {
         let mut card = card_v1(url, false);
@@ -142,6 +143,8 @@ async fn secrets_that_an_agent_repeats_are_masked() {
     let shown = format!("{} {:?} {file:?} {agent:?}", output.tree.json(), output.documents);
     assert!(!shown.contains("canary"), "{shown}");
     assert_eq!(file, "key: ***");
+    // Of another encoding than UTF-8.
+    assert_eq!(output.documents[1].bytes().unwrap()[..], b"caf\xe9: ***"[..]);
     let failed = call(&agent, json!({"message": "fail"})).await.unwrap_err();
     assert!(!format!("{failed:?}").contains("canary"), "{failed:?}");
     let asked = call(&agent, json!({"message": "stop"})).await.unwrap().deferred.unwrap();

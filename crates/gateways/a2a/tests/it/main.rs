@@ -14,6 +14,7 @@ mod hooked;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod mounting;
 mod notifying;
 #[cfg(test)]
 mod server;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use attache_a2a::{A2aLimits, A2aPush, A2aServer, A2aUpdate};
+use attache_a2a::{A2aLimits, A2aPush, A2aServer, A2aTargets, A2aUpdate};
 use attache_testkit::{ScriptedModel, Turn};
 use axum::Router;
 use axum::extract::State;
@@ -56,15 +56,16 @@ impl Place {
     }
 }
 
-async fn served(turns: impl IntoIterator<Item = Turn>, any_address: bool) -> Ours {
-    let notifies = |server: A2aServer| server.notifies(any_address);
+async fn served(turns: impl IntoIterator<Item = Turn>, to: A2aTargets) -> Ours {
+    let notifies = |server: A2aServer| server.notifies_to(to);
     Ours::with(ScriptedModel::new(turns).unverified(), Arc::default(), Arc::default(), notifies).await
 }
 
 #[tokio::test]
 async fn a_caller_is_told_of_the_question_and_of_the_end_of_its_task() {
     let mut place = Place::refusing(1).await;
-    let ours = served([Turn::call("which", json!({})), Turn::text("It runs until May.")], true).await;
+    let ours =
+        served([Turn::call("which", json!({})), Turn::text("It runs until May.")], A2aTargets::Any).await;
     assert!(ours.agent().card().await.unwrap().push_notifications);
     let mut asked = hello();
     asked["configuration"] = json!({"taskPushNotificationConfig": {
@@ -86,7 +87,7 @@ async fn a_caller_is_told_of_the_question_and_of_the_end_of_its_task() {
 
 #[tokio::test]
 async fn notifications_are_set_listed_and_deleted_by_the_caller_alone_in_both_versions() {
-    let ours = served([Turn::call("which", json!({}))], true).await;
+    let ours = served([Turn::call("which", json!({}))], A2aTargets::Any).await;
     let task = ours.rpc("ann", "SendMessage", hello()).await.unwrap()["task"]["id"].clone();
     let config =
         |id: &str| json!({"taskId": task, "id": id, "url": "https://ann.example/hook", "token": "canary"});
@@ -126,7 +127,7 @@ async fn notifications_are_set_listed_and_deleted_by_the_caller_alone_in_both_ve
 // A server must not be made to send requests into the network that it stands in.
 #[tokio::test]
 async fn notifications_go_to_public_addresses_with_tls_unless_the_program_says_otherwise() {
-    let ours = served([Turn::call("which", json!({}))], false).await;
+    let ours = served([Turn::call("which", json!({}))], A2aTargets::Public).await;
     let mut asked = hello();
     for url in ["http://ann.example/hook", "file:///etc/passwd", "https://ann:key@ann.example/", "/hook", ""]
     {
@@ -146,7 +147,8 @@ async fn notifications_go_to_public_addresses_with_tls_unless_the_program_says_o
 #[tokio::test]
 async fn our_client_is_told_by_our_server_of_a_task_that_it_left() {
     let mut place = Place::refusing(0).await;
-    let ours = served([Turn::call("wait", json!({})), Turn::text("It runs until May.")], true).await;
+    let ours =
+        served([Turn::call("wait", json!({})), Turn::text("It runs until May.")], A2aTargets::Any).await;
     let limits = A2aLimits::new().with_patience(Duration::from_millis(200));
     let push = A2aPush::new(&place.url, "a secret of thirty-two characters");
     let agent = ours.agent().limits(limits).push(push);

@@ -78,7 +78,7 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
         .unwrap()
 }
 
-fn profile(url: &str) -> A2aProfile {
+pub(crate) fn profile(url: &str) -> A2aProfile {
     A2aProfile::new("Leases", "Knows all leases.", url)
         .skill(A2aAbility::new("find", "Find", "Finds leases").tag("leases").example("The bakery's?"))
 }
@@ -192,12 +192,15 @@ async fn files_of_the_caller_are_documents_of_the_run() {
     let ours = Ours::with(model.clone(), Arc::default(), Arc::default(), |server| server).await;
     let message = json!({"message": {"messageId": "m", "role": "user", "kind": "message", "parts": [
         {"kind": "text", "text": "read"}, {"kind": "data", "data": {"rent": 900}},
-        {"kind": "file", "file": {"bytes": "JVBERi0xLjc=", "name": "lease.pdf", "mimeType": "application/pdf"}}]}});
+        {"kind": "file", "file": {"bytes": "JVBERi0xLjc=", "name": "lease.pdf", "mimeType": "application/pdf"}},
+        {"kind": "text", "text": "a,b", "filename": "table.csv"}]}});
     let task = ours.rpc("ann", "message/send", message).await.unwrap();
     assert_eq!((&task["kind"], &task["status"]["state"]), (&json!("task"), &json!("completed")));
     let requests = model.requests();
     let seen = attache_testkit::documents(&requests[0]);
-    assert_eq!(seen[0].file_name(), Some("lease.pdf"));
+    let names: Vec<_> = seen.iter().map(|document| document.file_name()).collect();
+    assert!(names.contains(&Some("lease.pdf")), "{names:?}");
+    assert!(format!("{:?}", requests[0]).contains("table.csv"), "a text with a name is a file");
     // The history tells both sides, in the shapes of that version.
     let history = task["history"].as_array().unwrap();
     assert_eq!((&history[0]["role"], &history[1]["role"]), (&json!("user"), &json!("agent")));
@@ -319,6 +322,17 @@ async fn calls_are_approved_here_unless_callers_may() {
         let requests = format!("{:?}", model.requests()[1].messages);
         assert_eq!(requests.contains("the caller says no"), answer == "no");
     }
+}
+
+// Another task of the conversation waits for somebody: that is no task that is not there.
+#[tokio::test]
+async fn a_conversation_with_an_open_approval_takes_no_other_task() {
+    let ours = Ours::new([Turn::call("pay", json!({})), Turn::text("x")]).await;
+    let mut params = hello();
+    params["message"]["contextId"] = json!("c-1");
+    let first = ours.rpc("ann", "SendMessage", params.clone()).await.unwrap();
+    assert_eq!(first["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    assert_eq!(ours.rpc("ann", "SendMessage", params).await, Err(-32004));
 }
 
 #[tokio::test]
@@ -541,18 +555,4 @@ async fn the_card_is_signed_and_says_both_versions() {
     let known = parts.with_header(http::header::IF_NONE_MATCH, tag);
     assert_eq!(HttpClient::shared().answer(&known).await.unwrap().status(), 304);
     assert!(A2aSigner::es256(b"none", "k").is_err());
-}
-
-#[tokio::test]
-async fn the_router_may_be_nested() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/agents/leases", listener.local_addr().unwrap());
-    let agent = Agent::builder(ScriptedModel::new([Turn::text("one"), Turn::text("two")]));
-    let sessions = Sessions::new(agent.build().unwrap(), Arc::new(MemorySessions::new()));
-    let router = A2aServer::new(profile(&url), sessions).open_to_all("everybody").router();
-    let router = axum::Router::new().nest("/agents/leases", router);
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let leases = A2aAgent::at("leases", &url);
-    assert_eq!(ask(&leases).await.unwrap().tree.model_text(), "one");
-    assert_eq!(ask(&leases.binding(A2aBinding::HttpJson)).await.unwrap().tree.model_text(), "two");
 }

@@ -40,6 +40,21 @@ async fn files_of_a_message_are_documents_in_version_1() {
     assert!(sent.get("kind").is_none() && sent["messageId"].as_str().unwrap().starts_with("attache-"));
 }
 
+// A part of text may have a name and a type, as any other. (A2A 1.0 section 4.1.6)
+#[tokio::test]
+async fn texts_with_a_name_or_a_type_are_documents() {
+    let parts = json!([
+        {"text": "a,b\n1,2\n", "filename": "table.csv", "mediaType": "text/csv"},
+        {"text": "<p>hello</p>", "mediaType": "text/html"},
+        {"text": "words", "mediaType": "text/plain"}, {"text": "*more*", "mediaType": "text/markdown"}]);
+    let fake = Fake::v1(false, move |_, _| result(&message(&parts))).await;
+    let output = ask(&fake.agent()).await.unwrap();
+    assert_eq!(sorts(&output), [("text/csv", Some("table.csv")), ("text/html", None)]);
+    assert_eq!(output.documents[0].bytes().unwrap(), "a,b\n1,2\n");
+    let shown = output.tree.json();
+    assert!(shown.contains("words") && shown.contains("*more*") && !shown.contains("1,2"), "{shown}");
+}
+
 // C16
 #[tokio::test]
 async fn files_of_a_message_are_documents_in_version_0_3() {

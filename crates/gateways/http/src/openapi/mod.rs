@@ -1,11 +1,13 @@
 //! Endpoints that an OpenAPI document describes, 3.0 and 3.1.
 
 mod document;
+mod file;
 mod names;
 mod operation;
 mod reference;
 mod schema;
 mod security;
+mod told;
 
 use std::collections::HashSet;
 

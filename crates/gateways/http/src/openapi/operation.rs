@@ -6,10 +6,12 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::document::{OpenApi, Operation};
+use super::file::{File, file_of};
 use super::names::{free_name, shortened};
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
+use super::told::describe;
 use crate::body::is_json;
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;
@@ -336,7 +338,9 @@ impl<'d> Reader<'d> {
             if flag(plain, "readOnly") {
                 continue;
             }
-            let mut made = match file_of(self.document, plain, endpoint.format) {
+            let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
+            let part_type = encoding.and_then(|encoding| text(encoding, "contentType"));
+            let mut made = match file_of(self.document, plain, endpoint.format, part_type) {
                 Some(File::One) => Parameter::document(name),
                 Some(File::Many) => Parameter::documents(name),
                 None => Parameter::body(name, closure.take(schema)),
@@ -354,13 +358,12 @@ impl<'d> Reader<'d> {
                 }
             }
             made.open_members = self.member_names(schema);
-            let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
             if let Some(encoding) = encoding {
                 made.style = encoding
                     .get("style")
                     .and_then(|style| serde_json::from_value::<Style>(style.clone()).ok());
                 made.explode = encoding.get("explode").and_then(Value::as_bool);
-                made.part_type = text(encoding, "contentType").map(str::to_owned);
+                made.part_type = part_type.map(str::to_owned);
             }
             made.required = is_required && required.contains(name.as_str());
             made.is_required_in_body = !is_required && required.contains(name.as_str());
@@ -427,31 +430,6 @@ fn preferred(content: &Map<String, Value>) -> Option<(&String, &Value)> {
     content.iter().min_by_key(|(media_type, _)| rank(media_type))
 }
 
-enum File {
-    One,
-    Many,
-}
-
-/// True for a member that is a file: bytes in a form, bytes as base64 in JSON.
-fn file_of(document: &Value, schema: &Value, format: BodyFormat) -> Option<File> {
-    let is_file = |schema: &Value| {
-        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
-        let is_media = schema.get("contentMediaType").is_some();
-        let is_base64 = text(schema, "contentEncoding") == Some("base64");
-        is_text
-            && match format {
-                BodyFormat::Multipart => text(schema, "format") == Some("binary") || is_media || is_base64,
-                BodyFormat::Json => text(schema, "format") == Some("binary") || is_media && is_base64,
-                BodyFormat::Form => false,
-            }
-    };
-    if is_file(schema) {
-        return Some(File::One);
-    }
-    let items = resolved(document, schema.get("items")?).ok()?;
-    (schema.get("type")? == "array" && is_file(items)).then_some(File::Many)
-}
-
 /// Lets each argument have a name of its own.
 fn unclashed(endpoint: &mut Endpoint) {
     let mut count: HashMap<String, usize> = HashMap::new();
@@ -485,63 +463,4 @@ fn made_id(method: &str, path: &str) -> String {
         id.push_str(step);
     }
     id
-}
-
-/// The description of an operation, as the model reads it.
-fn describe(described: &Value, parameters: &[Parameter]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for told in [text(described, "summary"), text(described, "description")].into_iter().flatten() {
-        let told = shortened(told);
-        if !told.is_empty() && !texts.contains(&told) {
-            texts.push(told);
-        }
-    }
-    texts.extend(pages(parameters));
-    texts.join("\n\n")
-}
-
-/// The sentence that tells the model how to read on where an answer is a page of many.
-fn pages(parameters: &[Parameter]) -> Option<String> {
-    const CURSORS: [&str; 14] = [
-        "cursor",
-        "page_token",
-        "pagetoken",
-        "next_token",
-        "nexttoken",
-        "starting_after",
-        "after",
-        "page",
-        "page_number",
-        "pagenumber",
-        "offset",
-        "skip",
-        "start",
-        "continue",
-    ];
-    const SIZES: [&str; 11] = [
-        "limit",
-        "per_page",
-        "perpage",
-        "page_size",
-        "pagesize",
-        "max_results",
-        "maxresults",
-        "count",
-        "size",
-        "top",
-        "take",
-    ];
-    let find = |names: &[&str]| {
-        let queries = parameters.iter().filter(|parameter| parameter.place == Place::Query);
-        let mut queries = queries.filter(|parameter| {
-            let name = parameter.argument.to_ascii_lowercase().replace(['.', '-'], "_");
-            names
-                .iter()
-                .any(|known| name == *known || name.strip_prefix("page_").is_some_and(|rest| rest == *known))
-        });
-        queries.next().map(|parameter| parameter.argument.as_str())
-    };
-    let cursor = find(&CURSORS)?;
-    let size = find(&SIZES).map(|size| format!("; `{size}` says how many it holds")).unwrap_or_default();
-    Some(format!("The answer is one page: `{cursor}` asks for the next{size}."))
 }

@@ -1,5 +1,6 @@
 //! Schemas of a document as schemas that stand for themselves.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
@@ -12,6 +13,9 @@ const DEEPEST: usize = 40;
 
 /// Deeper merges are left as they are written.
 const DEEPEST_MERGE: usize = 8;
+
+/// More merges for the schemas of one operation are left as they are written: each may be of many, which are of many.
+const MOST_MERGES: usize = 2_000;
 
 /// The side that writes the values that a schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub(super) struct Closure<'d> {
     names: HashMap<String, String>,
     taken: HashSet<String>,
     waiting: VecDeque<(String, String)>,
+    /// The merges that are left.
+    merges: Cell<usize>,
     /// The bytes that are left for definitions.
     room: usize,
 }
@@ -61,6 +67,7 @@ impl<'d> Closure<'d> {
             names: HashMap::new(),
             taken: HashSet::new(),
             waiting: VecDeque::new(),
+            merges: Cell::new(MOST_MERGES),
             room,
         }
     }
@@ -214,6 +221,7 @@ impl<'d> Closure<'d> {
 
     /// A schema and the members of its `allOf` as one, as they are written in the document; `None` if they cannot be.
     fn merged(&self, schema: &Map<String, Value>, depth: usize) -> Option<Map<String, Value>> {
+        self.merges.set(self.merges.get().checked_sub(1)?);
         let Some(Value::Array(parts)) = schema.get("allOf") else { return Some(schema.clone()) };
         let depth = depth.checked_sub(1)?;
         let mut whole = Map::new();

@@ -84,6 +84,20 @@ async fn the_address_names_a_file_by_its_extension() {
     }
 }
 
+// Invariant 11
+#[tokio::test]
+async fn texts_of_any_encoding_show_no_secret() {
+    for headers in [
+        &[("content-type", "text/plain; charset=iso-8859-1")][..],
+        &[("content-type", "text/csv"), ("content-disposition", "attachment; filename=\"a.csv\"")],
+    ] {
+        let endpoint = Endpoint::get("get", "/files/x").with_secret_header("x-api-key", "", "canary-key");
+        let service = answering(200, headers, &b"caf\xe9: canary-key \xfc"[..]);
+        let output = call(&here(service).with_endpoint(endpoint).unwrap(), "get", json!({})).await.unwrap();
+        assert_eq!(output.documents[0].bytes().unwrap()[..], b"caf\xe9: *** \xfc"[..]);
+    }
+}
+
 #[tokio::test]
 async fn json_stays_json_and_text_is_text() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, Value);

@@ -235,21 +235,33 @@ async fn all_of_is_merged_and_recursion_is_kept() {
 
 #[tokio::test]
 async fn forms_take_documents() {
-    for (version, file, list) in [
-        (
-            "3.0.3",
-            json!({"type": "string", "format": "binary"}),
-            json!({"type": "string", "format": "binary"}),
-        ),
+    let binary = json!({"type": "string", "format": "binary"});
+    let list = |items: Value| json!({"type": "array", "items": items});
+    let or_null = |schema: Value| json!({"anyOf": [schema, {"type": "null"}]});
+    for (version, file, more) in [
+        ("3.0.3", binary.clone(), list(binary.clone())),
         (
             "3.1.0",
             json!({"contentMediaType": "application/octet-stream"}),
-            json!({"type": "string", "contentMediaType": "image/png"}),
+            list(json!({"type": "string", "contentMediaType": "image/png"})),
         ),
+        // As FastAPI writes files that may be left out.
+        ("3.1.0", or_null(binary.clone()), or_null(list(binary.clone()))),
+        (
+            "3.1.0",
+            json!({"type": ["string", "null"], "format": "binary"}),
+            json!({"type": ["array", "null"], "items": or_null(binary.clone())}),
+        ),
+        // The media types of the parts say it alone.
+        ("3.1.0", json!({"title": "A file"}), list(json!({}))),
     ] {
         let operation = json!({"operationId": "x", "requestBody": {"required": true, "content": {"multipart/form-data": {
-            "schema": {"type": "object", "required": ["file"], "properties": {"file": file, "more": {"type": "array", "items": list}, "purpose": {"type": "string"}}},
-            "encoding": {"purpose": {"contentType": "text/x-purpose"}},
+            "schema": {"type": "object", "required": ["file"], "properties": {"file": file, "more": more, "purpose": {"type": "string"}}},
+            "encoding": {
+                "file": {"contentType": "application/pdf, image/png"},
+                "more": {"contentType": "application/pdf, image/png"},
+                "purpose": {"contentType": "text/x-purpose"},
+            },
         }}}});
         let tools = tools(&document(version, json!({"/files": {"post": operation}}), json!({})));
         let pdf = Document::from_bytes(&b"%PDF-1.4 x"[..], "application/pdf").with_file_name("lease.pdf");
@@ -431,6 +443,12 @@ fn a_hostile_document_is_bounded() {
             json!({"type": "object", "allOf": [next, next], "properties": {"a": next, "b": next}}),
         );
     }
+    // Wide and shallow.
+    for n in 0..8 {
+        let next = json!({"$ref": format!("#/components/schemas/W{}", n + 1)});
+        schemas.insert(format!("W{n}"), json!({"allOf": vec![next; 30]}));
+    }
+    schemas.insert("W8".to_owned(), json!({"type": "object", "properties": {"a": {"type": "string"}}}));
     schemas.insert("S60".to_owned(), json!({"type": "object", "description": "x".repeat(1 << 20), "properties": {"big": {"enum": vec!["y".repeat(1000); 2000]}}}));
     let body = |schema: Value| json!({"requestBody": {"content": {"application/json": {"schema": schema}}}});
     let mut deep = json!({"type": "string"});
@@ -439,6 +457,7 @@ fn a_hostile_document_is_bounded() {
     }
     let paths = json!({
         "/bomb": {"post": body(json!({"$ref": "#/components/schemas/S0"}))},
+        "/wide": {"post": body(json!({"$ref": "#/components/schemas/W0"}))},
         "/deep": {"post": body(deep)},
         "/nowhere": {"post": body(json!({"$ref": "#/components/schemas/None"}))},
         "/file": {"post": body(json!({"$ref": "other.json#/X"}))},
@@ -453,7 +472,7 @@ fn a_hostile_document_is_bounded() {
     let tools = document.tools("x").unwrap();
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
     let names: Vec<&str> = tools.endpoints().map(|endpoint| endpoint.name()).collect();
-    assert_eq!(names, ["post_bomb", "post_deep", "post_nowhere", "post_file", "get_pattern"]);
+    assert_eq!(names, ["post_bomb", "post_wide", "post_deep", "post_nowhere", "post_file", "get_pattern"]);
     let skipped: Vec<String> = document.skipped().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");
     let specs = futures_now(ToolHandler::tools(&tools)).unwrap();

@@ -363,12 +363,12 @@ impl<'a> Talk<'a> {
     /// The words of whoever looks on, for the request.
     fn meta(&self, session: &Session, request: &ClientRequest) -> Option<RequestMetaObject> {
         let hook = self.config.hook.as_ref().filter(|_| self.context.is_some())?;
-        let info = session.info();
+        let (info, id) = (session.info(), session.id());
         let request = McpRequest {
             server: &self.config.alias,
             method: request.method(),
             protocol_version: info.as_ref().map(|info| info.protocol_version.as_str()),
-            session: session.id(),
+            session: id.as_deref(),
         };
         let mut meta = RequestMetaObject::default();
         let own = |name: &str| name.starts_with("io.modelcontextprotocol/") || name == "progressToken";

@@ -1,7 +1,7 @@
 //! The connection to one server: made when it is first needed, and made again when it broke.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_core::ToolError;
@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout};
 use super::asked_back::Hub;
 use super::config::{Config, Door, McpEra};
 use super::error_text::cut;
-use super::http::Wire;
+use super::http::{SessionId, Wire};
 use super::incoming_requests::Client;
 
 /// The part of the time for a connection that a server may take to answer the question of the newer era.
@@ -61,7 +61,7 @@ pub(crate) struct Session {
     running: RunningService<RoleClient, Client>,
     since: Instant,
     /// Its id, once the server has given one.
-    id: Arc<OnceLock<String>>,
+    id: Arc<SessionId>,
     /// Listens for changes of lists, where they come on a stream of their own.
     listening: Option<JoinHandle<()>>,
 }
@@ -191,7 +191,7 @@ struct Unserved {
 
 /// Connects, or says what is wrong.
 async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
-    let id = Arc::default();
+    let id = Arc::new(SessionId::new(Arc::clone(&link.changes)));
     let newest = || vec![ProtocolVersion::LATEST];
     let sessions = ClientLifecycleMode::Initialize;
     let problem = |unserved: Unserved| unserved.problem;
@@ -221,7 +221,7 @@ async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
 async fn serve(
     config: &Config,
     link: &Link,
-    id: &Arc<OnceLock<String>>,
+    id: &Arc<SessionId>,
     mode: ClientLifecycleMode,
 ) -> Result<RunningService<RoleClient, Client>, Unserved> {
     let client = Client::new(config, Arc::clone(&link.changes), Arc::clone(&link.hub));
@@ -308,8 +308,8 @@ impl Session {
     }
 
     /// The id that the server gave it, over HTTP.
-    pub(crate) fn id(&self) -> Option<&str> {
-        self.id.get().map(String::as_str)
+    pub(crate) fn id(&self) -> Option<Arc<str>> {
+        self.id.get()
     }
 
     /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::config::Config;
 use super::connection::Session;
 use super::error_text::cut;
+use super::results::items as items_of;
 use super::secrets::clean;
 use super::too_deep::{DEEPEST, is_too_deep};
 
@@ -144,7 +145,7 @@ pub(crate) async fn list(
             ServerResult::CustomResult(page) => Ok(page.0),
             _ => Ok(Value::Null),
         }?;
-        let Some(Value::Array(found)) = page.get_mut(kind.member()).map(Value::take) else {
+        let Some(found) = items_of(&mut page, kind.member()) else {
             let problem = format!("the server {:?} answers with no list of {}", config.alias, kind.member());
             return Err(ToolError::new(problem));
         };
@@ -153,6 +154,8 @@ pub(crate) async fn list(
             let name = name.unwrap_or_default();
             let size = size(&item);
             let is_full = items.len() >= config.limits.items || left <= size;
+            // Those that are left out were read, too.
+            left = left.saturating_sub(size);
             if size > most {
                 left_out.add(config, name, "it is too large");
             } else if is_too_deep(&item) {
@@ -160,7 +163,6 @@ pub(crate) async fn list(
             } else if is_full {
                 (beyond, left) = (beyond.saturating_add(1), 0);
             } else {
-                left = left.saturating_sub(size);
                 items.push(item);
             }
         }

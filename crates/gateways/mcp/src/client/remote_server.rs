@@ -385,7 +385,7 @@ impl McpServer {
                 Ok(_) => None,
                 Err(_) => talk.unknown.clone(),
             };
-            let is_refused = refusal.is_some_and(|said| repeatable || said.to_lowercase().contains("task"));
+            let is_refused = refusal.is_some_and(|said| repeatable || task::is_about_kind(&said));
             if is_second || !is_old || !is_refused {
                 break answer?;
             }

@@ -4,7 +4,7 @@ use attache_core::{Document, MediaType};
 use attache_schema::Schema;
 use attache_transport::{Redactor, percent_encoded};
 use rmcp::model::{
-    Annotations, CallToolResult, ContentBlock, PromptMessage, Resource, ResourceContents, Role,
+    Annotations, CallToolResult, ContentBlock, MetaObject, PromptMessage, Resource, ResourceContents, Role,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::error_text::cut;
 use super::output::{McpContent, McpOutput, is_repeated};
 use super::secrets::clean;
 use super::too_deep::cut_deep;
-use crate::uri::{SCHEME, file_name, named};
+use crate::uri::{FILE_NAME, SCHEME, file_name, named};
 
 /// Texts of the structured content that are shorter are not looked for among the documents.
 const SHORTEST_REPEATED: usize = 64;
@@ -45,10 +45,19 @@ pub(crate) enum Odd<T> {
     Odd(Value),
 }
 
+/// The items of a list that stands in an answer under that name. Some servers write `null` for an empty one.
+pub(crate) fn items(answer: &mut Value, member: &str) -> Option<Vec<Value>> {
+    match answer.get_mut(member)?.take() {
+        Value::Array(items) => Some(items),
+        Value::Null => Some(Vec::new()),
+        _ => None,
+    }
+}
+
 impl<T: DeserializeOwned> Odd<T> {
     /// The items of a list that stands in an answer under that name.
     pub(crate) fn list(answer: &mut Value, member: &str) -> Option<Vec<Self>> {
-        let Some(Value::Array(items)) = answer.get_mut(member).map(Value::take) else { return None };
+        let items = items(answer, member)?;
         let read = |item: Value| T::deserialize(&item).map_or(Self::Odd(item), Self::Known);
         Some(items.into_iter().map(read).collect())
     }
@@ -93,16 +102,15 @@ impl<'a> Reader<'a> {
             Some(Value::Array(blocks)) => blocks,
             Some(Value::String(text)) => vec![serde_json::json!({"type": "text", "text": text})],
             Some(block @ Value::Object(_)) => vec![block],
-            None if structured.is_some() => Vec::new(),
+            None | Some(Value::Null) if structured.is_some() => Vec::new(),
             // It says that it is one, and nothing else.
-            None if members.keys().all(|member| BESIDE.contains(&&**member)) => Vec::new(),
+            None | Some(Value::Null) if members.keys().all(|member| BESIDE.contains(&&**member)) => {
+                Vec::new()
+            }
             _ => return None,
         };
-        for (at, block) in blocks.iter().enumerate() {
-            if at >= self.config.limits.blocks {
-                self.left_out = blocks.len().saturating_sub(at);
-                break;
-            }
+        self.left_out = blocks.len().saturating_sub(self.config.limits.blocks);
+        for block in blocks.iter().take(self.config.limits.blocks) {
             match serde_json::from_value::<ContentBlock>(block.clone()) {
                 Ok(block) => self.block(block, None),
                 Err(_) => self.other(block.clone()),
@@ -114,7 +122,7 @@ impl<'a> Reader<'a> {
 
     /// The contents of a resource.
     pub(crate) fn resource(mut self, read: Vec<Odd<ResourceContents>>) -> McpOutput {
-        for contents in read {
+        for contents in self.within_limit(read) {
             match contents {
                 Odd::Known(contents) => self.contents(contents, false),
                 Odd::Odd(value) => self.other(value),
@@ -133,7 +141,7 @@ impl<'a> Reader<'a> {
             let text = self.redactor.redact(&description).into_owned();
             self.output.content.push(McpContent::Note(cut(&text, LONGEST_DESCRIPTION)));
         }
-        for message in messages {
+        for message in self.within_limit(messages) {
             match message {
                 Odd::Known(PromptMessage { role, content, .. }) => self.block(content, Some(role)),
                 Odd::Odd(value) => self.other(value),
@@ -150,11 +158,17 @@ impl<'a> Reader<'a> {
     }
 
     fn blocks(&mut self, content: Vec<ContentBlock>) {
-        let limit = self.config.limits.blocks;
-        self.left_out = content.len().saturating_sub(limit);
-        for block in content.into_iter().take(limit) {
+        for block in self.within_limit(content) {
             self.block(block, None);
         }
+    }
+
+    /// Cuts a list at the bound of blocks, and counts the rest.
+    fn within_limit<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
+        let limit = self.config.limits.blocks;
+        self.left_out += all.len().saturating_sub(limit);
+        all.truncate(limit);
+        all
     }
 
     fn block(&mut self, block: ContentBlock, role: Option<Role>) {
@@ -169,11 +183,13 @@ impl<'a> Reader<'a> {
             }
             ContentBlock::Image(image) => {
                 let for_user = is_for_user(image.annotations.as_ref());
-                self.bytes("image", image.data, &image.mime_type, None, for_user);
+                let bytes = Bytes::of("image", image.data, &image.mime_type).named_by(image.meta.as_ref());
+                self.bytes(bytes, for_user);
             }
             ContentBlock::Audio(audio) => {
                 let for_user = is_for_user(audio.annotations.as_ref());
-                self.bytes("audio", audio.data, &audio.mime_type, None, for_user);
+                let bytes = Bytes::of("audio", audio.data, &audio.mime_type).named_by(audio.meta.as_ref());
+                self.bytes(bytes, for_user);
             }
             ContentBlock::Resource(resource) => {
                 let for_user = is_for_user(resource.annotations.as_ref());
@@ -193,22 +209,17 @@ impl<'a> Reader<'a> {
                 self.output.content.push(McpContent::Resource { uri, media_type: mime_type, text });
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                let uri = self.clean(uri);
-                self.bytes("resource", blob, mime_type.as_deref().unwrap_or_default(), Some(uri), for_user);
+                let media_type = mime_type.as_deref().unwrap_or_default();
+                let bytes = Bytes { uri: Some(self.clean(uri)), ..Bytes::of("resource", blob, media_type) };
+                self.bytes(bytes, for_user);
             }
             other => self.other(serde_json::to_value(other).unwrap_or(Value::Null)),
         }
     }
 
     /// A document of base64 text.
-    fn bytes(
-        &mut self,
-        kind: &'static str,
-        data: String,
-        media_type: &str,
-        uri: Option<String>,
-        for_user: bool,
-    ) {
+    fn bytes(&mut self, bytes: Bytes<'_>, for_user: bool) {
+        let Bytes { kind, data, media_type, uri, name } = bytes;
         let Some(bytes) = decoded(&data) else {
             let what = uri.as_deref().map(|uri| format!(" at {}", cut(uri, 200))).unwrap_or_default();
             let note = format!("the {kind}{what} is not shown: its data is no base64");
@@ -221,7 +232,8 @@ impl<'a> Reader<'a> {
         }
         let media_type = media_type_of(&self.redactor.redact(media_type), &bytes);
         let mut document = Document::from_bytes(bytes, &media_type);
-        if let Some(name) = uri.as_deref().and_then(file_name) {
+        let name = name.and_then(|name| named(&self.redactor.redact(name)));
+        if let Some(name) = name.or_else(|| uri.as_deref().and_then(file_name)) {
             document = document.with_file_name(name);
         }
         if data.len() >= SHORTEST_REPEATED {
@@ -336,6 +348,26 @@ impl<'a> Reader<'a> {
     fn cleaned(&self, mut value: Value) -> Value {
         clean(&self.redactor, &mut value);
         value
+    }
+}
+
+/// Bytes that stand in a block.
+struct Bytes<'b> {
+    kind: &'static str,
+    data: String,
+    media_type: &'b str,
+    uri: Option<String>,
+    name: Option<&'b str>,
+}
+
+impl<'b> Bytes<'b> {
+    fn of(kind: &'static str, data: String, media_type: &'b str) -> Self {
+        Self { kind, data, media_type, uri: None, name: None }
+    }
+
+    /// Takes the file name that servers of ours give in the metadata of blocks that have no place for one.
+    fn named_by(self, meta: Option<&'b MetaObject>) -> Self {
+        Self { name: meta.and_then(|meta| meta.0.get(FILE_NAME)?.as_str()), ..self }
     }
 }
 

@@ -3,8 +3,6 @@
 use attache_transport::{Redactor, percent_decoded};
 use serde_json::Value;
 
-/// Shorter values of the environment are words such as `1` or `production`.
-const SHORTEST: usize = 8;
 /// A value this long of letters and digits is taken for a key, whatever it is called.
 const SHORTEST_KEY: usize = 20;
 /// Ends of names whose values are secrets.
@@ -26,11 +24,12 @@ const NAMES: [&str; 13] = [
 /// Names of secrets that are too short to be looked for in others.
 const WORDS: [&str; 4] = ["pass", "sig", "pat", "jwt"];
 
-/// The redactor of these secrets in texts: each as a whole, and each line of those that have several.
+/// The redactor of these secrets in texts: each as a whole, and each line of those that have several. It leaves those alone
+/// that are too short to be told from words.
 pub(crate) fn redactor<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Redactor {
     let pieces =
         secrets.into_iter().flat_map(|secret| std::iter::once(secret).chain(secret.lines().map(str::trim)));
-    pieces.filter(|piece| piece.len() >= SHORTEST).fold(Redactor::new(), Redactor::with_secret)
+    pieces.fold(Redactor::new(), Redactor::with_secret)
 }
 
 /// The secrets in an address: its user, its password, and the values of its query that are keys by their names or looks.

@@ -202,6 +202,14 @@ pub(crate) fn refusal(result: &CallToolResult) -> Option<String> {
     is_told.then(|| said.text.clone())
 }
 
+/// True if a refusal is in the words of a known SDK about calls that must be tasks, or must not: those in TypeScript
+/// (`taskSupport`, `task augmentation`), Python (`task-augmented`) and Rust (`task-based`). The word alone may stand in
+/// the name of a tool, or of a method of a server behind it.
+pub(crate) fn is_about_kind(said: &str) -> bool {
+    let said = said.to_lowercase();
+    ["tasksupport", "task augment", "task-augment", "task-based"].iter().any(|words| said.contains(words))
+}
+
 /// A call that asks to be a task, as version 2025-11-25 has it.
 pub(crate) fn old_call(params: &CallToolRequestParams, lasts: Option<Duration>) -> ClientRequest {
     let mut task = json!({});

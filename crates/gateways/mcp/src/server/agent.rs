@@ -259,9 +259,12 @@ impl McpAgent {
         let mut found = Vec::new();
         if self.shows_documents {
             let all = self.agent.documents_of(messages);
-            for document in documents.into_iter().take(shared.limits.documents) {
+            for (at, document) in documents.into_iter().enumerate() {
                 let loaded = match document.source() {
-                    DocumentSource::Stored => all.load(&DocumentRef::from(document.id())).await.ok(),
+                    // Those beyond are only counted.
+                    DocumentSource::Stored if at < shared.limits.documents => {
+                        all.load(&DocumentRef::from(document.id())).await.ok()
+                    }
                     _ => None,
                 };
                 found.push(loaded.unwrap_or(document));

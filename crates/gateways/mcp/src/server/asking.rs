@@ -29,8 +29,8 @@ const DECISION: &str = "decision";
 pub(super) struct Client {
     pub(super) whose: Whose,
     pub(super) call: McpCall,
-    /// True if questions are asked by an answer to the call, and the client calls again.
-    calls_again: bool,
+    /// True for one of the newest era: it is asked by an answer to its call, and calls again.
+    pub(super) is_newest: bool,
     can_ask: bool,
     patience: Duration,
     /// The answers of a client that calls again.
@@ -65,7 +65,7 @@ impl Client {
         level: Option<McpLogLevel>,
         patience: Duration,
     ) -> Self {
-        let calls_again = calls_again(context);
+        let is_newest = is_newest(context);
         let capabilities = context.client_capabilities();
         let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation);
         // One that names no mode means forms.
@@ -73,7 +73,7 @@ impl Client {
         let line = Line {
             peer: context.peer.clone(),
             token: context.meta.get_progress_token(),
-            level: match calls_again {
+            level: match is_newest {
                 true => log_level(context),
                 false => level,
             },
@@ -82,7 +82,7 @@ impl Client {
         Self {
             whose,
             call: McpCall(Arc::new(line)),
-            calls_again,
+            is_newest,
             can_ask,
             patience,
             responses: request.input_responses.take().unwrap_or_default(),
@@ -92,7 +92,7 @@ impl Client {
 
     /// The answer to a call that would have to ask, where the client asks nobody. The newer era has an error for it.
     pub(super) fn unable(&self, text: &str) -> Result<CallToolResponse, ErrorData> {
-        if !self.calls_again {
+        if !self.is_newest {
             return Ok(failure(text));
         }
         let mut needed = ClientCapabilities::default();
@@ -123,7 +123,7 @@ impl Client {
             };
             (question.key, ElicitRequest::new(params))
         });
-        if self.calls_again {
+        if self.is_newest {
             return Asked::Later(
                 asked.map(|(key, request)| (key, InputRequest::Elicitation(request))).collect(),
             );
@@ -149,7 +149,7 @@ impl Client {
 }
 
 /// True for clients of 2026-07-28 and later: a server asks them nothing, but answers that it needs an input.
-fn calls_again(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn is_newest(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 

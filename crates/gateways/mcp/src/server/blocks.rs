@@ -12,10 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::kept_documents::{Shelf, Whose, address, name};
 use super::limits::McpServeLimits;
-use crate::uri::SCHEME;
-
-/// The key of the file name in the metadata of blocks that have no place for one.
-const FILE_NAME: &str = "attache/fileName";
+use crate::uri::{FILE_NAME, SCHEME};
 
 /// The time to fetch the documents of a result that its client cannot fetch.
 const FETCHING: Duration = Duration::from_secs(60);

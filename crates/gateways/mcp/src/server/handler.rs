@@ -29,7 +29,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
 use super::answer::failure;
-use super::asking::Client;
+use super::asking::{Client, is_newest};
+use super::awake::{Awake, SESSION};
 use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
 use super::kept_documents::Whose;
@@ -37,6 +38,7 @@ use super::listing::page;
 use super::notices::{OfRequest, OfSession, Told};
 use super::prompt::McpPrompt;
 use super::resources::Change;
+use super::schemas::for_older;
 use super::shared::{Offer, Shared};
 use super::state::CallState;
 use super::template::McpTemplate;
@@ -46,8 +48,6 @@ use super::toolbox::{Calling, described};
 const LOOK: Duration = Duration::from_secs(5);
 /// The most documents whose changes one client is told.
 const WATCHED: usize = 1_000;
-/// The header that names a session over HTTP.
-pub(super) const SESSION: &str = "mcp-session-id";
 
 /// On whose behalf a request over HTTP is made.
 #[derive(Clone, Debug)]
@@ -286,9 +286,13 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (tools, next) = page(self.tools().await?, request.as_ref(), self.shared.state.limits.page)?;
+        let mut tools = self.tools().await?;
+        if !is_newest(&context) {
+            tools = tools.into_iter().map(for_older).collect();
+        }
+        let (tools, next) = page(tools, request.as_ref(), self.shared.state.limits.page)?;
         let mut result = ListToolsResult::with_all_items(tools);
         result.next_cursor = next;
         Ok(result)
@@ -304,9 +308,11 @@ impl ServerHandler for Handler {
             return Ok(failure("too many calls are under way; try again when one of them is done"));
         };
         let cancelled = context.ct.clone();
+        let parts = context.extensions.get::<Parts>().cloned();
+        let awake = Awake::keep(parts.as_ref(), self.shared.state.limits.session_idle);
         let tool = request.name.clone();
         let work = Box::pin(AssertUnwindSafe(self.called(request, context)).catch_unwind());
-        match select(work, pin!(cancelled.cancelled())).await {
+        match select(work, select(pin!(cancelled.cancelled()), pin!(awake))).await {
             Either::Left((Ok(response), _)) => response,
             Either::Left((Err(_), _)) => {
                 tracing::error!(%tool, "a call failed unexpectedly");
@@ -323,7 +329,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let own = self.shared.resources.all();
-        let mut resources: Vec<_> = own.iter().map(|(uri, document)| link(uri, document)).collect();
+        // Others cannot be read.
+        let own = own.iter().filter(|(_, document)| document.bytes().is_some());
+        let mut resources: Vec<_> = own.map(|(uri, document)| link(uri, document)).collect();
         let kept = self.shared.state.shelf.list(&self.whose(&context));
         resources.extend(kept.iter().map(|(uri, document)| link(uri, document)));
         let (resources, next) = page(resources, request.as_ref(), self.shared.state.limits.page)?;

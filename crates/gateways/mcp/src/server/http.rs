@@ -27,7 +27,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::handler::{Handler, Principal, SESSION};
+use super::awake::{Awake, SESSION};
+use super::handler::{Handler, Principal};
 use super::shared::Shared;
 use super::stdio::McpServeError;
 
@@ -81,9 +82,11 @@ impl McpHttp {
             .enforce_origin_validation()
             .with_allowed_origins(local)
             .with_max_request_body_bytes(shared.state.limits.message_bytes);
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(shared.state.limits.session_idle);
         Self {
             shared,
-            sessions: Arc::default(),
+            sessions: Arc::new(sessions),
             owners: Arc::default(),
             bearer: None,
             principals: None,
@@ -202,6 +205,7 @@ impl McpHttp {
             self.shared.listed().await;
         }
         head.extensions.insert(Principal(Arc::clone(&principal)));
+        head.extensions.insert(Awake(Arc::downgrade(&self.sessions)));
         let shared = Arc::clone(&self.shared);
         let mut service = StreamableHttpService::new(
             move || Ok(Handler::of_http(Arc::clone(&shared))),
@@ -386,5 +390,54 @@ impl fmt::Debug for McpBody {
 impl fmt::Debug for McpListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpListener").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Tools, tool_fn};
+    use attache_core::{Tool, ToolError};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::McpService;
+
+    async fn post(http: &McpHttp, session: Option<&str>, method: &str, params: Value) -> Response<String> {
+        let mut request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer =
+            http.clone().answer(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await;
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Response::from_parts(head, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    // The SDK ends a session in which no message comes or goes, and a call under way is none.
+    #[tokio::test(start_paused = true)]
+    async fn a_session_outlives_a_long_call_and_ends_when_nobody_uses_it() {
+        let slow = tool_fn("slow", "Takes its time", || async {
+            tokio::time::sleep(Duration::from_secs(7_200)).await;
+            Ok::<_, ToolError>("done at last")
+        });
+        let slow = slow.with_metadata(|metadata| metadata.timeout = Some(Duration::from_secs(10_000)));
+        let mut http = McpService::tools(Tools::new().with(slow)).unwrap().http();
+        // Its signs of life go by the clock of the machine.
+        http.config.sse_keep_alive = None;
+        let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let begun = post(&http, None, "initialize", client).await;
+        let session = Some(begun.headers()[SESSION].to_str().unwrap());
+        let called = post(&http, session, "tools/call", json!({"name": "slow", "arguments": {}})).await;
+        assert!(called.body().contains("done at last"), "{called:?}");
+        // As long as a person has to answer, and as nobody waits.
+        for (idle, expected) in [(601, StatusCode::OK), (3_601, StatusCode::NOT_FOUND)] {
+            tokio::time::sleep(Duration::from_secs(idle)).await;
+            assert_eq!(post(&http, session, "tools/list", json!({})).await.status(), expected, "{idle}");
+        }
     }
 }

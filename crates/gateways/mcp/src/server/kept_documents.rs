@@ -75,7 +75,9 @@ impl Shelf {
         }
         let uri = address(document);
         let mut kept = self.lock();
-        kept.remove(|entry| entry.uri == uri && entry.principal == whose.principal);
+        kept.remove(|entry| {
+            entry.uri == uri && entry.principal == whose.principal && entry.scope == whose.scope
+        });
         let own = |kept: &Kept| -> usize {
             kept.entries
                 .iter()
@@ -179,5 +181,17 @@ mod tests {
         }
         shelf.forget("1");
         assert!(shelf.read(&of("ann", Some("1")), &uri).is_none());
+    }
+
+    #[test]
+    fn sessions_of_one_principal_keep_the_same_document_each() {
+        let (shelf, limits) = (Shelf::default(), McpServeLimits::new());
+        let document = Document::new("words");
+        let (one, two) = (of("ann", Some("1")), of("ann", Some("2")));
+        let uri = shelf.keep(&one, &document, &limits).unwrap();
+        assert_eq!(shelf.keep(&two, &document, &limits).as_ref(), Some(&uri));
+        assert!(shelf.read(&one, &uri).is_some() && shelf.read(&two, &uri).is_some());
+        shelf.forget("2");
+        assert!(shelf.read(&one, &uri).is_some());
     }
 }

@@ -17,6 +17,9 @@ pub struct McpServeLimits {
     /// The most MCP sessions over HTTP; 1,000. One more is refused, and where requests are told apart by their principals,
     /// one principal has half of them at most.
     pub sessions: usize,
+    /// The time after which an MCP session over HTTP ends in which no message came or went and no call is under way, with its
+    /// conversations and the documents behind its links; 30 minutes.
+    pub session_idle: Duration,
     /// The most connections of [`McpListener`](crate::McpListener); 256. Others wait.
     pub connections: usize,
     /// The time that a person has to answer a question; 10 minutes.
@@ -49,6 +52,7 @@ impl Default for McpServeLimits {
             calls: 64,
             session_calls: 16,
             sessions: 1_000,
+            session_idle: Duration::from_secs(30 * 60),
             connections: 256,
             answer: Duration::from_secs(600),
             function: Duration::from_secs(60),
@@ -87,6 +91,13 @@ impl McpServeLimits {
     #[must_use]
     pub fn with_sessions(mut self, sessions: usize) -> Self {
         self.sessions = sessions;
+        self
+    }
+
+    /// Sets the time after which a session over HTTP ends that nobody uses.
+    #[must_use]
+    pub fn with_session_idle(mut self, limit: Duration) -> Self {
+        self.session_idle = limit;
         self
     }
 

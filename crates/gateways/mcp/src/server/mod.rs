@@ -3,6 +3,7 @@
 mod agent;
 mod answer;
 mod asking;
+mod awake;
 mod blocks;
 mod call;
 mod handler;
@@ -15,6 +16,7 @@ mod notices;
 mod paused;
 mod prompt;
 mod resources;
+mod schemas;
 mod service;
 mod shared;
 mod state;

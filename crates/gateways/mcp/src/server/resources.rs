@@ -53,9 +53,13 @@ impl McpResources {
         Self::default()
     }
 
-    /// Adds the document at an address, or replaces it.
+    /// Adds the document at an address, or replaces it. Its bytes must be in memory: one without them is not listed, as
+    /// nobody could read it.
     pub fn set(&self, uri: impl Into<String>, document: Document) {
         let uri = uri.into();
+        if document.bytes().is_none() {
+            tracing::warn!(uri, "a resource has no bytes in memory, so that it is not listed");
+        }
         let change = {
             let mut documents = self.0.documents.write().unwrap_or_else(PoisonError::into_inner);
             match documents.iter_mut().find(|(known, _)| *known == uri) {

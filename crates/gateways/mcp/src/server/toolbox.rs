@@ -6,9 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use attache_agent::{Agent, Judgement, ToolManager};
 use attache_core::schema::Schema;
 use attache_core::tool::{Deferred, Listening, Progress, ToolSpec};
-use attache_core::{
-    Arguments, Effect, ResultStatus, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolResult,
-};
+use attache_core::{Arguments, Effect, ResultStatus, ToolCall, ToolCallId, ToolContext, ToolResult};
 use futures_util::future::{Either, select};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, Tool, ToolAnnotations};
@@ -18,6 +16,7 @@ use tokio::sync::{Mutex, watch};
 use super::answer::failure;
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, fetch_ours};
+use super::schemas;
 use super::state::CallState;
 use super::waiting_calls::Held;
 
@@ -71,11 +70,11 @@ impl Toolbox {
     }
 }
 
-/// A tool of ours as the protocol describes tools.
+/// A tool of ours as the newest protocol describes tools; [`schemas::for_older`] describes it for others.
 pub(super) fn described(wire: &str, spec: &ToolSpec) -> Tool {
     let definition = &spec.definition;
     let object = |schema: &Value| schema.as_object().cloned().unwrap_or_default();
-    let mut input = object(definition.input_schema());
+    let mut input = schemas::of_arguments(object(definition.input_schema()));
     if input.contains_key("$defs") {
         // Older dialects know definitions by another name.
         input.entry("$schema").or_insert_with(|| DIALECT.into());
@@ -251,10 +250,15 @@ impl Calling<'_> {
         let is_error = result.status != ResultStatus::Ok;
         let structured = match is_error {
             true => Ok(None),
-            false => structured(&self.spec.definition, result.tree.json()),
+            false => self.structured(result.tree.json()),
         };
         if let Err(problem) = &structured {
-            blocks.text(problem.clone());
+            blocks.text(format!("[{problem}]"));
+            if self.spec.metadata.effect != Effect::Read {
+                // Clients of the official SDKs take a success without the promised value for a failure, and show
+                // their model nothing of it. So it is an error, with the output and a word on the effect.
+                blocks.text("[the call itself was made, and succeeded: do not make it again for this]");
+            }
         }
         let (content, _) = blocks.finish();
         let mut said = match is_error || structured.is_err() {
@@ -264,17 +268,20 @@ impl Calling<'_> {
         said.structured_content = structured.ok().flatten();
         said.into()
     }
-}
 
-/// The output as a value, where the tool says which it returns.
-fn structured(definition: &ToolDefinition, json: &str) -> Result<Option<Value>, String> {
-    let Some(schema) = definition.output_schema() else { return Ok(None) };
-    let value: Value = serde_json::from_str(json).unwrap_or_default();
-    let fits = Schema::new(schema).map(|schema| schema.check(&value));
-    match fits.as_deref() {
-        Ok([]) => Ok(Some(value)),
-        Ok([first, ..]) => Err(format!("[the tool returned something else than it promises: {first}]")),
-        Err(_) => Err("[the tool promises something that no schema can say]".to_owned()),
+    /// The output as a value, where the tool says which it returns, and the client was told.
+    fn structured(&self, json: &str) -> Result<Option<Value>, String> {
+        let Some(schema) = self.spec.definition.output_schema() else { return Ok(None) };
+        if !self.client.is_newest && schemas::object_root(schema).is_none() {
+            return Ok(None);
+        }
+        let value: Value = serde_json::from_str(json).unwrap_or_default();
+        let fits = Schema::new(schema).map(|schema| schema.check(&value));
+        match fits.as_deref() {
+            Ok([]) => Ok(Some(value)),
+            Ok([first, ..]) => Err(format!("the tool returned something else than it promises: {first}")),
+            Err(_) => Err("the tool promises something that no schema can say".to_owned()),
+        }
     }
 }
 

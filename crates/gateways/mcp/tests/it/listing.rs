@@ -285,6 +285,23 @@ async fn a_list_is_bounded_in_bytes_over_all_its_pages() {
     .await;
     let server = endless.server().limits(McpLimits::new().with_message_bytes(64_000));
     assert_eq!(tools(&server).await.unwrap().len(), 6);
+    // Tools that are left out were read, too.
+    let endless = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => {
+            let at =
+                asked.body["params"]["cursor"].as_str().map_or(0, |cursor| cursor.parse::<u32>().unwrap());
+            let huge =
+                json!({"name": "huge", "description": "x".repeat(10_000), "inputSchema": {"type": "object"}});
+            Answer::Result(complete(json!({"tools": [huge], "nextCursor": (at + 1).to_string()})))
+        }
+        other => greeting(other),
+    })
+    .await;
+    let mut limits = McpLimits::new().with_message_bytes(64_000);
+    limits.schema_bytes = 1_000;
+    assert!(tools(&endless.server().limits(limits)).await.unwrap().is_empty());
+    let pages = endless.asked().iter().filter(|asked| asked.asks() == "tools/list").count();
+    assert_eq!(pages, 7, "so many of 10 kB pass 64 kB");
     let huge = json!({"name": "huge", "annotations": {"title": "x".repeat(2 << 20)}, "inputSchema": {"type": "object"}});
     let scripted = Scripted::new(json!([huge, tool("small")]), |_| Answer::Hang).await;
     assert_eq!(names(&tools(&scripted.server()).await.unwrap()), ["mcp_test___small"]);

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use attache_core::tool::{DynToolHandler, Listening, Progress};
 use attache_core::{Arguments, DocumentSource, ResultStatus, ToolCallId, ToolContext, ToolOutput};
-use attache_mcp::McpServer;
+use attache_mcp::{McpLimits, McpServer};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
 
-use super::common::{Answer, Scripted, call, complete, greeting, tool, tools};
+use super::common::{Answer, Scripted, call, call_with, complete, greeting, tool, tools};
 
 const PDF: &str = "JVBERi0xLjQKJSB0aGUgbGVhc2UK";
 const PNG: &str =
@@ -114,6 +114,9 @@ async fn a_failure_keeps_its_flag_and_its_documents() {
 async fn blank_texts_are_skipped_and_nothing_is_nothing() {
     let blank = result_of(json!({"content": [{"type": "text", "text": "  "}]})).await;
     assert_eq!(blank.tree.model_text(), attache_core::tree::NO_RESULT);
+    // Servers in Go write lists so that hold nothing.
+    let null = result_of(json!({"content": null})).await;
+    assert_eq!(null.tree.model_text(), attache_core::tree::NO_RESULT);
     let nothing = result_of(json!({})).await;
     assert_eq!(nothing.tree.model_text(), attache_core::tree::NO_RESULT);
 }
@@ -219,6 +222,32 @@ async fn too_many_blocks_are_told_of() {
     let output = result_of(json!({"content": vec![image; 1_200]})).await;
     assert_eq!(output.documents.len(), 500);
     assert!(output.tree.json().contains("700 more blocks are left out"), "{}", &output.tree.json()[..200]);
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_bounded_as_results_are() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": null}))),
+        "resources/read" => {
+            Answer::Result(complete(json!({"contents": vec![json!({"uri": "a://1", "text": "one"}); 5]})))
+        }
+        "prompts/get" => {
+            let message = json!({"role": "user", "content": {"type": "text", "text": "one"}});
+            Answer::Result(complete(json!({"messages": vec![message; 5]})))
+        }
+        other => greeting(other),
+    })
+    .await;
+    let mut limits = McpLimits::new();
+    limits.blocks = 3;
+    let server = scripted.server().with_resources().with_prompts().limits(limits);
+    assert_eq!(tools(&server).await.unwrap().len(), 4, "a list that is null holds nothing");
+    for (tool, arguments) in [("resources/read", r#"{"uri":"a://1"}"#), ("prompts/get", r#"{"name":"p"}"#)] {
+        let output = call_with(&server, &format!("mcp_test___{tool}"), arguments).await.unwrap();
+        let shown = output.tree.json();
+        assert_eq!(shown.matches("\"one\"").count(), 3, "{shown}");
+        assert!(shown.contains("2 more blocks are left out"), "{shown}");
+    }
 }
 
 // The progress of a call reaches those who look on, that of another request nobody.

@@ -1,9 +1,10 @@
 //! Both eras of the protocol over HTTP, and what is sent with each request.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::tool::DynToolHandler;
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpRequest, McpServer};
 use futures_util::stream::{self, StreamExt};
 use http::Method;
@@ -93,10 +94,22 @@ async fn a_session_that_has_expired_is_begun_anew_once() {
         older(asked, if first && asked.asks() != "tools/call" { "s-1" } else { "s-2" })
     })
     .await;
-    let server = scripted.server().era(McpEra::Sessions);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&told);
+    let server = scripted.server().era(McpEra::Sessions).hook(move |request: &McpRequest<'_>| {
+        hears.lock().unwrap().push(request.session.map(str::to_owned));
+        Vec::new()
+    });
     tools(&server).await.unwrap();
+    let version = DynToolHandler::version(&server);
     assert_eq!(call(&server, "mcp_test___a").await.unwrap().tree.model_text(), "s-2");
     assert_eq!(handshakes.load(Ordering::Relaxed), 2);
+    // Its tools may be those of another version of the server.
+    assert_ne!(DynToolHandler::version(&server), version);
+    let version = DynToolHandler::version(&server);
+    call(&server, "mcp_test___a").await.unwrap();
+    assert_eq!(DynToolHandler::version(&server), version);
+    assert_eq!(told.lock().unwrap().last().unwrap().as_deref(), Some("s-2"));
 }
 
 #[tokio::test]

@@ -314,9 +314,10 @@ async fn older_tasks(must: bool, by_error: bool) -> Scripted {
         match asked.asks() {
             _ if asked.header("mcp-session-id").is_none() => usual,
             "tools/call" if asked.body["params"]["task"].is_object() != must => match by_error {
-                true => Answer::Error(-32601, "tasks are required"),
+                true => Answer::Error(-32601, "This tool requires task-augmented invocation"),
                 false => Answer::Result(json!({"isError": true, "content": [
-                    {"type": "text", "text": "MCP error -32601: tasks are required"},
+                    {"type": "text", "text":
+                        "MCP error -32601: Tool a requires task augmentation (taskSupport: 'required')"},
                 ]})),
             },
             "tools/call" if must => Answer::Result(json!({"task": old("working")})),
@@ -338,9 +339,9 @@ async fn a_call_with_effects_is_not_repeated_for_an_error_that_says_nothing_of_t
     for by_error in [true, false] {
         let scripted = Scripted::raw(move |asked| match asked.asks() {
             "tools/call" if asked.header("mcp-session-id").is_some() => match by_error {
-                true => Answer::Error(-32601, "Method not found"),
+                true => Answer::Error(-32601, "Method not found: list_tasks"),
                 false => Answer::Result(json!({"isError": true, "content": [
-                    {"type": "text", "text": "MCP error -32601: Method not found"},
+                    {"type": "text", "text": "MCP error -32601: Method not found: list_tasks"},
                 ]})),
             },
             _ => older(asked, "s-1"),

@@ -1,7 +1,8 @@
 //! The SDK's HTTP seam over the transport's client.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, Secret};
@@ -9,7 +10,7 @@ use attache_transport::{HttpClient, Reply, RequestParts};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -37,12 +38,41 @@ pub(crate) struct Wire {
     endpoint: Arc<McpEndpoint>,
     client: HttpClient,
     /// Takes the id of the session.
-    id: Arc<OnceLock<String>>,
+    id: Arc<SessionId>,
+}
+
+/// The id that a server gave to the session, which the SDK begins anew where the server has forgotten it.
+#[derive(Debug, Default)]
+pub(crate) struct SessionId {
+    current: Mutex<Option<Arc<str>>>,
+    /// Counts the sessions that came after the first: their tools may be another version's.
+    changes: Arc<AtomicU64>,
+}
+
+impl SessionId {
+    pub(crate) fn new(changes: Arc<AtomicU64>) -> Self {
+        Self { current: Mutex::default(), changes }
+    }
+
+    pub(crate) fn get(&self) -> Option<Arc<str>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the id that stands beside an answer. Only a handshake begins another session.
+    fn told(&self, id: &str, is_handshake: bool) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some(known) if !is_handshake || **known == *id => return,
+            Some(_) => drop(self.changes.fetch_add(1, Ordering::Relaxed)),
+            None => {}
+        }
+        *current = Some(id.into());
+    }
 }
 
 impl Wire {
     /// `call` is the time that a call may take, also in silence.
-    pub(crate) fn new(endpoint: &McpEndpoint, id: &Arc<OnceLock<String>>, call: Duration) -> Self {
+    pub(crate) fn new(endpoint: &McpEndpoint, id: &Arc<SessionId>, call: Duration) -> Self {
         let client = endpoint.connections();
         let timeouts = client.timeouts();
         let client = client
@@ -133,7 +163,9 @@ impl Wire {
         }
         let told = reply.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         if let Some(told) = &told {
-            self.id.get_or_init(|| told.clone());
+            let is_handshake = matches!(&message, ClientJsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_)));
+            self.id.told(told, is_handshake);
         }
         let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.map(str::to_owned);

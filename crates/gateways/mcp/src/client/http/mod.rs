@@ -11,7 +11,7 @@ use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts, shown_
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
-pub(crate) use client::Wire;
+pub(crate) use client::{SessionId, Wire};
 
 use super::oauth::{McpOAuth, Shared};
 use super::secrets::of_url;

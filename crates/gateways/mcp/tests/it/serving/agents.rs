@@ -6,7 +6,7 @@ use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, UserPart};
-use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServer, McpService};
+use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServeLimits, McpServer, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -56,6 +56,19 @@ async fn a_picture_that_the_model_of_an_agent_makes_is_an_answer() {
     let image = blocks.iter().find(|block| block["type"] == "image").unwrap_or_else(|| panic!("{result}"));
     assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
     assert_eq!(result["isError"], json!(false), "{result}");
+}
+
+#[tokio::test]
+async fn documents_beyond_those_of_a_result_are_told() {
+    let scans = tool_fn("scan", "Scans", || {
+        Ok::<_, ToolError>((0_u8..3).map(|at| Document::new(vec![at; 9])).collect::<Vec<_>>())
+    });
+    let model = ScriptedModel::new([Turn::call("scan", "{}"), Turn::text("There.")]).unverified();
+    let mut limits = McpServeLimits::new();
+    limits.documents = 2;
+    let service = service(Agent::builder(model).tool(scans).build().unwrap()).with_limits(limits);
+    let result = Client::new(service, json!({})).await.call("ask", json!({"question": "Scan."})).await;
+    assert!(result.to_string().contains("[1 document is left out: a result holds 2]"), "{result}");
 }
 
 /// A fetcher that has a plan at each address of a server, and nothing else.

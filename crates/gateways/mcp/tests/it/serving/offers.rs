@@ -51,6 +51,17 @@ async fn documents_at_addresses_of_a_form_are_read_when_a_client_asks() {
     }
 }
 
+#[tokio::test]
+async fn a_resource_that_nobody_could_read_is_not_listed() {
+    let resources = McpResources::new();
+    let service = reports(&resources);
+    resources.set("report://elsewhere", Document::external("https://h.example/a.pdf"));
+    let mut client = Client::new(service, json!({})).await;
+    let listed = client.ask("resources/list", json!({})).await;
+    let listed = listed["result"]["resources"].as_array().unwrap();
+    assert_eq!(listed.iter().map(|one| one["uri"].as_str().unwrap()).collect::<Vec<_>>(), ["report://today"]);
+}
+
 // Invariant 9
 #[tokio::test]
 async fn a_function_that_does_not_end_is_given_up() {

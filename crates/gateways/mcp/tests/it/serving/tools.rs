@@ -75,7 +75,9 @@ async fn every_kind_of_document_comes_back_as_it_was() {
         let last = output.documents.last().unwrap();
         assert_eq!(bytes(last)[..], [0_u8, 1, 2, 255]);
         let named: Vec<_> = output.documents.iter().filter_map(|document| document.file_name()).collect();
-        assert!(named.contains(&"a lease.pdf"), "{named:?}");
+        for name in ["a lease.pdf", "plan.png", "call.wav"] {
+            assert!(named.contains(&name), "{name}: {named:?}");
+        }
     }
 }
 
@@ -160,6 +162,76 @@ async fn tools_are_described_with_their_schemas_and_effects() {
     assert_eq!(hints(2), (json!(false), json!(true), json!(false)));
     let doubled = client.call("double_it", json!({"n": 21})).await;
     assert_eq!((&doubled["structuredContent"], text(&doubled)), (&json!({"n": 42}), r#"{"n":42}"#));
+}
+
+// The schemas of the TypeScript SDK 1.x, which reads no tool of a list if one breaks them: the root of each schema says
+// `"type": "object"`, its properties are objects, and structured content is an object.
+#[tokio::test]
+async fn older_clients_are_shown_only_schemas_that_they_can_read() {
+    let returning = |name: &str, output: Value, value: Value| {
+        let input = json!({"type": ["object", "null"], "properties": {"any": true, "none": false}});
+        let definition = ToolDefinition::new(name, "Does it", input).with_output_schema(output);
+        FunctionTool::from_schema(definition, move |_: Map<String, Value>| Ok::<_, ToolError>(value.clone()))
+    };
+    let person = json!({"type": "object", "properties": {"age": {"type": "integer"}, "more": true}});
+    let tools = Tools::new()
+        .with(returning("described", json!({"description": "The rows"}), json!([1])))
+        .with(returning("list", json!({"type": "array"}), json!([1])))
+        .with(returning("referred", json!({"$ref": "#/$defs/P", "$defs": {"P": person}}), json!({"age": 1})))
+        .with(returning("person", person.clone(), json!({"age": 1, "more": 2})));
+    let service = || McpService::tools(tools.clone()).unwrap();
+    let mut client = Client::new(service(), json!({})).await;
+    let listed = client.ask("tools/list", json!({})).await;
+    let outputs: Vec<Value> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| {
+            let input = &tool["inputSchema"];
+            assert_eq!(input["type"], "object");
+            assert_eq!(input["properties"], json!({"any": {}, "none": {"not": {}}}));
+            tool["outputSchema"].clone()
+        })
+        .collect();
+    assert_eq!(outputs[..2], [Value::Null, Value::Null]);
+    assert_eq!((&outputs[2]["type"], &outputs[3]["type"]), (&json!("object"), &json!("object")));
+    assert_eq!(outputs[3]["properties"]["more"], json!({}));
+    for (name, structured) in [
+        ("described", Value::Null),
+        ("list", Value::Null),
+        ("referred", json!({"age": 1})),
+        ("person", json!({"age": 1, "more": 2})),
+    ] {
+        let result = client.call(name, json!({})).await;
+        assert_eq!((&result["structuredContent"], result["isError"] == true), (&structured, false), "{name}");
+    }
+    // The newest era knows results of any kind.
+    let mut client = Client::stateless(service(), json!({}));
+    let listed = client.ask("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"][1]["outputSchema"], json!({"type": "array"}));
+    assert_eq!(client.call("list", json!({})).await["structuredContent"], json!([1]));
+}
+
+// A model that reads no more than an error makes the call again, and its effect.
+#[tokio::test]
+async fn an_output_that_breaks_its_promise_does_not_invite_a_second_call() {
+    let output = json!({"type": "object", "required": ["n"]});
+    let tool = |name: &str, effect: Effect| {
+        let definition = ToolDefinition::new(name, "Does it", json!({})).with_output_schema(output.clone());
+        FunctionTool::from_schema(definition, |_: Map<String, Value>| {
+            Ok::<_, ToolError>(json!({"m": "paid"}))
+        })
+        .with_effect(effect)
+    };
+    let tools = Tools::new().with(tool("look", Effect::Read)).with(tool("pay", Effect::SideEffect));
+    let mut client = Client::new(McpService::tools(tools).unwrap(), json!({})).await;
+    for (name, warns) in [("look", false), ("pay", true)] {
+        let said = client.call(name, json!({})).await;
+        let whole = said.to_string();
+        assert!(whole.contains("paid") && whole.contains("something else than it promises"), "{whole}");
+        assert_eq!(whole.contains("do not make it again"), warns, "{whole}");
+        assert!(said["structuredContent"].is_null(), "{whole}");
+    }
 }
 
 // A tool's failure is for the model to read; a tool that there is not is a fault of the client

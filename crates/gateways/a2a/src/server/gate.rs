@@ -1,0 +1,80 @@
+//! Requests that web pages make from the browsers of others, who know nothing of them.
+
+use std::net::IpAddr;
+
+use attache_core::MediaType;
+use http::Uri;
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+
+/// True if the body says that it is JSON. A page may send a stranger anything else without asking first.
+pub(super) fn is_json(head: &Parts) -> bool {
+    let said = head.headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).and_then(MediaType::parse);
+    said.is_some_and(|said| matches!(said.essence(), "application/json" | "application/a2a+json"))
+}
+
+/// True if a request comes to one of these hosts, and of no page of others: a page may give this machine a name of its own.
+pub(super) fn is_let_in(head: &Parts, hosts: &[String]) -> bool {
+    let header = |name| head.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    // HTTP/2 has it in the address.
+    let host = head.uri.authority().map(|authority| authority.host().to_owned());
+    let host = host.or_else(|| host_of(&format!("http://{}", header(HOST)?)));
+    let Some(host) = host else { return false };
+    // No page has a number by rebinding a name to it, but one may come from a number.
+    let is_page_let_in = |origin: &str| {
+        host_of(origin).is_some_and(|page| {
+            page == host || number(&page).is_some_and(|number| number.is_loopback()) || is_named(&page, hosts)
+        })
+    };
+    (number(&host).is_some() || is_named(&host, hosts)) && header(ORIGIN).is_none_or(is_page_let_in)
+}
+
+/// The host of an absolute address.
+pub(super) fn host_of(url: &str) -> Option<String> {
+    url.trim().parse::<Uri>().ok()?.host().map(str::to_owned)
+}
+
+fn number(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// True for `localhost` and hosts that are named.
+fn is_named(host: &str, hosts: &[String]) -> bool {
+    let host = host.trim_end_matches('.');
+    let is = |own: &str| own.trim_end_matches('.').eq_ignore_ascii_case(host);
+    is("localhost") || hosts.iter().any(|own| is(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_let_in_by_their_host_and_their_page() {
+        let hosts = ["leases.example".to_owned()];
+        let is_let_in = |host: &str, origin: Option<&str>| {
+            let mut request = Request::post("/").header(HOST, host);
+            if let Some(origin) = origin {
+                request = request.header(ORIGIN, origin);
+            }
+            super::is_let_in(&request.body(()).unwrap().into_parts().0, &hosts)
+        };
+        for host in ["localhost:8080", "127.0.0.1:1", "[::1]:80", "10.0.0.7", "LEASES.example.:443"] {
+            assert!(is_let_in(host, None), "{host}");
+        }
+        // DNS rebinding.
+        for host in ["evil.example", "leases.example.evil.example", "", "localhost.evil.example:80"] {
+            assert!(!is_let_in(host, None), "{host}");
+        }
+        for page in
+            ["http://localhost:3000", "http://127.0.0.1:3000", "https://leases.example", "http://10.0.0.7"]
+        {
+            assert!(is_let_in("10.0.0.7", Some(page)), "{page}");
+        }
+        for page in ["https://evil.example", "null", "http://6.6.6.6", ""] {
+            assert!(!is_let_in("10.0.0.7", Some(page)), "{page}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The router among others, and what reaches it from web pages.
+
+use std::sync::Arc;
+
+use attache_a2a::{A2aAgent, A2aBinding, A2aServer};
+use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_testkit::{ScriptedModel, Turn};
+use attache_transport::{HttpClient, RequestParts};
+use http::{HeaderName, Method};
+use serde_json::{Value, json};
+
+use crate::server::{Ours, hello, profile};
+use crate::support::ask;
+
+// A page that somebody visits may send text to any address that the browser reaches, without being asked first.
+#[tokio::test]
+async fn a_web_page_begins_no_task() {
+    let turns = || [Turn::text("done")];
+    let ours = Ours::with(ScriptedModel::new(turns()), Arc::default(), Arc::default(), |server| {
+        server.open_to_all("everybody")
+    })
+    .await;
+    let status = async |path: &str, content_type: Option<&str>, more: &[(HeaderName, &str)], body: &Value| {
+        let mut parts = RequestParts::get(format!("{}{path}", ours.url))
+            .with_header(HeaderName::from_static("a2a-version"), "1.0");
+        (parts.method, parts.body) = (Method::POST, body.to_string().into());
+        for (name, value) in content_type.map(|said| (http::header::CONTENT_TYPE, said)).iter().chain(more) {
+            parts = parts.with_header(name.clone(), *value);
+        }
+        HttpClient::shared().answer(&parts).await.unwrap().status().as_u16()
+    };
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": hello()});
+    let page = [(http::header::ORIGIN, "https://evil.example")];
+    for (path, body) in [("/", &body), ("/message:send", &hello())] {
+        for said in [None, Some("text/plain"), Some("application/x-www-form-urlencoded")] {
+            assert_eq!(status(path, said, &[], body).await, 415, "{path} {said:?}");
+        }
+        assert_eq!(status(path, Some("application/json"), &page, body).await, 403, "{path}");
+    }
+    let listed = ours.rpc("ann", "ListTasks", json!({})).await.unwrap();
+    assert_eq!(listed["totalSize"], 0, "nothing has begun");
+    assert_eq!(status("/", Some("application/json; charset=utf-8"), &[], &body).await, 200);
+}
+
+#[tokio::test]
+async fn the_router_may_be_nested() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/agents/leases", listener.local_addr().unwrap());
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("one"), Turn::text("two")]));
+    let sessions = Sessions::new(agent.build().unwrap(), Arc::new(MemorySessions::new()));
+    let router = A2aServer::new(profile(&url), sessions).open_to_all("everybody").router();
+    let router = axum::Router::new().nest("/agents/leases", router);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let leases = A2aAgent::at("leases", &url);
+    assert_eq!(ask(&leases).await.unwrap().tree.model_text(), "one");
+    assert_eq!(ask(&leases.binding(A2aBinding::HttpJson)).await.unwrap().tree.model_text(), "two");
+}
