@@ -228,6 +228,36 @@ test('words that a run did not come to read wait again', async () => {
   assert.deepEqual([chat.queue.map(({ text }) => text), chat.questions.map(({ text }) => text)], [['second'], ['first']]);
 });
 
+test('words that could not be said to a run wait again, and those that it did not read before the server answered', async () => {
+  for (const isTaken of [false, true]) {
+    let tell: (event: object) => void = () => undefined;
+    let settle: () => void = () => undefined;
+    const { chat } = chatWith(
+      (_method, path) => {
+        if (path.endsWith('/messages')) {
+          return new Promise((told, fail) => (settle = () => (isTaken ? told({}) : fail(new Failure('', 0, 'offline')))));
+        }
+        return path.endsWith('/runs') ? { runId: 'r' } : { sessions: [] };
+      },
+      async function* (_path, signal) {
+        yield await Promise.race([new Promise<object>((end) => (tell = end)), never(signal)]);
+      },
+    );
+    void chat.send('first');
+    await turn();
+    void chat.send('second');
+    const said = chat.interject(chat.queue[0]?.id ?? 0);
+    if (isTaken) {
+      tell({ type: 'finished', reason: 'cancelled', error: { message: 'cancelled' }, unread: ['second'] });
+      await turn();
+    }
+    settle();
+    await said;
+    assert.deepEqual([chat.queue.map(({ text }) => text), chat.questions.length], [['second'], 1], String(isTaken));
+    chat.close();
+  }
+});
+
 test('a result of the page is sent again once the network is back', async () => {
   // The network is back at once whenever somebody waits for it.
   define('addEventListener', (type: string, act: () => void) => type === 'online' && setImmediate(act));

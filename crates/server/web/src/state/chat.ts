@@ -99,23 +99,22 @@ export class Chat extends Conversation {
       const waiting = this.isDeciding ? undefined : this.unqueue(id);
       return waiting && this.turn(waiting);
     }
-    const { session } = this;
+    const { session, last } = this;
     const queued = this.queue.find((each) => each.id === id);
-    const run = this.last?.runId;
-    if (!queued || !run || queued.documents.length > 0) {
+    if (!queued || !last?.runId || queued.documents.length > 0) {
       return;
     }
+    // The run may end, and say that it did not read it, before the server has answered.
+    this.unqueue(id);
+    const aside: Question = { role: 'user', id: fresh(), text: queued.text, documents: [], isAside: true };
+    this.messages = [...this.messages.slice(0, -1), aside, last];
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(run)}/messages`, { message: queued.text, when: 'next' });
-      const { last } = this;
-      if (session === this.session && last) {
-        this.unqueue(id);
-        const aside: Question = { role: 'user', id: fresh(), text: queued.text, documents: [], isAside: true };
-        this.messages = [...this.messages.slice(0, -1), aside, last];
-        this.changed();
-      }
+      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/messages`, { message: queued.text, when: 'next' });
     } catch (error) {
-      this.fail(error);
+      if (session === this.session) {
+        this.unread([queued.text]);
+        this.fail(error);
+      }
     }
   }
 
@@ -124,6 +123,7 @@ export class Chat extends Conversation {
     const asides = texts.flatMap((words) => this.questions.find(({ isAside, text }) => isAside && text === words) ?? []);
     this.messages = this.messages.filter((message) => !asides.includes(message as Question));
     this.queue = [...asides.map(({ text }) => ({ id: next(), text, documents: [] })), ...this.queue];
+    this.changed();
   }
 
   private async turn({ text, documents, isRefused }: Omit<Queued, 'id'>): Promise<void> {
