@@ -21,6 +21,7 @@ scenarios.a_question_beside_an_approval_or_another_tab_waits = async (context) =
   await ask(first, 'please pay');
   await say(first, 'a short one');
   await queued(first, 'a short one').waitFor();
+  assert.equal(await queued(first, 'a short one').getByRole('button', { name: 'Say it now' }).count(), 0);
   await picture(first, 'beside-an-approval');
   await first.reload();
   await queued(first, 'a short one').waitFor();
@@ -179,4 +180,48 @@ scenarios.the_focus_stays_in_the_chat = async (context) => {
   });
   await page.waitForTimeout(200);
   assert.equal(await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement), null);
+};
+
+scenarios.drafts_belong_to_their_chats = async (context) => {
+  const page = await open(context);
+  await ask(page, 'a short one');
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await box(page).fill('of the new chat');
+  await list.locator('.session-title').click();
+  await page.getByText('A short answer.').waitFor();
+  assert.equal(await box(page).inputValue(), '');
+  // What is being written stays where the conversation gets another version.
+  await box(page).fill('of this chat');
+  await answers(page).getByRole('button', { name: 'Answer again' }).click();
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
+  assert.equal(await box(page).inputValue(), 'of this chat');
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  assert.equal(await box(page).inputValue(), 'of the new chat');
+};
+
+scenarios.files_of_other_encodings_are_shown_as_they_are = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  const files = [
+    { name: 'old.txt', mimeType: 'text/plain', buffer: Buffer.from('Der M\u00fcll kostet viel. F\u00fcr alle W\u00f6rter gilt das gr\u00fcne Ger\u00e4t.', 'latin1') },
+    { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('Der M\u00fcll kostet wenig.') },
+    { name: 'old.csv', mimeType: 'text/csv', buffer: Buffer.from('Ort;Preis\nK\u00f6ln;5\n', 'latin1') },
+    { name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from('\ufeffOrt;Preis\nK\u00f6ln;6\n', 'utf16le') },
+  ];
+  await page.locator('attache-composer input[type=file]').setInputFiles(files);
+  await page.locator('.chip .muted').nth(3).waitFor();
+  await ask(page, 'a short one');
+  const pane = page.getByRole('complementary', { name: 'Document' });
+  for (const [name, words] of [['old.txt', 'Der M\u00fcll kostet viel'], ['new.txt', 'Der M\u00fcll kostet wenig'], ['old.csv', 'K\u00f6ln'], ['wide.csv', 'K\u00f6ln']]) {
+    await page.locator('.question .file').getByText(name).click();
+    await pane.getByRole('heading', { name }).waitFor();
+    await pane.locator('.pane-body').getByText(words).waitFor();
+  }
+  // A download that fails is told.
+  await page.route(/\/v1\/(sessions|documents)\//, (route) => route.fulfill({ status: 503, json: { error: { message: 'the store is away', code: 'unavailable' } } }));
+  await pane.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('alert').getByText('the store is away').waitFor();
 };

@@ -478,3 +478,13 @@ async fn a_deleted_chat_does_not_come_back() {
 async fn the_focus_stays_in_the_chat() {
     scenario("the_focus_stays_in_the_chat").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_belong_to_their_chats() {
+    scenario("drafts_belong_to_their_chats").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_other_encodings_are_shown_as_they_are() {
+    scenario("files_of_other_encodings_are_shown_as_they_are").await;
+}
