@@ -5,11 +5,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { details } from './details.mjs';
 import { embedding } from './embedding.mjs';
+import { kept } from './kept.mjs';
 import { looks } from './looks.mjs';
 import { STRICT, address, answers, api, ask, box, chromium, faults, host, log, name, open, opened, results, session, settled, word } from './page.mjs';
 import { states } from './states.mjs';
 
-const scenarios = { ...details, ...embedding, ...looks, ...states };
+const scenarios = { ...details, ...embedding, ...kept, ...looks, ...states };
 
 scenarios.answers_stream_and_stay_in_sight = async (context) => {
   const page = await open(context);
@@ -1108,6 +1109,17 @@ scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {
   await (await ask(page, 'my order?')).getByText('I know of order-17.').waitFor();
   await page.evaluate(() => (window.order = 'order-18'));
   await (await ask(page, 'and my order now?')).getByText('I know of order-18.').waitFor();
+  // New headers leave whoever is in a chat there, also where another tab was in another one since.
+  const mine = await session(page);
+  const other = await host(context, '<script src="/attache-chat.js" data-mode="inline" defer></script>');
+  await other.evaluate(() => window.attache.newSession());
+  await ask(other, 'hello');
+  await Promise.all([
+    page.waitForResponse((response) => response.url().includes('/v1/sessions?')),
+    page.evaluate(() => (document.activeElement?.blur(), window.attache.setHeaders(() => ({ 'x-shop': 'visit-9' })))),
+  ]);
+  assert.deepEqual([await session(page), await page.evaluate(() => document.activeElement === document.body)], [mine, true]);
+  heads.splice(2);
   assert.equal(heads.length, 2);
   assert.ok(heads.every((head) => /^visit-\d+$/.test(head)) && heads[0] !== heads[1], heads.join());
 };

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use attache_agent::{
     ApprovalRequest, DeferredRequest, Disposition, Event, EventKind, NestedAgent, Outcome, RunError,
 };
+use attache_core::message::UserOrigin;
 use attache_core::tool::Progress;
-use attache_core::{Document, ToolCall, ToolResult};
+use attache_core::{Document, Message, ToolCall, ToolResult, UserPart};
 use attache_documents::{DocumentDecision, RoutingReport};
 
 use super::Shown;
@@ -348,6 +349,7 @@ pub(crate) fn document(document: &Document, out: &mut Vec<u8>) {
 /// Adds the end of a run.
 pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Shown) -> Object<'o> {
     let hidden: Vec<u32> = outcome.hidden_reasoning().collect();
+    let unread: Vec<String> = outcome.unread.iter().filter_map(|message| words(message)).collect();
     object
         .with("runId", &outcome.run_id)
         .with("reason", outcome.reason.as_str())
@@ -356,6 +358,7 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
         .maybe("agent", outcome.agent.as_ref())
         .with("steps", &outcome.steps)
         .maybe("hiddenThinking", (shown.thinking && !hidden.is_empty()).then_some(&hidden))
+        .maybe("unread", (!unread.is_empty()).then_some(&unread))
         .with("usage", &bare(&outcome.usage))
         .by("cost", |out| {
             Object::begin(out)
@@ -377,6 +380,16 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
 fn failure_members<'o>(object: Object<'o>, error: &RunError, shown: Shown) -> Object<'o> {
     let object = object.by("error", |out| Fault::from(error).write(out));
     end_members(object, error.partial(), shown)
+}
+
+/// The words of a message that somebody wrote.
+fn words(message: &Message) -> Option<String> {
+    let Message::User(user) = message else { return None };
+    let texts = user.parts.iter().filter_map(|part| match part {
+        UserPart::Text(text) => Some(text.text()),
+        _ => None,
+    });
+    (user.origin == UserOrigin::Author).then(|| texts.collect::<Vec<_>>().join("\n"))
 }
 
 /// Counts without the provider's own object.

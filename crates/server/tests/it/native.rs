@@ -404,6 +404,25 @@ async fn something_said_meanwhile_waits_or_interrupts() {
     }
 }
 
+// C36
+#[tokio::test(start_paused = true)]
+async fn words_that_a_run_did_not_come_to_read_are_told_at_its_end() {
+    let stage = Stage::new([Turn::text("Half").then_hang()]);
+    let client = Client::new(server(Agent::builder(stage.clone())));
+    let run = client.run("s", "Go.").await;
+    stage.asked().await;
+    let said = json!({"message": "Also the annex.", "when": "next"});
+    client.post(&format!("/v1/runs/{run}/messages"), said).await;
+    client.ask(Method::POST, &format!("/v1/runs/{run}/cancel"), None).await;
+    let end = client.ended(&run).await;
+    assert_eq!(end["snapshot"]["end"]["unread"], json!(["Also the annex."]), "{end}");
+    // A run that read all that was said tells of none.
+    let stage = Stage::new([Turn::text("Done.")]);
+    let client = Client::new(server(Agent::builder(stage)));
+    let run = client.run("s", "Go.").await;
+    assert_eq!(client.ended(&run).await["snapshot"]["end"]["unread"], Value::Null);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_run_is_cancelled_by_its_route() {
     let stage = Stage::new([Turn::text("Half").then_hang()]);

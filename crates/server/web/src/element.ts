@@ -6,6 +6,7 @@ import type { ChatHost } from './parts/chat-host.ts';
 import type { Composer } from './parts/composer.ts';
 import type { Settings } from './parts/dialogs.ts';
 import { Drop } from './parts/drop.ts';
+import { Focus } from './parts/focus.ts';
 import { head, launcher, sessions } from './parts/frame.ts';
 import type { MessageView } from './parts/message.ts';
 import { Talk } from './parts/talk.ts';
@@ -13,6 +14,7 @@ import { firstSession, keepSession, routeOf } from './state/address.ts';
 import { Chat } from './state/chat.ts';
 import type { Told } from './state/connection.ts';
 import type { Handler, PageTool } from './state/tools.ts';
+import { problemOf } from './state/uploads.ts';
 import { styles } from './styles/styles.ts';
 import './shared.ts';
 import type { Word } from './words/en.ts';
@@ -69,6 +71,7 @@ export class AttacheChat extends LitElement implements ChatHost {
 
   constructor() {
     super();
+    new Focus(this);
     [this.agent, this.mode, this.server, this.theme, this.language] = ['', 'inline', '', '', ''];
     [this.heading, this.greeting, this.pageTools, this.spoken] = ['', '', '', 'en'];
     [this.isOpen, this.hasList] = [false, false];
@@ -99,12 +102,19 @@ export class AttacheChat extends LitElement implements ChatHost {
     this.setHeaders(async () => ({ Authorization: `Bearer ${await token()}` }));
   }
 
-  /** Says something in the name of the user, with files. */
+  /** Says something in the name of the user, with files. Fails, and says nothing, if one of them is not taken. */
   async send(text: string, files: Iterable<File> = []): Promise<void> {
     const { chat } = this;
-    chat.uploads.add(files, chat.config);
-    while (chat.uploads.isBusy) {
+    const { uploads, config, speech } = chat;
+    const ids = uploads.add(files, config);
+    while (uploads.isBusy) {
       await new Promise((next) => setTimeout(next, 50));
+    }
+    for (const id of ids) {
+      const upload = uploads.all.find((each) => each.id === id);
+      if (!upload?.document) {
+        throw new Error(upload ? problemOf(upload, speech, config) : 'a file was taken out');
+      }
     }
     await chat.send(text);
   }
@@ -285,6 +295,10 @@ export class AttacheChat extends LitElement implements ChatHost {
   private async enter(): Promise<void> {
     const { chat } = this;
     void chat.sessions.load().catch(() => undefined);
+    if (this.isRouted) {
+      // It has other headers now: whoever is in a conversation stays there.
+      return;
+    }
     const id = firstSession(chat, this.mode === 'page');
     if (id && id !== chat.session) {
       await this.show(id);
@@ -300,12 +314,19 @@ export class AttacheChat extends LitElement implements ChatHost {
     if (this.isNarrow) {
       this.hasList = false;
     }
-    await this.chat.open(id);
+    const { chat } = this;
+    if (this.isRouted && id !== chat.session) {
+      // They were attached to what is left.
+      chat.uploads.clear();
+    }
+    await chat.open(id);
     this.isRouted = true;
     this.route();
     await this.updateComplete;
-    this.talk.toEnd();
-    this.composer?.focus();
+    if (!chat.session || chat.session === id) {
+      this.talk.toEnd();
+      this.composer?.focus();
+    }
   }
 
   /** The session that was kept last. A browser that goes back has another address before it says so. */

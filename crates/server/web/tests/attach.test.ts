@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failure } from '../src/api/client.ts';
+import { Client, Failure } from '../src/api/client.ts';
 import { UNKNOWN } from '../src/state/config.ts';
-import { Uploads, mayAttach, offered } from '../src/state/uploads.ts';
-import { turn } from './browser.ts';
+import { type Upload, Uploads, mayAttach, offered, problemOf } from '../src/state/uploads.ts';
+import { Speech } from '../src/words/words.ts';
+import { define, turn } from './browser.ts';
 
 // The attribute `accept`: https://html.spec.whatwg.org/multipage/input.html#attr-input-accept
 test('a file is attached by its type or by its ending', () => {
@@ -40,4 +41,57 @@ test('a file that the server does not take is told as one of another type', asyn
   uploads.add([new File(['x'], 'dump.bin')], { ...UNKNOWN, uploadTypes: ['text/*'] });
   await turn();
   assert.deepEqual(uploads.all.map(({ problem }) => problem), ['wrongType']);
+});
+
+/** Files on their way to a server that says of each what the test says. */
+function stage(answer: (name: string) => unknown) {
+  const failures: unknown[] = [];
+  const upload = async (path: string) => answer(new URL(path, 'http://here').searchParams.get('name') ?? '');
+  const uploads = new Uploads({ upload } as never, () => undefined, (error) => failures.push(error));
+  const add = async (...names: string[]) => {
+    const ids = uploads.add(names.map((name) => new File(['x'], name)), UNKNOWN);
+    await turn();
+    return ids;
+  };
+  return { uploads, add, failures, names: () => uploads.all.map(({ name }) => name) };
+}
+
+test('only the files that are sent go away', async () => {
+  const { uploads, add, names } = stage((name) => (name === 'bad.txt' ? Promise.reject(new Failure('', 0, 'offline')) : name === 'slow.txt' ? new Promise(() => undefined) : { id: name }));
+  const ids = await add('good.txt', 'bad.txt', 'slow.txt');
+  assert.equal(ids.length, 3);
+  // Something that is said without files leaves them all.
+  uploads.clear([]);
+  assert.deepEqual(names(), ['good.txt', 'bad.txt', 'slow.txt']);
+  uploads.clear(uploads.documents);
+  assert.deepEqual(names(), ['bad.txt', 'slow.txt']);
+  uploads.clear();
+  assert.deepEqual(names(), []);
+});
+
+test('a file that was not taken says what the server says, and a key is asked for where one is needed', async () => {
+  const failure = new Failure('the limit of a minute is reached', 429, 'rate_limited');
+  const { uploads, add, failures } = stage(() => Promise.reject(failure));
+  await add('a.txt');
+  assert.equal(problemOf(uploads.all[0] as Upload, new Speech(), UNKNOWN), 'a.txt was not uploaded. the limit of a minute is reached');
+  assert.deepEqual(failures, [failure]);
+});
+
+test('an upload that something in between answers fails, and ends', async () => {
+  class Request {
+    upload = {};
+    status = 200;
+    responseText = '<html>';
+    onload = () => undefined;
+    open() {}
+    setRequestHeader() {}
+    getResponseHeader() {}
+    send() {
+      setTimeout(() => this.onload());
+    }
+  }
+  define('XMLHttpRequest', Request);
+  define('location', { href: 'http://here/' });
+  const client = new Client('');
+  await assert.rejects(client.upload('/v1/documents', new Blob(['x']), () => undefined, new AbortController().signal), Failure);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
+import type { Answer, Call } from '../src/state/model.ts';
 import { chatWith, turn } from './browser.ts';
 
 /** A session whose run waits for decisions about calls, and what the chat asks of the server. */
@@ -126,4 +127,44 @@ test('an answer to a question that was not taken is told, and one of the page th
   assert.equal(chat.problem, undefined);
   await chat.reply('call', '2026');
   assert.equal(chat.problem, 'the call takes no result');
+});
+
+/** A run that waits for the answer to a question of a tool, which goes on once it has one. */
+function asking() {
+  const waits = { type: 'snapshot', state: 'waiting', step: 0, blocks: [{ type: 'call', step: 0, callId: 'q', name: 'year' }], deferred: [{ callId: 'q', name: 'year', prompt: 'Which year?' }], end: { type: 'paused' } };
+  let isAnswered = false;
+  return chatWith(
+    (method, path) => {
+      isAnswered ||= path.endsWith('/tool-result');
+      return method === 'POST' && path.endsWith('/runs') ? { runId: 'r' } : { sessions: [] };
+    },
+    async function* () {
+      yield isAnswered ? { type: 'finished', reason: 'answer' } : waits;
+    },
+  );
+}
+const states = ({ messages }: { messages: readonly unknown[] }) =>
+  messages.flatMap((message) => (message as Answer).parts ?? []).flatMap((part) => (part.kind === 'call' ? [part.state] : []));
+
+test('an answer to a question of a tool lets the run go on at once', async () => {
+  for (const act of ['reply', 'skip'] as const) {
+    const { chat, signals, asked } = asking();
+    await chat.send('Order.');
+    assert.deepEqual([states(chat), chat.last?.state], [['question'], 'waiting']);
+    // A reader who does not see the page hears it.
+    assert.equal(chat.announced, 'Waits for an answer: Which year?');
+    const call = chat.last?.parts[0] as Call;
+    await (act === 'reply' ? chat.reply('q', '2026') : chat.skip(call));
+    assert.equal(signals.length, 2, act);
+    assert.equal(chat.last?.state, 'done', act);
+    assert.equal(asked.filter((each) => each.endsWith('/tool-result')).length, 1);
+  }
+});
+
+test('a question of a tool that another message has ended is answered by nobody', async () => {
+  const { chat } = asking();
+  await chat.send('Order.');
+  await chat.send('Never mind.');
+  assert.deepEqual(states(chat), ['cancelled', 'question']);
+  chat.close();
 });

@@ -284,3 +284,29 @@ test('an answer of long ago tells what its model saw, in each step as that is st
   const seen = answer().sights.map((sight) => [sight.step, sight.decisions.map((each) => `${each.fileName} ${each.outcome}`), sight.tokens]);
   assert.deepEqual(seen, [[0, ['a.pdf native'], 7], [2, ['a.pdf text', 'b.pdf native'], 14]]);
 });
+
+test('the end of a run that was spoken to meanwhile is told once, at its last words', async () => {
+  const part = (text: string) => [{ type: 'text', text }];
+  const figures = [{ text: '1,310', state: 'unsupported', inAnswer: { start: 0, end: 2 } }];
+  const { chat } = chatWith(
+    (_method, path) =>
+      path.includes('/runs/')
+        ? { runId: 'r', outcome: { runId: 'r', reason: 'answer', usage: { input_tokens: 9, output_tokens: 1 }, figures } }
+        : {
+            messages: [
+              { role: 'user', id: 'u', runId: 'r', parts: part('Read.') },
+              { role: 'assistant', id: 'a', runId: 'r', parts: part('I read.') },
+              { role: 'user', id: 'v', runId: 'r', parts: part('Also the annex.') },
+              { role: 'assistant', id: 'b', runId: 'r', parts: part('It is so.') },
+            ],
+            runs: [{ id: 'r', ended: 5 }],
+          },
+    async function* () {},
+  );
+  await chat.open('s');
+  const answers = chat.messages.filter((message) => message.role === 'assistant');
+  answers.forEach(({ id }) => void chat.complete(id));
+  await turn();
+  const told = () => chat.messages.flatMap((message) => (message.role === 'assistant' ? [[message.tokens?.input, message.unsupported.length]] : []));
+  assert.deepEqual(told(), [[undefined, 0], [9, 1]]);
+});

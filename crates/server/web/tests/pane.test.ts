@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 // Lit has a document of its own where there is none yet.
 import '../src/parts/pane.ts';
+import { decoded } from '../src/parts/passage.ts';
 import { define, turn } from './browser.ts';
 
 type Load = (this: object, image: object) => Promise<void>;
@@ -32,4 +33,15 @@ test('the size of a page that was asked for last is shown, whichever comes last'
   // Nothing is held of the image before.
   assert.deepEqual([...open], ['blob:larger']);
   assert.deepEqual(pane.urls, ['blob:larger']);
+});
+
+// The bytes are those that the encodings of https://encoding.spec.whatwg.org give these words.
+test('tables are read in the encoding in which they were written', () => {
+  const read = (...bytes: number[]) => decoded(new Uint8Array(bytes).buffer);
+  assert.equal(read(0x4d, 0xc3, 0xbc, 0x6c, 0x6c), 'Müll');
+  assert.equal(read(0xef, 0xbb, 0xbf, 0x4d), 'M');
+  assert.equal(read(0x4d, 0xfc, 0x6c, 0x6c), 'Müll');
+  assert.equal(read(0xff, 0xfe, 0x4d, 0x00, 0xfc, 0x00), 'Mü');
+  assert.equal(read(0xfe, 0xff, 0x00, 0x4d, 0x00, 0xfc), 'Mü');
+  assert.equal(read(), '');
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chatWith } from './browser.ts';
+import { Client, Failure } from '../src/api/client.ts';
+import type { SessionInfo } from '../src/state/model.ts';
+import { chatWith, define, turn } from './browser.ts';
 
 /** As many sessions, told as the server does: a thousand at most, with the place behind which the list goes on. */
 function told(count: number, path: string) {
@@ -57,4 +59,48 @@ test('further sessions are there although the list was asked for anew meanwhile'
   assert.equal(sessions.all.length, 400);
   await again;
   assert.equal(sessions.all.length, 400);
+});
+
+test('a conversation is deleted with all of its versions, and a deletion that failed is told', async () => {
+  const told = (id: string, other?: string) => ({ id, title: '', created: id.length, accessed: 1, runs: 1, forkedFrom: other ? { session: other, questions: 0 } : undefined });
+  let isDown = false;
+  let all = [told('one'), told('second', 'one'), told('another'), told('third one', 'second')];
+  const { chat, asked } = chatWith(
+    (method, path) => {
+      if (method === 'DELETE') {
+        if (isDown) {
+          throw new Failure('the store is away', 503, 'unavailable');
+        }
+        all = all.filter(({ id }) => path !== `/v1/sessions/${encodeURIComponent(id)}`);
+        return undefined;
+      }
+      return { sessions: all };
+    },
+    async function* () {},
+  );
+  const { sessions } = chat;
+  await sessions.load();
+  const [first, , another] = sessions.all;
+  sessions.delete(first as SessionInfo);
+  assert.deepEqual(sessions.shown.map(({ id }) => id), ['another']);
+  sessions.undo();
+  assert.deepEqual(sessions.shown.map(({ id }) => id), ['one', 'another']);
+  sessions.delete(first as SessionInfo);
+  sessions.settle();
+  await turn();
+  assert.deepEqual(sessions.all.map(({ id }) => id), ['another']);
+  assert.equal(asked.filter((each) => each.startsWith('DELETE')).length, 3);
+  isDown = true;
+  sessions.delete(another as SessionInfo);
+  sessions.settle();
+  await turn();
+  assert.deepEqual([chat.problem, sessions.all.map(({ id }) => id)], ['the store is away', ['another']]);
+});
+
+test('a page that goes away still deletes', async () => {
+  const sent: unknown[] = [];
+  define('location', { href: 'http://here/' });
+  define('fetch', async (_url: string, init: unknown) => (sent.push(init), new Response(null, { status: 204 })));
+  await new Client('').ask('DELETE', '/v1/sessions/s');
+  assert.equal((sent[0] as RequestInit).keepalive, true);
 });

@@ -31,6 +31,15 @@ for (const file of files) {
   });
 }
 
+test('each end of a run with which something is missing has words', () => {
+  const told = [...readFileSync(`${process.cwd()}/../../agent/src/outcome.rs`, 'utf8').matchAll(/Self::\w+(?:\(_\))? => "([a-z_]+)",/g)].map(([, reason]) => reason as string);
+  // Answers, runs that wait, and ends that the chat tells in another way.
+  const others = ['answer', 'return_direct', 'finish_tool', 'pending_approval', 'input_required', 'pending_external', 'length', 'cancelled', 'provider_error', 'internal_error', 'superseded'];
+  assert.ok(others.every((reason) => told.includes(reason)), told.join());
+  const wanted = told.filter((reason) => !others.includes(reason)).map((reason) => `ended_${reason}`);
+  assert.deepEqual(Object.keys(en).filter((word) => word.startsWith('ended_')).sort(), wanted.sort());
+});
+
 test('money without a currency is a number alone', () => {
   const speech = new Speech();
   assert.equal(speech.money(1.5, ''), '1.50');

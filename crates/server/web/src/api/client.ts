@@ -10,8 +10,6 @@ export class Failure extends Error {
     readonly code: string,
     /** The seconds after which it may be asked again. */
     readonly retryAfter?: number,
-    /** The run that is in the way. */
-    readonly run?: string,
   ) {
     super(message);
   }
@@ -69,11 +67,14 @@ export class Client {
       request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
       request.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
       request.onload = () => {
-        if (request.status < 300) {
-          resolve(JSON.parse(request.responseText) as T);
-        } else {
-          reject(failure(request.status, request.responseText, request.getResponseHeader('retry-after')));
+        try {
+          if (request.status < 300) {
+            return resolve(JSON.parse(request.responseText) as T);
+          }
+        } catch {
+          // Something in between answered: nobody knows whether the server has the file.
         }
+        reject(failure(request.status, request.responseText, request.getResponseHeader('retry-after')));
       };
       request.onerror = () => reject(new Failure('', 0, 'offline'));
       request.onabort = () => reject(new DOMException('', 'AbortError'));
@@ -96,7 +97,7 @@ export class Client {
         extra['Last-Event-ID'] = after;
       }
       const response = await this.send('GET', path, { signal: ending.signal, extra });
-      const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       const decoder = new TextDecoder();
       for (;;) {
         const { done, value } = await reader.read();
@@ -147,7 +148,9 @@ export class Client {
     }
     let response: Response;
     try {
-      response = await fetch(this.url(path), { method, headers, body, signal, credentials: 'same-origin' });
+      // A page that goes away still deletes what it was told to.
+      const keepalive = method === 'DELETE';
+      response = await fetch(this.url(path), { method, headers, body, signal, keepalive, credentials: 'same-origin' });
     } catch (error) {
       if (signal?.aborted) {
         throw error;
@@ -162,7 +165,7 @@ export class Client {
 }
 
 function failure(status: number, body: string, retryAfter: string | null): Failure {
-  let told: { message?: unknown; code?: unknown; run?: unknown; retryAfter?: unknown } = {};
+  let told: { message?: unknown; code?: unknown; retryAfter?: unknown } = {};
   try {
     told = (JSON.parse(body) as { error?: typeof told }).error ?? {};
   } catch {
@@ -175,6 +178,5 @@ function failure(status: number, body: string, retryAfter: string | null): Failu
     status,
     typeof told.code === 'string' ? told.code : String(status),
     seconds > 0 ? seconds : undefined,
-    typeof told.run === 'string' ? told.run : undefined,
   );
 }

@@ -229,11 +229,16 @@ export async function copyText(text: string): Promise<void> {
     await navigator.clipboard.writeText(text);
   } catch {
     const area = document.createElement('textarea');
+    let before = document.activeElement;
+    for (let inner = before; inner; inner = inner.shadowRoot?.activeElement ?? null) {
+      before = inner;
+    }
     area.value = text;
     document.body.append(area);
     area.select();
     document.execCommand('copy');
     area.remove();
+    (before as HTMLElement | null)?.focus();
   }
 }
 

@@ -7,6 +7,15 @@ import { type Drafts, editor, edited, table } from './arguments.ts';
 import { Part, define } from './part.ts';
 import { title } from './title.ts';
 
+/** Focus goes to what asks the user, unless the user is writing. */
+function takeFocus(card: Part): void {
+  const root = card.getRootNode() as ShadowRoot;
+  const writes = root.activeElement instanceof HTMLTextAreaElement && root.activeElement.value !== '';
+  if (!writes && root.host.contains(document.activeElement)) {
+    card.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: false });
+  }
+}
+
 class ApprovalCard extends Part {
   static override properties = { chat: { attribute: false }, call: { attribute: false }, mode: { state: true }, problem: { state: true }, isBusy: { state: true } };
   declare call: Call;
@@ -20,12 +29,7 @@ class ApprovalCard extends Part {
   }
 
   protected override firstUpdated(): void {
-    // Focus goes to it, unless the user is writing.
-    const root = this.getRootNode() as ShadowRoot;
-    const writes = root.activeElement instanceof HTMLTextAreaElement && root.activeElement.value !== '';
-    if (!writes && root.host.contains(document.activeElement)) {
-      this.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: false });
-    }
+    takeFocus(this);
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -137,21 +141,28 @@ class QuestionCard extends Part {
   static override properties = { chat: { attribute: false }, call: { attribute: false } };
   declare call: Call;
 
+  protected override firstUpdated(): void {
+    takeFocus(this);
+  }
+
   protected override render(): TemplateResult {
     const { prompt, schema } = this.call.question ?? {};
     const from = object(schema);
     const choices = from.type === 'boolean' ? [true, false] : list(from.enum);
     const id = `question-${this.call.id}`;
-    return html`<section class="approval" part="question" role="group" aria-labelledby=${id}>
+    const skip = html`<span class="spread"></span>
+      <button type="button" class="quiet" @click=${() => this.chat.skip(this.call)}>${this.say('skip')}</button>`;
+    return html`<section class="approval" part="question" role="group" tabindex="-1" aria-labelledby=${id}>
       <p class="approval-question" id=${id}>${icon('ask')}<strong>${prompt || text(from.title) || title(this.call.name)}</strong></p>
       ${text(from.description) ? html`<p class="muted small">${text(from.description)}</p>` : nothing}
       ${choices.length > 0
         ? html`<div class="buttons">
             ${choices.map((choice) => html`<button type="button" @click=${() => this.answer(choice)}>${String(choice)}</button>`)}
+            ${skip}
           </div>`
         : html`<form @submit=${this.submit}>
             ${from.type === 'object' ? this.fields(from) : this.field('', from, true)}
-            <div class="buttons"><button type="submit" class="primary">${this.say('answer')}</button></div>
+            <div class="buttons"><button type="submit" class="primary">${this.say('answer')}</button>${skip}</div>
           </form>`}
     </section>`;
   }

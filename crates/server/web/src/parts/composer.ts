@@ -1,7 +1,7 @@
 // The box in which the user writes, with the files that go along.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import { type Upload, offered } from '../state/uploads.ts';
+import { type Upload, offered, problemOf } from '../state/uploads.ts';
 import { fileIcon, icon } from './icons.ts';
 import { Part, define } from './part.ts';
 
@@ -47,9 +47,13 @@ export class Composer extends Part {
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has('session')) {
       const { area } = this;
-      // A draft belongs to its session; what is being written when a new one gets its id stays.
-      if (area && !(changed.get('session') === '' && area.value)) {
-        area.value = this.chat.kept.get<string>(`draft.${this.session}`) ?? '';
+      // A draft belongs to its session; what is being written when that gets another id with a question goes along.
+      if (area) {
+        if (this.isRunning && area.value) {
+          this.chat.kept.set(`draft.${changed.get('session')}`, undefined);
+        } else {
+          area.value = this.chat.kept.get<string>(`draft.${this.session}`) ?? '';
+        }
         this.written();
       }
     }
@@ -83,7 +87,7 @@ export class Composer extends Part {
 
   private chip(upload: Upload): TemplateResult {
     const { speech, config } = this.chat;
-    const problem = upload.problem && this.say(upload.problem, { name: upload.name, size: speech.size(config.uploadBytes) });
+    const problem = problemOf(upload, speech, config);
     const share = Math.round(upload.progress * 100);
     return html`<li class="chip ${problem ? 'bad' : ''}" part="attachment">
       ${upload.preview ? html`<img src=${upload.preview} alt="">` : icon(problem ? 'fail' : fileIcon(upload.mediaType))}

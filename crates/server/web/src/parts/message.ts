@@ -5,15 +5,13 @@ import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
 import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText, isEnd } from '../state/model.ts';
+import { type Word, en } from '../words/en.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
 import { Part, define } from './part.ts';
 import { type Source, numbered, pageWords, sources } from './sources.ts';
 import { title } from './title.ts';
-
-/** The end of a run that says that something is missing. */
-const LIMITS = new Set(['max_steps', 'token_limit', 'cost_limit', 'tool_call_limit', 'deadline', 'no_progress', 'tool_retries_exhausted', 'content_filter', 'refusal', 'guardrail_tripped', 'invalid_answer', 'empty_response', 'tool_abort']);
 
 type Group = { kind: 'said'; part: Exclude<Piece, Call | Thinking> } | { kind: 'done'; parts: (Call | Thinking)[] };
 
@@ -298,8 +296,9 @@ class MessageView extends Part {
     if (reason === 'length') {
       return [decisions, box('warn', 'warn', this.say('endedLength'), html`<button type="button" @click=${() => this.chat.send(this.say('continuePrompt'), [])}>${this.say('continueAnswer')}</button>`)];
     }
-    if (LIMITS.has(reason)) {
-      return [decisions, box('warn', 'warn', this.say('endedLimit', { reason: reason.replaceAll('_', ' ') }), html`<button type="button" @click=${ask}>${this.say('regenerate')}</button>`)];
+    const why = `ended_${reason}` as Word;
+    if (why in en) {
+      return [decisions, box('warn', 'warn', this.say('endedLimit', { reason: this.say(why) }), html`<button type="button" @click=${ask}>${this.say('regenerate')}</button>`)];
     }
     return decisions;
   }

@@ -7,7 +7,7 @@ import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
 import { sentence } from './note.ts';
-import { type Page, type Standing, beginning, findPassage, heading, rows, standing, worded } from './passage.ts';
+import { type Page, type Standing, beginning, decoded, findPassage, heading, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -185,10 +185,10 @@ class Pane extends Part {
         const url = this.url(await this.chat.client.bytes(this.path, signal));
         this.preview = { kind: mediaType.startsWith('audio/') ? 'sound' : 'image', url };
       } else if (/^text\/(csv|tab-separated-values)$/.test(mediaType)) {
-        const whole = await (await this.chat.client.bytes(this.path, signal)).text();
-        this.preview = { kind: 'table', ...rows(whole, MOST_ROWS) };
-      } else if (mediaType === 'text/plain' || mediaType === 'text/markdown') {
-        const whole = await (await this.chat.client.bytes(this.path, signal)).text();
+        const bytes = await (await this.chat.client.bytes(this.path, signal)).arrayBuffer();
+        this.preview = { kind: 'table', ...rows(decoded(bytes), MOST_ROWS) };
+      } else if (/^text\/(plain|markdown)$/.test(mediaType) && features.previews === false) {
+        const whole = decoded(await (await this.chat.client.bytes(this.path, signal)).arrayBuffer());
         this.preview = { kind: 'text', pages: [{ number: 1, text: whole.slice(0, MOST_TEXT) }], isWhole: whole.length <= MOST_TEXT, unit: 'document', notes: [] };
       } else {
         const told = object(await this.chat.client.ask('GET', `${this.path}/text`, undefined, signal));
@@ -247,10 +247,14 @@ class Pane extends Part {
   private download = async (): Promise<void> => {
     const { opening } = this;
     if (opening) {
-      const link = globalThis.document.createElement('a');
-      link.href = this.url(await this.chat.client.bytes(this.path));
-      link.download = nameOf(opening.document, this.chat);
-      link.click();
+      try {
+        const link = globalThis.document.createElement('a');
+        link.href = this.url(await this.chat.client.bytes(this.path));
+        link.download = nameOf(opening.document, this.chat);
+        link.click();
+      } catch (error) {
+        this.chat.fail(error);
+      }
     }
   };
 

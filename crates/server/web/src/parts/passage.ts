@@ -108,6 +108,17 @@ export function findPassage(text: string, quote: string): { start: number; end: 
     .find((found) => found !== undefined);
 }
 
+/** The text of a file that does not say how it is written: UTF-8, UTF-16 by its mark, or what Windows writes in the West. */
+export function decoded(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const [first = 0, second = 0] = new Uint8Array(bytes);
+    const mark = first * 256 + second;
+    return new TextDecoder(mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'windows-1252').decode(bytes);
+  }
+}
+
 /** The rows of a table in text. (RFC 4180) */
 export function rows(text: string, most: number): { rows: string[][]; isWhole: boolean } {
   const first = text.slice(0, text.indexOf('\n') < 0 ? undefined : text.indexOf('\n'));

@@ -9,10 +9,12 @@ export function queue(chat: Chat): TemplateResult | typeof nothing {
   if (chat.queue.length === 0) {
     return nothing;
   }
+  // The server takes nothing before somebody has decided.
+  const isOpen = chat.last?.parts.some((part) => part.kind === 'call' && part.state === 'approval');
   return html`<ul class="queue" aria-label=${speech.say('queued')}>
     ${repeat(chat.queue, (queued) => queued.id, (queued) => html`<li>
       ${icon('clock')}<span class="file-name" title=${speech.say('queued')}>${queued.text || speech.say('files', { n: queued.documents.length })}</span>
-      ${!chat.isRunning || queued.documents.length === 0
+      ${!isOpen && (!chat.isRunning || queued.documents.length === 0)
         ? html`<button type="button" class="link small" @click=${() => chat.interject(queued.id)}>${speech.say('sendNow')}</button>`
         : nothing}
       <button type="button" class="icon-button small" aria-label=${speech.say('remove', { name: queued.text })} @click=${() => chat.unqueue(queued.id)}>${icon('close')}</button>

@@ -4,7 +4,8 @@ import * as read from '../api/read.ts';
 import { list, object, text } from '../api/read.ts';
 import { Conversation, fresh, next } from './conversation.ts';
 import { factsOf } from './facts.ts';
-import { type Answer, type Approval, type Call, type Doc, type Question, newAnswer } from './model.ts';
+import { pause } from './follow.ts';
+import { type Answer, type Approval, type Call, type Doc, type Message, type Part, type Question, isEnd, newAnswer } from './model.ts';
 import { verdict } from './transcript.ts';
 import { Uploads } from './uploads.ts';
 
@@ -12,6 +13,8 @@ export interface Queued {
   id: number;
   text: string;
   documents: Doc[];
+  /** True if the server did not take it, because something else was under way. */
+  isRefused?: boolean;
 }
 
 /** A decision about a call. */
@@ -20,21 +23,39 @@ export type Decision =
   | { decision: 'deny'; text: string }
   | { decision: 'edit'; arguments: unknown };
 
+/** The time after which the answer of a page is sent again. */
+const AGAIN = 2000;
+/** The reason of whoever looks at a run no more, because the user has stopped it. */
+const STOPPED = 'stopped';
+
 export class Chat extends Conversation {
-  readonly uploads = new Uploads(this.client, () => this.changed());
+  readonly uploads = new Uploads(this.client, () => this.changed(), (error) => this.refused(error));
   /** Facts about the page, which the model reads with each turn. */
   readonly context = new Map<string, unknown>();
   queue: readonly Queued[] = [];
 
+  protected override listen(signal: AbortSignal): void {
+    super.listen(signal);
+    addEventListener('pagehide', () => this.keepQueue(), { signal });
+  }
+
+  /** Keeps what waits until its session is opened again in this tab. */
+  private keepQueue(): void {
+    this.own.set(`queue.${this.session}`, this.queue.length > 0 ? this.queue : undefined);
+  }
+
   override async open(id: string): Promise<void> {
     if (id !== this.session) {
-      this.queue = [];
+      this.keepQueue();
+      const name = `queue.${id}`;
+      this.queue = list(this.own.get(name)).map((queued) => ({ ...(queued as Queued), id: next() }));
+      this.own.set(name, undefined);
     }
     await super.open(id);
-    if (id !== this.session) {
+    if (id && !this.session) {
       // It is gone, and another conversation does not wait for its questions.
       this.queue = [];
-    } else if (!this.isRunning && this.last?.state === 'done') {
+    } else if (id === this.session && !this.isRunning && this.last?.state === 'done') {
       this.whole();
     }
   }
@@ -55,7 +76,7 @@ export class Chat extends Conversation {
       return;
     }
     const queued = { id: next(), text, documents: [...documents] };
-    this.uploads.clear();
+    this.uploads.clear(queued.documents);
     if (this.isRunning || this.isDeciding) {
       this.queue = [...this.queue, queued];
       this.changed();
@@ -78,24 +99,34 @@ export class Chat extends Conversation {
       const waiting = this.isDeciding ? undefined : this.unqueue(id);
       return waiting && this.turn(waiting);
     }
+    const { session, last } = this;
     const queued = this.queue.find((each) => each.id === id);
-    const run = this.last?.runId;
-    if (!queued || !run || queued.documents.length > 0) {
+    if (!queued || !last?.runId || queued.documents.length > 0) {
       return;
     }
+    // The run may end, and say that it did not read it, before the server has answered.
+    this.unqueue(id);
+    const aside: Question = { role: 'user', id: fresh(), text: queued.text, documents: [], isAside: true };
+    this.messages = [...this.messages.slice(0, -1), aside, last];
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(run)}/messages`, { message: queued.text, when: 'next' });
-      this.unqueue(id);
-      const aside: Question = { role: 'user', id: fresh(), text: queued.text, documents: [], isAside: true };
-      const last = this.messages.at(-1) as Answer;
-      this.messages = [...this.messages.slice(0, -1), aside, last];
-      this.changed();
+      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/messages`, { message: queued.text, when: 'next' });
     } catch (error) {
-      this.fail(error);
+      if (session === this.session) {
+        this.unread([queued.text]);
+        this.fail(error);
+      }
     }
   }
 
-  private async turn({ text, documents }: Pick<Queued, 'text' | 'documents'>): Promise<void> {
+  /** Lets the words that the run did not come to read wait again, if they were said here. */
+  protected override unread(texts: readonly string[]): void {
+    const asides = texts.flatMap((words) => this.questions.find(({ isAside, text }) => isAside && text === words) ?? []);
+    this.messages = this.messages.filter((message) => !asides.includes(message as Question));
+    this.queue = [...asides.map(({ text }) => ({ id: next(), text, documents: [] })), ...this.queue];
+    this.changed();
+  }
+
+  private async turn({ text, documents, isRefused }: Omit<Queued, 'id'>): Promise<void> {
     this.problem = undefined;
     const question: Question = { role: 'user', id: fresh(), text, documents, isSending: true };
     const answer = newAnswer(fresh());
@@ -105,8 +136,8 @@ export class Chat extends Conversation {
     const following = (this.following = new AbortController());
     this.tell({ type: 'message', message: question });
     this.changed();
+    const isNew = this.session === '';
     try {
-      const isNew = this.session === '';
       this.session ||= text16();
       const told = object(
         await this.client.ask('POST', `/v1/sessions/${encodeURIComponent(this.session)}/runs`, {
@@ -119,9 +150,13 @@ export class Chat extends Conversation {
       );
       const runId = read.text(told.runId);
       this.messages = this.messages.map((message) =>
-        message.id === question.id ? { ...question, isSending: false, runId } : message.id === answer.id ? { ...(message as Answer), runId } : message,
+        message.id === question.id ? { ...question, isSending: false, runId } : message.id === answer.id ? { ...(message as Answer), runId } : closed(message),
       );
       this.changed();
+      this.tabs?.postMessage({ session: this.session });
+      if (following.signal.reason === STOPPED) {
+        await this.cancel(runId);
+      }
       if (isNew) {
         void this.sessions.load().catch(() => undefined);
       }
@@ -134,10 +169,19 @@ export class Chat extends Conversation {
       }
       this.following = undefined;
       const failure = error instanceof Failure ? error : new Failure(String(error), 0, 'error');
-      if (this.refused(failure)) {
+      const isInTheWay = failure.status === 409;
+      if (isInTheWay || this.refused(failure)) {
         this.messages = this.messages.filter((message) => message.id !== question.id && message.id !== answer.id);
-        this.queue = [{ id: next(), text, documents }, ...this.queue];
+        this.session = isNew ? '' : this.session;
+        this.queue = [{ id: next(), text, documents, isRefused: isInTheWay }, ...this.queue];
         this.changed();
+        if (isInTheWay) {
+          // A run that another tab began is under way, or waits for a decision: the session tells it.
+          await this.reload().catch((error: unknown) => this.fail(error));
+          if (!isRefused && !this.following) {
+            this.whole();
+          }
+        }
         return;
       }
       const message = failure.message || this.speech.say('cannotReach');
@@ -169,7 +213,8 @@ export class Chat extends Conversation {
   async deliver(callId: string, result: unknown, isError = false, session = this.session, isByHand = false): Promise<void> {
     const waits = !this.isRunning;
     try {
-      await this.client.ask('POST', '/v1/chat/tool-result', { sessionId: session, callId, result, isError });
+      await this.give({ sessionId: session, callId, result, isError }, isByHand);
+      this.alter(callId, (call) => (call.state === 'question' ? { ...call, state: 'requested', question: undefined } : call));
     } catch (error) {
       // Another tab was faster, or it came too late.
       const isOver = error instanceof Failure && error.status === 409;
@@ -183,6 +228,26 @@ export class Chat extends Conversation {
     if (session === this.session) {
       await this.goOn(waits);
     }
+  }
+
+  /** Tells a result; that of the page once more while the network is gone: nobody else has it. */
+  private async give(told: object, isByHand: boolean): Promise<void> {
+    for (;;) {
+      try {
+        return await this.client.ask('POST', '/v1/chat/tool-result', told);
+      } catch (error) {
+        if (isByHand || !this.life || !(error instanceof Failure && error.passes)) {
+          throw error;
+        }
+        await pause(AGAIN, this.life.signal);
+      }
+    }
+  }
+
+  /** Changes a call of the newest answer. */
+  private alter(id: string, to: (call: Call) => Call): void {
+    const parts = (answer: Answer) => answer.parts.map((part) => (part.kind === 'call' && part.id === id ? to(part) : part));
+    this.change(this.last?.id ?? '', (answer) => ({ ...answer, parts: parts(answer) }));
   }
 
   /** The sessions of decisions that are on their way, each as often as there are. */
@@ -258,13 +323,18 @@ export class Chat extends Conversation {
       return;
     }
     if (!answer.runId) {
+      this.following?.abort(STOPPED);
       this.leave();
       this.change(answer.id, (now) => ({ ...now, state: 'stopped' }));
       this.announce('stopped');
       return;
     }
+    await this.cancel(answer.runId);
+  }
+
+  private async cancel(run: string): Promise<void> {
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(answer.runId)}/cancel`);
+      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(run)}/cancel`);
     } catch (error) {
       if (!(error instanceof Failure && error.status === 404)) {
         this.fail(error);
@@ -274,14 +344,16 @@ export class Chat extends Conversation {
 
   /** Goes on with a run that the server could not end. */
   async resume(): Promise<void> {
-    const run = this.last?.runId;
-    if (!run) {
+    const { last } = this;
+    if (!last?.runId) {
       return;
     }
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(run)}/resume`);
-      this.change(this.last?.id ?? '', (answer) => ({ ...answer, state: 'running', error: undefined }));
-      await this.watch(run);
+      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/resume`);
+      if (this.last?.id === last.id) {
+        this.change(last.id, (answer) => ({ ...answer, state: 'running', error: undefined }));
+        await this.watch(last.runId);
+      }
     } catch (error) {
       this.fail(error);
     }
@@ -303,32 +375,53 @@ export class Chat extends Conversation {
       return;
     }
     const before = this.messages.slice(0, this.messages.indexOf(question));
+    const { session } = this;
+    // Whoever looks at another conversation meanwhile says nothing in that one.
+    const isLeft = () => session !== this.session;
     try {
-      const path = `/v1/sessions/${encodeURIComponent(this.session)}`;
-      const told = object(await this.client.ask('GET', path));
+      const path = `/v1/sessions/${encodeURIComponent(session)}`;
+      const told = object(
+        await this.client.ask('GET', path).catch((error: unknown) => {
+          // The first question did not arrive, so that there is no session yet.
+          if (!(question.isSending && error instanceof Failure && error.status === 404)) {
+            throw error;
+          }
+        }),
+      );
       const known = list(told.messages).map(object).filter((message) => message.role === 'user');
       const message = known[at];
+      if (isLeft()) {
+        return;
+      }
       if (message) {
-        await this.stopQuietly();
+        await (this.isRunning && this.stop());
+        if (isLeft()) {
+          return;
+        }
+        this.leave();
         const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
         const id = text(forked.id);
-        this.sessions.origins = { ...this.origins, [id]: { session: this.session, at } };
+        this.sessions.origins = { ...this.origins, [id]: { session, at } };
+        if (isLeft()) {
+          return;
+        }
         this.session = id;
       }
       this.messages = before;
-      this.queue = [];
       await this.turn({ text: words.trim(), documents: [...question.documents] });
     } catch (error) {
       this.fail(error);
     }
   }
+}
 
-  private async stopQuietly(): Promise<void> {
-    if (this.isRunning) {
-      await this.stop();
-    }
-    this.leave();
+/** An answer whose run waited: another question has ended that, and nobody answers its calls any more. */
+function closed(message: Message): Message {
+  if (message.role === 'user' || message.state !== 'waiting') {
+    return message;
   }
+  const end = (part: Part): Part => (part.kind === 'call' && !isEnd(part.state) ? { ...part, state: 'cancelled', approval: undefined, question: undefined } : part);
+  return { ...message, state: 'done', parts: message.parts.map(end) };
 }
 
 /** A new id of a session, which nobody guesses. */

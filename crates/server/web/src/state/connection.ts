@@ -27,7 +27,8 @@ export class Connection {
   tell: (told: Told) => void = () => undefined;
 
   private readonly listeners = new Set<() => void>();
-  private readonly ownKey = new Kept('attache.', 'session');
+  /** Things that are kept for this tab alone. */
+  protected readonly own = new Kept('attache.', 'session');
   private frame = 0;
   private hasKeyOfPage = false;
 
@@ -93,7 +94,7 @@ export class Connection {
   }
 
   async start(): Promise<void> {
-    const key = this.ownKey.get<string>('key');
+    const key = this.own.get<string>('key');
     if (!this.hasKeyOfPage && key) {
       this.client.headers = { Authorization: `Bearer ${key}` };
     }
@@ -115,7 +116,7 @@ export class Connection {
     this.client.headers = { Authorization: `Bearer ${key}` };
     try {
       await this.introduce();
-      this.ownKey.set('key', key);
+      this.own.set('key', key);
       this.needsKey = false;
     } catch (error) {
       this.refused(error) || this.fail(error);
@@ -136,7 +137,8 @@ export class Connection {
     return true;
   }
 
-  protected fail(error: unknown): void {
+  /** Tells a failure that belongs to no answer. */
+  fail(error: unknown): void {
     if (error instanceof DOMException && error.name === 'AbortError') {
       return;
     }

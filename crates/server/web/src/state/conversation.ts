@@ -56,6 +56,7 @@ export abstract class Conversation extends Connection {
           void this.open('');
         }
       },
+      (error) => this.fail(error),
     );
     this.wake();
   }
@@ -81,16 +82,17 @@ export abstract class Conversation extends Connection {
   /** Answers a call for the page, or a question of a tool. */
   abstract deliver(callId: string, result: unknown, isError?: boolean, session?: string): Promise<void>;
 
-  /** Told when an answer is there as a whole. */
+  /** Told the words that a run did not come to read. */
+  protected abstract unread(texts: readonly string[]): void;
+
+  /** Told when nothing is under way: an answer is there as a whole, or the server has taken a key. */
   protected abstract whole(): void;
 
   override async useKey(key: string): Promise<void> {
     await super.useKey(key);
     if (!this.needsKey) {
       void this.sessions.load().catch(() => undefined);
-      if (this.session) {
-        await this.open(this.session);
-      }
+      await (this.session ? this.open(this.session) : this.whole());
     }
   }
 
@@ -103,24 +105,27 @@ export abstract class Conversation extends Connection {
   /** Shows a session; an empty id is a new one. */
   async open(id: string): Promise<void> {
     this.leave();
+    const opening = (this.opening += 1);
     [this.session, this.messages, this.problem, this.announced] = [id, [], undefined, ''];
     [this.isLoading, this.isReconnecting] = [id !== '', false];
     this.changed();
     if (id) {
-      try {
-        await this.reload();
-      } catch (error) {
-        if (error instanceof Failure && error.status === 404) {
-          this.session = '';
-          this.problem = this.speech.say('gone');
-        } else {
-          this.fail(error);
-        }
+      const failure = await this.reload().catch((error: unknown) => error);
+      if (opening !== this.opening) {
+        // Another one was opened meanwhile.
+        return;
+      }
+      if (failure instanceof Failure && failure.status === 404) {
+        this.session = '';
+        this.problem = this.speech.say('gone');
+      } else if (failure) {
+        this.fail(failure);
       }
       this.isLoading = false;
       this.changed();
     }
   }
+  private opening = 0;
 
   protected async reload(): Promise<void> {
     const id = this.session;
@@ -155,10 +160,13 @@ export abstract class Conversation extends Connection {
   private withEnds(messages: Message[], runs: string[], open: string): Message[] {
     const answers = messages.filter((message) => message.role === 'assistant');
     const isPaired = answers.length === runs.length;
+    const runOf = (answer: Answer, at: number) => answer.runId ?? (isPaired ? runs[at] : undefined);
+    // What was said while a run was under way parts its answer: the end is that of the last part.
+    const lasts = new Map(answers.map((answer, at) => [runOf(answer, at), answer]));
     this.untold.clear();
     return messages.map((message) => {
-      const run = message.role === 'assistant' ? (message.runId ?? (isPaired ? runs[answers.indexOf(message)] : undefined)) : undefined;
-      if (!run || run === open) {
+      const run = message.role === 'assistant' ? runOf(message, answers.indexOf(message)) : undefined;
+      if (!run || run === open || lasts.get(run) !== message) {
         return message;
       }
       const answer = { ...(message as Answer), runId: run };
@@ -270,6 +278,9 @@ export abstract class Conversation extends Connection {
       return;
     }
     const before = this.last;
+    const { type, end } = object(value);
+    const unread = list(object(type === 'snapshot' ? end : value).unread).map(text);
+    unread.length > 0 && this.unread(unread);
     this.change(id, (answer) => apply(answer, value, performance.now()));
     const answer = this.last;
     for (const part of answer?.parts ?? []) {
@@ -277,8 +288,9 @@ export abstract class Conversation extends Connection {
         void this.calls.answer(part, signal, this.session);
       } else if (part.kind === 'call' && isEnd(part.state)) {
         this.calls.ended(part.id);
-      } else if (part.kind === 'call' && part.state === 'approval' && !this.isKnown(before, part)) {
-        this.hear(this.speech.say('approvalNeeded', { name: part.name }));
+      } else if (part.kind === 'call' && (part.state === 'approval' || part.state === 'question') && !this.isKnown(before, part)) {
+        const { name, question } = part;
+        this.hear(question ? `${this.speech.say('stateQuestion')}: ${question.prompt ?? name}` : this.speech.say('approvalNeeded', { name }));
       }
     }
   }
@@ -340,8 +352,9 @@ export abstract class Conversation extends Connection {
         const reason = text(object(told.outcome ?? end).reason);
         const isRunning = told.snapshot !== undefined && !end;
         if (isRunning || (reason && !/^(pending_|input_required)/.test(reason))) {
-          await this.reload();
-          return;
+          if (await this.reload().then(() => true, () => false)) {
+            return;
+          }
         }
       }
     } catch {

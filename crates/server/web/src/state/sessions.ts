@@ -30,6 +30,7 @@ export class SessionList {
     private readonly client: Client,
     private readonly changed: () => void,
     private readonly gone: (id: string) => void,
+    private readonly fail: (error: unknown) => void,
   ) {}
 
   /** True if there are more than those. */
@@ -40,10 +41,10 @@ export class SessionList {
   /** The sessions to show: of several versions of a conversation the one that was used last. */
   get shown(): SessionInfo[] {
     const { origins } = this;
-    const seen = new Set<string>();
+    const seen = new Set(this.leaving && [root(origins, this.leaving.id)]);
     return this.all.filter((session) => {
       const first = root(origins, session.id);
-      const isShown = session.id !== this.leaving?.id && !seen.has(first) && session.runs > 0;
+      const isShown = !seen.has(first) && session.runs > 0;
       seen.add(first);
       return isShown;
     });
@@ -107,7 +108,7 @@ export class SessionList {
     await this.client.ask('PATCH', `/v1/sessions/${encodeURIComponent(id)}`, { title });
   }
 
-  /** Deletes a session, unless it is taken back in time. */
+  /** Deletes a session with its other versions, unless it is taken back in time. */
   delete(session: SessionInfo): void {
     this.settle();
     this.leaving = session;
@@ -128,18 +129,15 @@ export class SessionList {
     if (!session) {
       return;
     }
-    const again = () => void this.load().catch(() => undefined);
     this.leaving = undefined;
-    this.all = this.all.filter((each) => each.id !== session.id);
-    this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(session.id)}`).then(
-      () => {
-        const { [session.id]: _, ...origins } = this.origins;
-        this.origins = origins;
-        this.gone(session.id);
-        again();
-      },
-      again,
-    );
+    const { origins } = this;
+    const first = root(origins, session.id);
+    const ids = [...new Set([session.id, first, ...Object.keys(origins)])].filter((id) => root(origins, id) === first);
+    this.all = this.all.filter(({ id }) => !ids.includes(id));
+    const deleted = ids.map((id) => this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`).then(() => this.gone(id)));
+    void Promise.all(deleted)
+      .catch(this.fail)
+      .then(() => this.load().catch(() => undefined));
     this.changed();
   }
 }

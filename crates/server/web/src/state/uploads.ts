@@ -1,6 +1,7 @@
 // Files on their way to the server.
-import { type Client, Failure } from '../api/client.ts';
+import type { Client, Failure } from '../api/client.ts';
 import { document as readDocument } from '../api/read.ts';
+import type { Speech } from '../words/words.ts';
 import type { Config } from './config.ts';
 import type { Doc } from './model.ts';
 
@@ -12,8 +13,9 @@ export interface Upload {
   /** A share between 0 and 1. */
   progress: number;
   document?: Doc;
-  /** A word for what is wrong. */
+  /** A word for what is wrong, and what the server says of it. */
   problem?: 'tooLarge' | 'wrongType' | 'uploadFailed';
+  told?: string;
   /** An address of the image in this page. */
   preview?: string;
   stop: () => void;
@@ -39,6 +41,10 @@ export function mayAttach({ name, type }: Pick<File, 'name' | 'type'>, types: re
   return types.length === 0 || isUnknown || types.some(isMeant);
 }
 
+/** Words about a file that was not taken; empty if nothing is wrong. */
+export const problemOf = ({ problem, name, told = '' }: Upload, speech: Speech, { uploadBytes }: Config): string =>
+  problem ? `${speech.say(problem, { name, size: speech.size(uploadBytes) })} ${told}`.trim() : '';
+
 let count = 0;
 
 export class Uploads {
@@ -47,6 +53,8 @@ export class Uploads {
   constructor(
     private readonly client: Client,
     private readonly changed: () => void,
+    /** Told of a failure, which may mean that the server asks for a key. */
+    private readonly failed: (error: unknown) => unknown = () => undefined,
   ) {}
 
   get isBusy(): boolean {
@@ -57,7 +65,9 @@ export class Uploads {
     return this.all.flatMap((upload) => upload.document ?? []);
   }
 
-  add(files: Iterable<File>, { uploadBytes, uploadTypes }: Pick<Config, 'uploadBytes' | 'uploadTypes'>): void {
+  /** Begins to send files, and yields their numbers. */
+  add(files: Iterable<File>, { uploadBytes, uploadTypes }: Pick<Config, 'uploadBytes' | 'uploadTypes'>): number[] {
+    const ids: number[] = [];
     for (const file of files) {
       const stopping = new AbortController();
       const upload: Upload = {
@@ -71,11 +81,13 @@ export class Uploads {
         stop: () => stopping.abort(),
       };
       this.all = [...this.all, upload];
+      ids.push(upload.id);
       if (!upload.problem) {
         void this.send(upload.id, file, stopping.signal);
       }
     }
     this.changed();
+    return ids;
   }
 
   private async send(id: number, file: File, signal: AbortSignal): Promise<void> {
@@ -85,7 +97,9 @@ export class Uploads {
       this.change(id, { document: { ...readDocument(told), isUpload: true }, progress: 1 });
     } catch (error) {
       if (!signal.aborted) {
-        this.change(id, { problem: error instanceof Failure && error.status === 415 ? 'wrongType' : 'uploadFailed' });
+        this.failed(error);
+        const { status, message: told } = error as Failure;
+        this.change(id, status === 415 ? { problem: 'wrongType' } : { problem: 'uploadFailed', told });
       }
     }
   }
@@ -105,10 +119,8 @@ export class Uploads {
     this.changed();
   }
 
-  /** Takes all files out, once they are sent. */
-  clear(): void {
-    this.all.forEach(({ preview }) => preview && URL.revokeObjectURL(preview));
-    this.all = [];
-    this.changed();
+  /** Takes files out: those that are sent, or all. */
+  clear(sent?: readonly Doc[]): void {
+    this.all.filter(({ document }) => !sent || (document && sent.includes(document))).forEach(({ id }) => this.remove(id));
   }
 }

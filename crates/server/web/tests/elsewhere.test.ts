@@ -1,0 +1,122 @@
+// What comes late belongs to the conversation in which it was asked for, and to no other one.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Failure } from '../src/api/client.ts';
+import type { Answer, Question } from '../src/state/model.ts';
+import { chatWith, define, turn } from './browser.ts';
+
+const part = (text: string) => [{ type: 'text', text }];
+
+/** Two conversations; what is asked of some paths is answered when the test says so. */
+function stage(isHeld: (asked: string) => boolean) {
+  const held: { asked: string; settle: (told: unknown) => void; fail: (error: unknown) => void }[] = [];
+  const told = (path: string) => {
+    const id = path.split('/')[3] ?? '';
+    return { messages: [{ role: 'user', id: `${id}-u`, parts: part(`Of ${id}.`) }, { role: 'assistant', id: `${id}-a`, runId: `${id}-r`, parts: part(`It is ${id}.`) }], runs: [{ id: `${id}-r`, ended: 5 }], sessions: [] };
+  };
+  const stage = chatWith(
+    (method, path) =>
+      isHeld(`${method} ${path}`)
+        ? new Promise((settle, fail) => held.push({ asked: `${method} ${path}`, settle, fail }))
+        : path.endsWith('/runs') && method === 'POST' ? { runId: 'r' } : told(path),
+    async function* () {},
+  );
+  return { ...stage, held, told };
+}
+const questions = ({ questions }: { questions: Question[] }) => questions.map(({ text }) => text);
+
+test('a run that goes on somewhere else changes nothing here', async () => {
+  const { chat, held, signals } = stage((asked) => asked.endsWith('/resume'));
+  await chat.open('one');
+  const resumed = chat.resume();
+  await chat.open('two');
+  held[0]?.settle({});
+  await resumed;
+  assert.deepEqual([questions(chat), chat.last?.state, signals.length], [['Of two.'], 'done', 0]);
+});
+
+for (const at of ['GET /v1/sessions/one', 'POST /v1/sessions/one/fork']) {
+  test(`a question that is written anew is said in its own conversation (${at})`, async () => {
+    let isHeld = false;
+    const { chat, held, told, asked } = stage((asked) => isHeld && asked === at);
+    await chat.open('one');
+    isHeld = true;
+    const edited = chat.edit(chat.questions[0] as Question, 'Once more.');
+    await turn();
+    await chat.open('two');
+    held[0]?.settle(at.endsWith('fork') ? { id: 'fork' } : told('/v1/sessions/one'));
+    await edited;
+    assert.deepEqual([chat.session, questions(chat)], ['two', ['Of two.']]);
+    assert.ok(!asked.some((each) => each.endsWith('Once more.')));
+  });
+}
+
+test('words that go to a run stay with its conversation', async () => {
+  const { chat, held } = stage((asked) => asked.endsWith('/messages'));
+  await chat.open('one');
+  chat.messages = [...chat.messages.slice(0, -1), { ...(chat.last as Answer), state: 'running' }];
+  Object.assign(chat, { following: new AbortController() });
+  await chat.send('Also this.');
+  const said = chat.interject(chat.queue[0]?.id ?? 0);
+  await chat.open('');
+  held[0]?.settle({});
+  await said;
+  assert.deepEqual([chat.messages, chat.problem], [[], undefined]);
+});
+
+test('a conversation that turns out to be gone takes away no other one', async () => {
+  const { chat, held } = stage((asked) => asked === 'GET /v1/sessions/one');
+  const gone = chat.open('one');
+  await chat.open('two');
+  chat.queue = [{ id: 1, text: 'Waits.', documents: [] }];
+  held[0]?.fail(new Failure('gone', 404, 'not_found'));
+  await gone;
+  assert.deepEqual([chat.session, questions(chat), chat.queue.length, chat.problem], ['two', ['Of two.'], 1, undefined]);
+});
+
+test('a conversation is loading until it is there, whatever was asked for before it', async () => {
+  const { chat, held, told } = stage((asked) => asked.startsWith('GET /v1/sessions/'));
+  void chat.open('one');
+  const opened = chat.open('two');
+  await turn();
+  held[0]?.settle(told('/v1/sessions/one'));
+  await turn();
+  assert.equal(chat.isLoading, true);
+  held[1]?.settle(told('/v1/sessions/two'));
+  await opened;
+  assert.deepEqual([chat.isLoading, questions(chat)], [false, ['Of two.']]);
+});
+
+test('a look that fails is made again where somebody has decided elsewhere', async () => {
+  define('addEventListener', (type: string, act: () => void) => type === 'online' && setImmediate(act));
+  let looks = 0;
+  let isDecided = false;
+  const approvals = [{ approvalId: 'p', callId: 'c', name: 'pay', arguments: {} }];
+  const { chat } = chatWith(
+    (_method, path) => {
+      const messages = [{ role: 'user', id: 'u', parts: part('Pay.') }, { role: 'assistant', id: 'a', parts: [{ type: 'call', callId: 'c', name: 'pay', arguments: {} }] }];
+      if (path.startsWith('/v1/runs/')) {
+        return isDecided ? { outcome: { reason: 'answer' } } : { outcome: { reason: 'pending_approval', approvals } };
+      }
+      if (!path.startsWith('/v1/sessions/')) {
+        return { sessions: [] };
+      }
+      looks += 1;
+      if (looks === 2) {
+        throw new Failure('', 502, '502');
+      }
+      return isDecided ? { messages, runs: [{ id: 'r', ended: 5 }] } : { messages, runs: [{ id: 'r' }], openRun: 'r', approvals };
+    },
+    async function* () {
+      isDecided = true;
+      yield { type: 'snapshot', state: 'waiting', step: 0, blocks: [{ type: 'call', step: 0, callId: 'c', name: 'pay' }], approvals, end: { type: 'paused' } };
+    },
+  );
+  await chat.open('s');
+  for (let at = 0; at < 50 && chat.last?.state !== 'done'; at += 1) {
+    await turn();
+  }
+  assert.deepEqual([looks, chat.last?.state], [3, 'done']);
+  chat.close();
+  define('addEventListener', () => undefined);
+});

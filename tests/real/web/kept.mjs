@@ -1,0 +1,227 @@
+// Scenarios of things that must not be lost on the way: words, files, decisions, and the place of whoever uses the keyboard.
+import assert from 'node:assert/strict';
+import { answers, api, ask, box, open, picture, results, session, settled, word } from './page.mjs';
+
+export const kept = {};
+const scenarios = kept;
+
+/** Says something without waiting for what becomes of it. */
+const say = async (page, text) => {
+  await box(page).fill(text);
+  await box(page).press('Enter');
+};
+const queued = (page, text) => page.locator('.queue li', { hasText: text });
+const bubbles = (page) => page.locator('.bubble').allInnerTexts();
+/** Waits until what has the focus fits. */
+const focused = (page, selector) =>
+  page.waitForFunction((selector) => document.querySelector('attache-chat').shadowRoot.activeElement?.matches(selector), selector);
+
+scenarios.a_question_beside_an_approval_or_another_tab_waits = async (context) => {
+  const first = await open(context, '/', { mayFail: true });
+  await ask(first, 'please pay');
+  await say(first, 'a short one');
+  await queued(first, 'a short one').waitFor();
+  assert.equal(await queued(first, 'a short one').getByRole('button', { name: 'Say it now' }).count(), 0);
+  await picture(first, 'beside-an-approval');
+  await first.reload();
+  await queued(first, 'a short one').waitFor();
+  await first.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await first.getByText('It is settled.').waitFor();
+  await first.getByText('A short answer.').waitFor();
+  assert.deepEqual(await bubbles(first), ['please pay', 'a short one']);
+  // A tab that hears nothing of the other ones, as in another browser.
+  await context.addInitScript(() => delete window.BroadcastChannel);
+  const second = await open(context, `/#/s/${await session(first)}`, { mayFail: true });
+  await second.getByText('A short answer.').waitFor();
+  await ask(first, 'word by word, steadily', { ends: false });
+  await answers(first).nth(2).getByText(word(1)).waitFor();
+  await say(second, 'the lease');
+  // It sees what is under way, and its own question comes behind that.
+  await answers(second).nth(2).getByText(word(9)).waitFor();
+  await queued(second, 'the lease').waitFor();
+  await second.getByText('The lease says').waitFor();
+  assert.deepEqual(await bubbles(second), ['please pay', 'a short one', 'word by word, steadily', 'the lease']);
+};
+
+scenarios.a_first_question_that_did_not_arrive_is_asked_again = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  await page.route(/\/runs(\?|$)/, (route) => route.fulfill({ status: 502, body: 'no way' }), { times: 1 });
+  const answer = await ask(page, 'a short one');
+  await answer.getByText('The answer failed').waitFor();
+  await answer.getByRole('button', { name: /Ask again/ }).click();
+  await page.getByText('A short answer.').waitFor();
+  assert.deepEqual(await bubbles(page), ['a short one']);
+  assert.equal(await page.getByRole('alert').count(), 0);
+};
+
+scenarios.files_stay_until_they_are_sent = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  const chips = page.locator('.chip');
+  const attach = (name, size) => page.locator('attache-composer input[type=file]').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.alloc(size, 'a') });
+  await attach('large.txt', 100_001);
+  await chips.getByText('large.txt is larger than').waitFor();
+  await attach('note.txt', 10);
+  await chips.nth(1).getByText('10 bytes').waitFor();
+  await ask(page, 'cut short');
+  assert.equal(await page.locator('.question .file').count(), 1);
+  // What was not sent is still there to be seen.
+  assert.deepEqual(await chips.locator('.file-name').allInnerTexts(), ['large.txt']);
+  await attach('later.txt', 10);
+  await chips.nth(1).getByText('10 bytes').waitFor();
+  await page.getByRole('button', { name: 'Continue the answer' }).click();
+  await page.locator('.bubble', { hasText: 'Please continue.' }).waitFor();
+  await settled(page);
+  assert.deepEqual(await chips.locator('.file-name').allInnerTexts(), ['large.txt', 'later.txt']);
+  // A page hears that a file was not taken, and nothing is said without it.
+  const told = await page.evaluate(() =>
+    window.attache.send('with a file', [new File([new Uint8Array(100_001)], 'huge.txt', { type: 'text/plain' })]).then(() => 'said', (error) => error.message));
+  assert.match(told, /^huge\.txt is larger than/);
+  assert.equal((await bubbles(page)).includes('with a file'), false);
+  // Files belong to the conversation to which they were attached.
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  assert.equal(await chips.count(), 0);
+};
+
+scenarios.a_question_of_a_tool_is_skipped_or_ended = async (context) => {
+  const page = await open(context);
+  const card = page.getByRole('group', { name: 'Which year?' });
+  await ask(page, 'call year {}');
+  // Focus goes to it.
+  await focused(page, '.approval');
+  await picture(page, 'question-of-a-tool');
+  await card.getByRole('button', { name: 'Skip' }).click();
+  await page.getByText('It is called.').waitFor();
+  assert.equal((await results(page)).at(-1).isError, true);
+  await ask(page, 'call year {}');
+  await card.waitFor();
+  await ask(page, 'a short one');
+  await page.getByText('A short answer.').waitFor();
+  assert.equal(await card.count(), 0);
+};
+
+scenarios.a_deleted_chat_does_not_come_back = async (context) => {
+  const page = await open(context);
+  await ask(page, 'a short one');
+  const question = page.locator('.question').first();
+  await question.getByRole('button', { name: 'Edit' }).click();
+  await question.getByRole('textbox').fill('another short one');
+  await question.getByRole('textbox').press('Enter');
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
+  assert.equal((await api('/v1/sessions')).total, 2);
+  const row = page.getByRole('navigation', { name: 'Chats' }).locator('.session');
+  await row.hover();
+  await row.getByRole('button', { name: /^Delete/ }).click();
+  await row.waitFor({ state: 'detached' });
+  // A page that goes away does not wait for the time in which it can be taken back.
+  await page.goto('about:blank');
+  for (let at = 0; at < 100 && (await api('/v1/sessions')).total > 0; at += 1) {
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  assert.equal((await api('/v1/sessions')).total, 0);
+};
+
+scenarios.the_focus_stays_in_the_chat = async (context) => {
+  const page = await open(context);
+  const inBox = () => focused(page, 'attache-composer textarea');
+  const card = page.getByRole('alertdialog');
+  for (const [at, decide] of [
+    () => card.getByRole('button', { name: 'Approve', exact: true }).press('Enter'),
+    () => page.keyboard.press('a'),
+    async () => {
+      await page.keyboard.press('d');
+      await page.keyboard.type('too much');
+      await card.getByRole('button', { name: 'Deny' }).press('Enter');
+    },
+    () => card.getByRole('button', { name: 'Always in this chat' }).press('Enter'),
+  ].entries()) {
+    await ask(page, 'please pay');
+    await focused(page, '.approval');
+    await decide();
+    await inBox();
+    await page.getByText('It is settled.').nth(at).waitFor();
+    await settled(page);
+    await inBox();
+  }
+  // A message that is written anew, or not.
+  const edit = page.locator('.question').last();
+  await edit.getByRole('button', { name: 'Edit' }).press('Enter');
+  await edit.getByRole('button', { name: 'Cancel' }).press('Enter');
+  await inBox();
+  // A file that is taken out.
+  await page.locator('attache-composer input[type=file]').setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+  await page.locator('.chip').getByRole('button', { name: 'Remove note.txt' }).press('Enter');
+  await inBox();
+  // A line that waits is taken out.
+  await ask(page, 'word by word, slowly', { ends: false });
+  await say(page, 'a short one');
+  await queued(page, 'a short one').getByRole('button', { name: 'Remove a short one' }).press('Enter');
+  await inBox();
+  await page.getByRole('button', { name: 'Stop' }).press('Enter');
+  await settled(page);
+  await inBox();
+  // The list of chats.
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  await list.locator('.session').getByRole('button', { name: /^Rename/ }).press('Enter');
+  await list.getByRole('textbox', { name: 'Rename the chat' }).fill('Bills');
+  await list.getByRole('textbox', { name: 'Rename the chat' }).press('Enter');
+  await inBox();
+  await list.locator('.session').getByRole('button', { name: /^Delete/ }).press('Enter');
+  await inBox();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'Chats' }).press('Enter');
+  await list.getByRole('button', { name: 'Close' }).press('Enter');
+  await inBox();
+  // Whoever goes away goes.
+  await page.evaluate(() => {
+    document.querySelector('attache-chat').shadowRoot.activeElement.blur();
+    document.querySelector('attache-chat').requestUpdate();
+  });
+  await page.waitForTimeout(200);
+  assert.equal(await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement), null);
+};
+
+scenarios.drafts_belong_to_their_chats = async (context) => {
+  const page = await open(context);
+  await ask(page, 'a short one');
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await box(page).fill('of the new chat');
+  await list.locator('.session-title').click();
+  await page.getByText('A short answer.').waitFor();
+  assert.equal(await box(page).inputValue(), '');
+  // What is being written stays where the conversation gets another version.
+  await box(page).fill('of this chat');
+  await answers(page).getByRole('button', { name: 'Answer again' }).click();
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
+  assert.equal(await box(page).inputValue(), 'of this chat');
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  assert.equal(await box(page).inputValue(), 'of the new chat');
+};
+
+scenarios.files_of_other_encodings_are_shown_as_they_are = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  const files = [
+    { name: 'old.txt', mimeType: 'text/plain', buffer: Buffer.from('Der M\u00fcll kostet viel. F\u00fcr alle W\u00f6rter gilt das gr\u00fcne Ger\u00e4t.', 'latin1') },
+    { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('Der M\u00fcll kostet wenig.') },
+    { name: 'old.csv', mimeType: 'text/csv', buffer: Buffer.from('Ort;Preis\nK\u00f6ln;5\n', 'latin1') },
+    { name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from('\ufeffOrt;Preis\nK\u00f6ln;6\n', 'utf16le') },
+  ];
+  await page.locator('attache-composer input[type=file]').setInputFiles(files);
+  await page.locator('.chip .muted').nth(3).waitFor();
+  await ask(page, 'a short one');
+  const pane = page.getByRole('complementary', { name: 'Document' });
+  for (const [name, words] of [['old.txt', 'Der M\u00fcll kostet viel'], ['new.txt', 'Der M\u00fcll kostet wenig'], ['old.csv', 'K\u00f6ln'], ['wide.csv', 'K\u00f6ln']]) {
+    await page.locator('.question .file').getByText(name).click();
+    await pane.getByRole('heading', { name }).waitFor();
+    await pane.locator('.pane-body').getByText(words).waitFor();
+  }
+  // A download that fails is told.
+  await page.route(/\/v1\/(sessions|documents)\//, (route) => route.fulfill({ status: 503, json: { error: { message: 'the store is away', code: 'unavailable' } } }));
+  await pane.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('alert').getByText('the store is away').waitFor();
+};
