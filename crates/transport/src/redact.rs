@@ -105,11 +105,9 @@ impl Redactor {
             .with_param(clean(error.param()))
             .with_request_id(error.request_id().map(str::to_owned))
             .with_response(error.response().cloned().map(Box::new))
-            .with_response_body(clean(error.response_body()));
-        let safe = match error.is_after_output() {
-            true => safe.after_output(),
-            false => safe.with_retryable(error.is_retryable()),
-        };
+            .with_response_body(clean(error.response_body()))
+            .with_retryable(error.is_transient());
+        let safe = if error.is_after_output() { safe.after_output() } else { safe };
         if causes.is_empty() { safe } else { safe.with_source(Cause(self.redact(&causes).into_owned())) }
     }
 }
