@@ -72,8 +72,13 @@ impl ObjectDocumentStore {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] of the storage or of the references.
+    /// [`StoreErrorKind::Invalid`] if `references` is empty, which would remove everything; [`StoreError`] of the storage
+    /// or of the references.
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
+        if references.is_empty() {
+            let message = "a collection is told of all places that mention documents, and was told of none";
+            return Err(StoreError::new(StoreErrorKind::Invalid, message));
+        }
         let now = self.time().await?;
         let age = |object: &ObjectMeta| now.duration_since(object.last_modified.into()).unwrap_or_default();
         let (mut copies, mut marks) = (HashMap::new(), Vec::new());
