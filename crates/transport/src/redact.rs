@@ -313,7 +313,13 @@ mod tests {
         let shown = format!("{safe} {safe:?} {} {:?}", safe.source().unwrap(), safe.response_body());
         assert!(!shown.contains("canary"), "{shown}");
         assert_eq!((safe.kind(), safe.is_retryable(), safe.status()), (ErrorKind::Api, true, Some(418)));
-        let after = ProviderError::new(ErrorKind::StreamCut, "canary").after_output();
-        assert!(redactor.redact_error(after).is_after_output());
+        // What the provider says of another try stays, too.
+        for passes in [true, false] {
+            let after =
+                ProviderError::new(ErrorKind::StreamCut, "canary").with_retryable(passes).after_output();
+            let safe = redactor.redact_error(after);
+            assert!(safe.is_after_output() && !safe.is_retryable());
+            assert_eq!(safe.is_transient(), passes);
+        }
     }
 }

@@ -84,7 +84,7 @@ async fn an_agent_has_all_that_the_file_says_of_agents() {
     let agent = config.agent(Agent::builder(model)).unwrap().build().unwrap();
     let set = agent.tool_manager().await.unwrap().tools();
     let names: Vec<&str> = set.iter().map(|(name, _)| name).collect();
-    assert!(names.contains(&"calculate") && names.contains(&"weather.now"), "{names:?}");
+    assert!(names.contains(&"calculate") && names.contains(&"weather_now"), "{names:?}");
     let journal = Arc::new(MemoryJournal::new());
     let outcome = agent.run_in(journal.clone(), "What is it?").outcome().await.unwrap();
     // All steps have no price, and there are prices.
