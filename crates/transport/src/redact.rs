@@ -313,7 +313,7 @@ mod tests {
         let shown = format!("{safe} {safe:?} {} {:?}", safe.source().unwrap(), safe.response_body());
         assert!(!shown.contains("canary"), "{shown}");
         assert_eq!((safe.kind(), safe.is_retryable(), safe.status()), (ErrorKind::Api, true, Some(418)));
-        // What the provider says of another try stays, too.
+        // The word of the provider on another try stays, too.
         for passes in [true, false] {
             let after =
                 ProviderError::new(ErrorKind::StreamCut, "canary").with_retryable(passes).after_output();
