@@ -180,7 +180,7 @@ async fn the_reference_server_over_http() {
 #[tokio::test]
 #[ignore = "runs against npm packages, which `cargo xtask test` installs"]
 async fn resources_and_prompts_of_the_reference_server() {
-    let server = everything().with_resources().with_prompts().only(["echo"]);
+    let server = everything().resources().prompts().only(["echo"]);
     let offered = tools(&server).await;
     assert_eq!(offered.len(), 5, "{:?}", names(&offered));
     let listed = call(&server, "resources/list", json!({})).await.unwrap();
@@ -429,7 +429,7 @@ async fn the_server_for_sqlite() {
     let python = Python::installed("sqlite", target()).unwrap();
     let main = "import mcp_server_sqlite; mcp_server_sqlite.main()";
     let command = McpCommand::new(python.program()).args(["-c", main, "--db-path"]).arg(&file);
-    let server = McpServer::command("sqlite", command).limits(patient()).with_resources();
+    let server = McpServer::command("sqlite", command).limits(patient()).resources();
     let said =
         async |tool: &str, query: &str| text(&call(&server, tool, json!({"query": query})).await.unwrap());
     said("create_table", "CREATE TABLE leases (tenant TEXT, rent INTEGER)").await;

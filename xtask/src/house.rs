@@ -205,8 +205,9 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems.extend(crowded("attache-bedrock without features", &reach("attache-bedrock", &[])?, 87));
     // Configuration is read by who has one.
     problems.extend(crowded("attache-core without features", &reach("attache-core", &[])?, 41));
+    // Five write the log, which each command has.
     let lean = reach("attache-cli", &["--no-default-features"])?;
-    problems.extend(crowded("attache-cli without features", &lean, 185));
+    problems.extend(crowded("attache-cli without features", &lean, 190));
     let app = reach("attache", &["--no-default-features", "--features", "openai,agent"])?;
     problems.extend(crowded("an app of one provider and the agent", &app, 95));
     problems.extend(users_of_tls()?);

@@ -6,7 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
 
-/// Keeps the bytes of documents in memory, up to a limit.
+/// Keeps the bytes of documents in memory, up to a limit: a store that is full takes no more.
+///
+/// The one that an agent has where it is given [none](crate::AgentBuilder::store) is another: it holds 256 MiB and
+/// forgets its oldest documents to take new ones.
 #[derive(Debug)]
 pub struct MemoryDocumentStore {
     id: String,
@@ -22,6 +25,8 @@ struct Kept {
     /// The oldest first.
     order: VecDeque<DocumentId>,
     bytes: usize,
+    /// True once something was forgotten.
+    has_forgotten: bool,
 }
 
 /// The default limit of a [`MemoryDocumentStore`]: 1 GiB.
@@ -78,6 +83,12 @@ impl MemoryDocumentStore {
             && let Some(oldest) = kept.order.pop_front()
         {
             kept.remove(&oldest);
+            if !std::mem::replace(&mut kept.has_forgotten, true) {
+                tracing::warn!(
+                    bytes = self.max_bytes,
+                    "the agent's own store is full and forgets its oldest documents: set a store by `AgentBuilder::store`"
+                );
+            }
         }
         let total = kept.bytes.saturating_add(bytes.len());
         if total > self.max_bytes {
@@ -141,5 +152,20 @@ mod tests {
         store.put(&second).await.unwrap();
         assert_eq!(store.get(first.id()).await.unwrap_err().kind(), StoreErrorKind::NotFound);
         assert_eq!(store.get(second.id()).await.unwrap(), &b"123"[..]);
+    }
+
+    // The messages hold the documents as well, but the log of a run that is resumed does not.
+    #[tokio::test]
+    async fn the_store_of_an_agent_makes_room_and_knows_that_it_has_forgotten() {
+        let store = MemoryDocumentStore::recent().with_max_bytes(10);
+        let [first, second, third] =
+            ["1234", "56789", "0123"].map(|text| Document::from_bytes(text, "text/plain"));
+        store.put(&first).await.unwrap();
+        store.put(&second).await.unwrap();
+        assert!(!store.lock().has_forgotten);
+        store.put(&third).await.unwrap();
+        assert_eq!(store.get(first.id()).await.unwrap_err().kind(), StoreErrorKind::NotFound);
+        assert_eq!(store.get(second.id()).await.unwrap(), &b"56789"[..]);
+        assert!(store.lock().has_forgotten);
     }
 }

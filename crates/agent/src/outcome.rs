@@ -103,6 +103,11 @@ impl EndReason {
         }
     }
 
+    /// True if the run came to a full answer: by the model, or by the output of a tool that is one.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Answer | Self::ReturnDirect | Self::FinishTool)
+    }
+
     /// True if the run failed, rather than coming to an end that a caller may show.
     pub fn is_failure(&self) -> bool {
         matches!(

@@ -1,6 +1,6 @@
 //! The parts of an agent, as its builder gathers them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use attache_core::capability::ReasoningExcludes;
@@ -91,6 +91,8 @@ pub(crate) struct Setup {
     pub(crate) store: Arc<dyn DocumentStore>,
     /// True if the store is the user's, and keeps what it is given.
     pub(crate) keeps: bool,
+    /// Says once that documents of runs that are kept are not.
+    pub(crate) loss: Arc<Once>,
     pub(crate) fetcher: Option<Arc<dyn Fetcher>>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
     pub(crate) extensions: Extensions,
@@ -151,6 +153,7 @@ impl Setup {
         setup.history = run.history;
         setup.store = Arc::clone(&run.store);
         setup.keeps = run.keeps;
+        setup.loss = Arc::clone(&run.loss);
         setup.fetcher = setup.fetcher.or_else(|| run.fetcher.clone());
         // A document that one of them could read is read still.
         setup.converters.extend(run.converters.iter().cloned());

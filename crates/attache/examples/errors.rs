@@ -7,9 +7,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use attache::Agent;
 use attache::anthropic::Anthropic;
 use attache::core::ErrorKind;
-use attache::{Agent, EndReason};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -17,7 +17,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let error = match agent.run("What is a lease?").outcome().await {
         Ok(outcome) => {
             println!("{}", outcome.text);
-            if outcome.reason == EndReason::Answer {
+            if outcome.reason.is_answer() {
                 return Ok(ExitCode::SUCCESS);
             }
             eprintln!("this is no full answer: {}", outcome.reason);
@@ -25,7 +25,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
         Err(error) => error,
     };
-    let advice = match error.provider_error().map(|provider| (provider.kind(), provider.is_retryable())) {
+    let advice = match error.provider_error().map(|provider| (provider.kind(), provider.is_transient())) {
         Some((ErrorKind::Authentication | ErrorKind::Permission, _)) => "check the key",
         Some((ErrorKind::QuotaExceeded, _)) => "the account has no balance",
         Some((ErrorKind::ContextTooLong, _)) => "ask with fewer documents",

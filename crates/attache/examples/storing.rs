@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use attache::agent::Sessions;
 use attache::offline::OfflineModel;
-use attache::stores::{FileJournals, ObjectDocumentStore};
+use attache::stores::{FileJournals, ObjectDocumentStore, SqliteStore};
 use attache::{Agent, Document, ToolError, tool};
 
 /// Fetches an invoice by its number.
@@ -23,12 +24,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let documents = Arc::new(ObjectDocumentStore::local("documents")?);
     let agent =
         Agent::builder(OfflineModel::new()).tool(fetch_invoice_tool()).store(documents.clone()).build()?;
+    let store = Arc::new(SqliteStore::open("sessions.db").await?);
+    let sessions = Sessions::new(agent.clone(), store.clone()).with_documents(documents.clone());
+    let session = sessions.open("ann@example.org", None).await?;
+    session.run("What is the total of invoice 2026-0416?").outcome().await?;
     let journal = Arc::new(runs.journal("march")?);
     let outcome = agent.run_in(journal, "What is the total of invoice 2026-0417?").outcome().await?;
     println!("{}", outcome.text);
 
-    // Nightly: what no run mentions any more goes.
-    let collected = documents.collect(&[&runs]).await?;
+    // Nightly: what no run and no session mentions any more goes. Documents of a place that is left out go, too.
+    let collected = documents.collect(&[&runs, &*store]).await?;
     println!("{} bytes removed, {} kept", collected.bytes, collected.kept_bytes);
     Ok(())
 }

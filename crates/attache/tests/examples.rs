@@ -249,9 +249,10 @@ async fn documents_of_a_run_are_stored_once_and_collected() {
     let (answer, collected) = (said(&output.stdout), "0 bytes removed, ");
     assert!(output.status.success(), "{answer}{}", said(&output.stderr));
     assert!(answer.contains("EUR 4,812.36") && answer.contains(collected), "{answer}");
-    // The journal of the run mentions the document, so that its text is kept, as it came.
-    let text = "Invoice 2026-0417\nTotal due: EUR 4,812.36\n";
-    assert!(answer.contains(&format!("{collected}{} kept", text.len())), "{answer}");
+    // The journal of the run and the session mention a document each, so that both texts are kept, as they came.
+    let texts =
+        ["Invoice 2026-0416\nTotal due: EUR 4,812.36\n", "Invoice 2026-0417\nTotal due: EUR 4,812.36\n"];
+    assert!(answer.contains(&format!("{collected}{} kept", texts.concat().len())), "{answer}");
     let journal = std::fs::read_to_string(folder.join("runs/march.jsonl")).unwrap();
     assert!(journal.contains("fetch_invoice"), "{journal}");
 }

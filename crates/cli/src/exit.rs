@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Usage,
     /// Something must be set up first: a key, a model, a folder.
     Setup,
-    /// It ended without a full answer: a limit, a refusal, a filter.
+    /// It ended without a full answer: a limit, a refusal, a filter, or somebody has to decide or answer first.
     Incomplete,
     /// Ctrl-C.
     Cancelled,
@@ -52,7 +52,7 @@ Exit codes:
   1    failed: the provider or a tool failed, input could not be understood, or output could not be written
   2    the command line makes no sense
   3    something must be set up first: a key, a model, a folder with something to read
-  4    no full answer: a limit, a refusal or a filter ended it
+  4    no full answer: a limit, a refusal or a filter ended it, or a call waits for an approval or an answer
   130  cancelled by Ctrl-C";
 
 /// The lines for `--help` of `doctor`.

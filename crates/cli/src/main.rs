@@ -16,6 +16,7 @@ mod json;
 mod kept;
 #[cfg(feature = "server")]
 mod keys;
+mod log;
 mod mcp;
 mod model_by_name;
 mod models;
@@ -65,6 +66,13 @@ fn main() -> ExitCode {
     if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
         return runtime.block_on(mcp::run(command, &args)).into();
     }
+    let watched = show::watch::Watch::new();
+    if !args.command.has_log()
+        && let Err(problem) = log::of_command(&args.command, &watched.0)
+    {
+        output::fail(&problem);
+        return Exit::Usage.into();
+    }
     let known = config_files::Config::load(&args)
         .map_err(model_by_name::SetupError::new)
         .and_then(|config| Ok((model_by_name::registry(&args, &config)?, config)));
@@ -86,11 +94,11 @@ fn main() -> ExitCode {
         let exporting =
             args.command.runs().then(|| otlp::begin(|problem| output::line(&format!("! {problem}"))));
         let exit = match args.command {
-            Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color).await,
+            Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color, watched).await,
             #[cfg(feature = "chat")]
-            Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color).await,
+            Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color, watched).await,
             #[cfg(feature = "chat")]
-            Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color).await,
+            Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color, watched).await,
             #[cfg(feature = "chat")]
             Command::Sessions(sessions) => kept::run(sessions, &registry, &config, args.color).await,
             #[cfg(feature = "server")]

@@ -7,9 +7,43 @@ use attache_core::tool::wire_name;
 use attache_core::{BoxFuture, Effect};
 
 use crate::config::Config;
+use crate::problem::Problems;
 use crate::sections::AskedAbout;
 
 impl Config {
+    /// The agent with all that the configuration says of agents: limits, approvals and prices, and the tools of MCP
+    /// servers, A2A agents, HTTP services and this machine, as far as this crate has the features for them.
+    ///
+    /// Models, stores and the tools over files are the program's to make: by [`registry`](Self::registry),
+    /// [`sessions_place`](Self::sessions_place), [`documents_folder`](Self::documents_folder) and
+    /// [`tool_folders`](Self::tool_folders).
+    ///
+    /// # Errors
+    /// Every command and service that cannot be used.
+    pub fn agent(&self, agent: AgentBuilder) -> Result<AgentBuilder, Problems> {
+        let mut agent = self.limited(agent).approval_policy(self.approvals());
+        if let Some(prices) = self.prices() {
+            agent = agent.prices(prices);
+        }
+        #[cfg(feature = "tools")]
+        {
+            agent = agent.tools(self.local_tools().map_err(Problems::of)?);
+        }
+        #[cfg(feature = "http-tools")]
+        for service in self.http_tools().map_err(Problems::of)? {
+            agent = agent.handler(service);
+        }
+        #[cfg(feature = "mcp")]
+        for server in self.mcp_servers() {
+            agent = agent.handler(server);
+        }
+        #[cfg(feature = "a2a")]
+        for one in self.a2a_agents() {
+            agent = agent.handler(one);
+        }
+        Ok(agent)
+    }
+
     /// The prices of models, if there are some.
     pub fn prices(&self) -> Option<Prices> {
         let section = self.last(|sections| sections.prices.clone())?;
@@ -101,9 +135,11 @@ impl Approvals {
         self
     }
 
-    /// True if the lists allow a tool by its name, and none of them says otherwise.
+    /// True if a tool runs without a question, whatever it says of itself: a list allows it by its name, or nothing is
+    /// asked about, and no list says otherwise.
     pub fn allows(&self, tool: &str) -> bool {
-        holds(&self.allow, tool) && !holds(&self.ask, tool) && !holds(&self.deny, tool)
+        let is_allowed = self.default == AskedAbout::Never || holds(&self.allow, tool);
+        is_allowed && !holds(&self.ask, tool) && !holds(&self.deny, tool)
     }
 
     /// The verdict on a call of a tool, by its name and effect.

@@ -71,10 +71,10 @@ fn made(name: &str, server: &Server, login: &dyn Fn() -> Option<McpOAuth>) -> Mc
         made = made.trust_hints();
     }
     if section.resources {
-        made = made.with_resources();
+        made = made.resources();
     }
     if section.prompts {
-        made = made.with_prompts();
+        made = made.prompts();
     }
     for root in &server.roots {
         made = made.root(root);

@@ -66,7 +66,8 @@ pub async fn on_thread<T: Send + 'static>(
 }
 
 impl Document {
-    /// A file, under its name and with the type that name and content tell.
+    /// A file, under its name and with the type that name and content tell. It is read into memory as a whole, whatever
+    /// its size: look at that first where somebody else chose the file.
     ///
     /// ```
     /// # async fn example() -> std::io::Result<()> {

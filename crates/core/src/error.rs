@@ -211,9 +211,16 @@ impl ProviderError {
         &self.0.message
     }
 
-    /// True if the same request may work later. Never after output was handed out.
+    /// True if the same request may work later, and repeating it repeats no output. Never after output was handed out:
+    /// this is for layers that ask again by themselves.
     pub fn is_retryable(&self) -> bool {
-        !self.0.streamed && self.0.retryable.unwrap_or_else(|| self.0.kind.is_transient())
+        !self.0.streamed && self.is_transient()
+    }
+
+    /// True if another request of the same may work later, also after output was handed out: this is for whoever throws
+    /// that output away and asks again.
+    pub fn is_transient(&self) -> bool {
+        self.0.retryable.unwrap_or_else(|| self.0.kind.is_transient())
     }
 
     /// The time that the provider asked to wait.
@@ -300,7 +307,9 @@ mod tests {
         assert!(!ProviderError::new(ErrorKind::QuotaExceeded, "x").is_retryable());
         assert!(!ProviderError::new(ErrorKind::EmptyResponse, "x").is_retryable());
         assert!(ProviderError::new(ErrorKind::Api, "x").with_retryable(true).is_retryable());
-        assert!(!ProviderError::new(ErrorKind::StreamCut, "x").after_output().is_retryable());
+        let cut = ProviderError::new(ErrorKind::StreamCut, "x").after_output();
+        assert!(!cut.is_retryable() && cut.is_transient() && cut.is_after_output());
+        assert!(!ProviderError::new(ErrorKind::QuotaExceeded, "x").is_transient());
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub enum StoreErrorKind {
     Conflict,
     /// The backend did not answer.
     Unavailable,
+    /// The call makes no sense, such as a collection that is told of no place where documents are mentioned.
+    Invalid,
 }
 
 /// A failure of a store.

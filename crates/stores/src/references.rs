@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 #[cfg(feature = "file")]
 use attache_agent::Entry;
-#[cfg(feature = "file")]
-use attache_core::StoreErrorKind;
-use attache_core::{BoxFuture, DocumentId, StoreError};
+use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
 
@@ -35,6 +33,15 @@ pub trait References: Send + Sync {
     /// # Errors
     /// [`StoreError`] if a log cannot be read: what it mentions is not known.
     fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>>;
+}
+
+/// Refuses a collection that is told of no place that mentions documents.
+pub(crate) fn some(references: &[&dyn References]) -> Result<(), StoreError> {
+    if references.is_empty() {
+        let message = "a collection is told of all places that mention documents, and was told of none";
+        return Err(StoreError::new(StoreErrorKind::Invalid, message));
+    }
+    Ok(())
 }
 
 /// The ids that a collection keeps: those that any log mentions, and those of the facts about them.

@@ -106,11 +106,9 @@ impl Redactor {
             .with_param(clean(error.param()))
             .with_request_id(error.request_id().map(str::to_owned))
             .with_response(error.response().cloned().map(Box::new))
-            .with_response_body(clean(error.response_body()));
-        let safe = match error.is_after_output() {
-            true => safe.after_output(),
-            false => safe.with_retryable(error.is_retryable()),
-        };
+            .with_response_body(clean(error.response_body()))
+            .with_retryable(error.is_transient());
+        let safe = if error.is_after_output() { safe.after_output() } else { safe };
         if causes.is_empty() { safe } else { safe.with_source(Cause(self.redact(&causes).into_owned())) }
     }
 }
@@ -341,7 +339,13 @@ mod tests {
         let shown = format!("{safe} {safe:?} {} {:?}", safe.source().unwrap(), safe.response_body());
         assert!(!shown.contains("canary"), "{shown}");
         assert_eq!((safe.kind(), safe.is_retryable(), safe.status()), (ErrorKind::Api, true, Some(418)));
-        let after = ProviderError::new(ErrorKind::StreamCut, "canary").after_output();
-        assert!(redactor.redact_error(after).is_after_output());
+        // The word of the provider on another try stays, too.
+        for passes in [true, false] {
+            let after =
+                ProviderError::new(ErrorKind::StreamCut, "canary").with_retryable(passes).after_output();
+            let safe = redactor.redact_error(after);
+            assert!(safe.is_after_output() && !safe.is_retryable());
+            assert_eq!(safe.is_transient(), passes);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The builder of an agent: its model, its tools, and how a run of them is bounded.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use attache_core::fetcher::Fetcher;
@@ -76,6 +76,7 @@ impl AgentBuilder {
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::recent()),
                 keeps: false,
+                loss: Arc::new(Once::new()),
                 fetcher: None,
                 converters: Vec::new(),
                 extensions: Extensions::default(),
@@ -243,7 +244,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the most model calls of a run. 20 by default.
+    /// Sets the most model calls of a run. 20 by default. [`limits`](Self::limits) behind it sets them anew.
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.inner.limits.max_steps = steps;
         self
@@ -304,7 +305,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets all limits of a run at once.
+    /// Sets all limits of a run at once, in the place of those that were set before by methods of their own, such as
+    /// [`max_steps`](Self::max_steps) and [`max_cost`](Self::max_cost): call it first.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.inner.limits = limits;
         self
@@ -368,7 +370,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the window of messages that the model sees; `None` shows all. [`MessageWindow::default`] by default.
+    /// Sets the window of messages that the model sees; `None` shows all. [`MessageWindow::default`] by default. It takes
+    /// the place of a [memory](Self::memory) that was set before: the last of the two holds.
     pub fn window(mut self, window: impl Into<Option<MessageWindow>>) -> Self {
         self.inner.memory = window.into().map(|window| Arc::new(window) as Arc<dyn Memory>);
         self
@@ -376,7 +379,7 @@ impl AgentBuilder {
 
     /// Sets what the model is shown of a conversation that grows long: a [`TokenWindow`](crate::TokenWindow), a
     /// [`Compaction`](crate::Compaction), or a memory of one's own. It takes the place of the
-    /// [window](Self::window).
+    /// [window](Self::window), whichever of the two was set last.
     pub fn memory(mut self, memory: impl Memory) -> Self {
         self.inner.memory = Some(Arc::new(memory));
         self
@@ -395,7 +398,8 @@ impl AgentBuilder {
     }
 
     /// Sets where documents are kept. By default they stay in memory with the messages that hold them, and a store in
-    /// memory keeps the newest.
+    /// memory keeps the newest 256 MiB: the log of a run that is resumed in another process then mentions documents that
+    /// are gone, of which a `tracing` warning tells.
     ///
     /// Once the store has a document of a tool, the run and its messages hold a reference to it, and its bytes are
     /// loaded while the model is shown them.

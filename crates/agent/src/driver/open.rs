@@ -303,6 +303,9 @@ impl Driver {
         let mut events = Vec::new();
         let kept = keep_of_messages(&*setup.store, &messages).await;
         events.extend(self.unless_kept(kept)?);
+        if messages.iter().any(|message| !message.documents().is_empty()) {
+            self.warn_of_loss();
+        }
         // Repairs keep the new input last, whatever they do to the history before it.
         let task = new.first().map_or(messages.len(), |first| {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
@@ -374,6 +377,18 @@ impl Driver {
     pub(super) fn is_cost_limited(&self) -> bool {
         let around = self.scope.as_ref().and_then(|scope| scope.shared().account.as_ref());
         self.run.limits().max_cost.is_some() || around.is_some_and(|around| around.limits_cost())
+    }
+
+    /// Warns once of documents that do not outlive the process, while the log that mentions them does.
+    pub(super) fn warn_of_loss(&self) {
+        if !self.setup.keeps && self.recorder.place().is_lasting() {
+            self.setup.loss.call_once(|| {
+                tracing::warn!(
+                    "a run that is kept has documents in memory alone: set a store by `AgentBuilder::store`, or they are \
+                     gone with the process"
+                );
+            });
+        }
     }
 
     /// A store that fails is a fault where the log refers to it. A run that cannot be resumed goes on, with a warning:

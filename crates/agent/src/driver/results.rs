@@ -65,6 +65,9 @@ impl Driver {
             recording.note(Box::new(Ran { entry, result: None, not_stored: None, fault: None }));
             return;
         }
+        if has_documents(&outcome.result) {
+            self.warn_of_loss();
+        }
         let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
         recording.push(outcome, is_result, recorder, store, self.setup.keeps);
     }

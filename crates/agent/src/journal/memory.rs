@@ -108,6 +108,10 @@ impl Journal for MemoryJournal {
         Box::pin(std::future::ready(appended))
     }
 
+    fn is_lasting(&self) -> bool {
+        false
+    }
+
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
         let mut state = self.lock();
         let stands = match state.get(&entry.key) {

@@ -73,6 +73,11 @@ pub trait Journal: Send + Sync {
         true
     }
 
+    /// False if the log is gone with the process.
+    fn is_lasting(&self) -> bool {
+        true
+    }
+
     /// Leaves an entry for the driver, under a key that it waits for, and yields the entry that stands under that key:
     /// the first that was appended or delivered.
     ///

@@ -42,6 +42,11 @@ impl Place {
         matches!(self, Self::Volatile(_))
     }
 
+    /// True if the log of the run stays when the process ends.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.journal().is_some_and(Journal::is_lasting)
+    }
+
     /// Appends an entry where nothing has to be waited for. False in any other place.
     pub(crate) fn stamp(&self, entry: &mut Entry) -> bool {
         match self {

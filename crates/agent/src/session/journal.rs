@@ -327,6 +327,10 @@ impl Journal for SessionJournal {
         self.turn.get().is_none_or(Turn::has_deliveries)
     }
 
+    fn is_lasting(&self) -> bool {
+        self.store.is_lasting()
+    }
+
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
         Box::pin(async move {
             let mut documents = Vec::new();

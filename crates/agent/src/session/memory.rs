@@ -360,6 +360,10 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 }
 
 impl SessionStore for MemorySessions {
+    fn is_lasting(&self) -> bool {
+        false
+    }
+
     fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>> {
         ready(self.open_now(open))
     }

@@ -22,6 +22,11 @@ use crate::log::{Entry, Key};
 /// [`append`](Self::append) under an older one is refused, however late it comes. Each method does all or nothing, a
 /// caller may drop its future at any time, and none waits for longer than a time limit of its own.
 pub trait SessionStore: Send + Sync {
+    /// False if the sessions are gone with the process.
+    fn is_lasting(&self) -> bool {
+        true
+    }
+
     /// The session of that id, touched. It is made if there is none and `make` says so, and made anew if it has expired.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod counting;
 mod deferred;
 mod entering;
 mod exporting;
+mod forgetting;
 mod gates;
 mod handoffs;
 mod handoffs_hold;

@@ -88,8 +88,15 @@ pub(crate) enum Command {
     Man,
 }
 
-#[cfg(feature = "otlp")]
 impl Command {
+    /// True if it has options for its log.
+    pub(crate) fn has_log(&self) -> bool {
+        #[cfg(feature = "server")]
+        return matches!(self, Self::Serve(_));
+        #[cfg(not(feature = "server"))]
+        false
+    }
+
     /// True if it runs an agent. A server is not meant: it has its own log.
     pub(crate) fn runs(&self) -> bool {
         match self {

@@ -47,7 +47,7 @@ pub(crate) async fn follow(
                 continue;
             }
             Some(notice) = notices.recv() => {
-                terminal.notice(notice);
+                tell(notice, terminal, as_json);
                 continue;
             }
             event = run.next() => event,
@@ -60,6 +60,12 @@ pub(crate) async fn follow(
             fail("the run ended without an end");
             return Followed { exit: Exit::Failed, result: None };
         };
+        if let EventKind::Finished(_) = event.kind {
+            // The end is the last line.
+            while let Ok(notice) = notices.try_recv() {
+                tell(notice, terminal, as_json);
+            }
+        }
         let shown = terminal.show(&event);
         let shown = if as_json { shown.and_then(|()| answer(&json::line(&event))) } else { shown };
         if shown.is_err() {
@@ -71,10 +77,18 @@ pub(crate) async fn follow(
     }
 }
 
+fn tell(notice: Notice, terminal: &mut Terminal, as_json: bool) {
+    if let (Notice::Warned(text), true) = (&notice, as_json) {
+        // A reader that has enough is told apart with the next event.
+        let _unwritten = answer(&json::warning("log", text));
+    }
+    terminal.notice(notice);
+}
+
 fn conclude(result: &Result<Box<Outcome>, RunError>) -> Exit {
     match result {
-        Ok(outcome) => match outcome.reason {
-            EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => Exit::Done,
+        Ok(outcome) => match &outcome.reason {
+            reason if reason.is_answer() => Exit::Done,
             EndReason::Cancelled => Exit::Cancelled,
             _ => Exit::Incomplete,
         },

@@ -29,7 +29,7 @@ use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
-use crate::show::watch::Watch;
+use crate::show::watch::Watched;
 
 pub(crate) use attached::{Attachments, file, piped_in};
 #[cfg(feature = "server")]
@@ -43,8 +43,14 @@ use open_question::Shows;
 pub(crate) use save::{exported, writable};
 
 /// Runs the command.
-pub(crate) async fn run(ask: Ask, registry: &Registry, config: &Config, color: When) -> Exit {
-    match prepared(ask, registry, config, color).await {
+pub(crate) async fn run(
+    ask: Ask,
+    registry: &Registry,
+    config: &Config,
+    color: When,
+    watched: Watched,
+) -> Exit {
+    match prepared(ask, registry, config, color, watched).await {
         Ok(exit) => exit,
         Err((as_json, exit, problem)) => failed(as_json, exit, &problem),
     }
@@ -62,11 +68,16 @@ pub(crate) fn failed(as_json: bool, exit: Exit, problem: &str) -> Exit {
 
 type Failed = (bool, Exit, String);
 
-async fn prepared(ask: Ask, registry: &Registry, config: &Config, color: When) -> Result<Exit, Failed> {
+async fn prepared(
+    ask: Ask,
+    registry: &Registry,
+    config: &Config,
+    color: When,
+    (watch, notices): Watched,
+) -> Result<Exit, Failed> {
     let as_json = ask.json;
     let setup = |error: SetupError| (as_json, Exit::Setup, error.to_string());
     let usage = |problem: String| (as_json, Exit::Usage, problem);
-    let (watch, notices) = Watch::new();
     let name = model_by_name::chosen(registry, ask.model.name.as_deref());
     let recorder = ask.record.as_ref().map(|_| Recorder::new(name.split('/').next().unwrap_or_default()));
     let registry = model_by_name::at(

@@ -28,19 +28,31 @@ use crate::show::number::grouped;
 use crate::show::style::{Style, When};
 use crate::show::table::named;
 use crate::show::terminal::Terminal;
-use crate::show::watch::{Notice, Watch};
+use crate::show::watch::{Notice, Watched};
 use crate::show::width::terminal_width;
 use command::Command;
 
 /// Runs the command.
-pub(crate) async fn run(chat: args::Chat, registry: &Registry, config: &Config, color: When) -> Exit {
-    done(begin(chat.talk, &chat.kept, false, registry, config, color).await).await
+pub(crate) async fn run(
+    chat: args::Chat,
+    registry: &Registry,
+    config: &Config,
+    color: When,
+    watched: Watched,
+) -> Exit {
+    done(begin(chat.talk, (&chat.kept, false), registry, config, color, watched).await).await
 }
 
 /// Goes on with a session, and with its last run if that did not come to its end.
-pub(crate) async fn resume(resume: args::Resume, registry: &Registry, config: &Config, color: When) -> Exit {
+pub(crate) async fn resume(
+    resume: args::Resume,
+    registry: &Registry,
+    config: &Config,
+    color: When,
+    watched: Watched,
+) -> Exit {
     let kept = Choice { last: resume.id.is_none(), session: resume.id };
-    let mut chat = match begin(resume.talk, &kept, true, registry, config, color).await {
+    let mut chat = match begin(resume.talk, (&kept, true), registry, config, color, watched).await {
         Ok(chat) => chat,
         Err(error) => return done(Err(error)).await,
     };
@@ -92,13 +104,12 @@ struct Chat<'c> {
 
 async fn begin<'c>(
     arguments: args::Talk,
-    choice: &Choice,
-    must_exist: bool,
+    (choice, must_exist): (&Choice, bool),
     registry: &Registry,
     config: &'c Config,
     color: When,
+    (watch, notices): Watched,
 ) -> Result<Chat<'c>, SetupError> {
-    let (watch, notices) = Watch::new();
     let name = model_by_name::chosen(registry, arguments.model.name.as_deref()).to_owned();
     let registry = model_by_name::at(
         &model_by_name::watched(registry, watch, None),

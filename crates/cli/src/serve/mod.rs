@@ -2,7 +2,6 @@
 
 mod agent;
 mod example;
-mod log;
 mod mcp_and_a2a;
 mod reload;
 mod settings;
@@ -20,6 +19,7 @@ use crate::config_files::Config;
 use crate::exit::Exit;
 use crate::kept::Kept;
 use crate::keys;
+use crate::log;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{fail, line, with_causes};
 use agent::{Files, NAME};
@@ -46,7 +46,8 @@ async fn done(
     registry: &Registry,
     config: &Config,
 ) -> Result<(), (Exit, String)> {
-    log::begin(serve.log_format, &serve.log).map_err(|problem| (Exit::Usage, problem))?;
+    let as_json = serve.log_format == LogFormat::Json;
+    log::begin(as_json, &serve.log).map_err(|problem| (Exit::Usage, format!("--log: {problem}")))?;
     #[cfg(feature = "otlp")]
     let exporting = crate::otlp::begin(|problem| tracing::warn!("{problem}"));
     let served = served(serve, args, registry, config).await;

@@ -109,7 +109,7 @@ impl Terminal {
         self.status.draw();
     }
 
-    /// Says why a wait takes longer.
+    /// Says why a wait takes longer, or what the library warns of.
     pub(crate) fn notice(&mut self, notice: Notice) {
         match notice {
             Notice::Failed(why) => {
@@ -122,6 +122,7 @@ impl Terminal {
                     self.note(&format!("· asked again after {}", short(&why, 160)));
                 }
             }
+            Notice::Warned(text) => self.note(&format!("! {}", short(&text, 300))),
         }
         self.status.draw();
     }

@@ -11,7 +11,12 @@ pub(crate) enum Notice {
     Sent,
     /// A request failed in a way that is worth another one.
     Failed(String),
+    /// The library warns of something.
+    Warned(String),
 }
+
+/// A watch, and its notices.
+pub(crate) type Watched = (Watch, UnboundedReceiver<Notice>);
 
 /// Listens at the client.
 #[derive(Clone, Debug)]
@@ -21,9 +26,14 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// A watch, and its notices.
-    pub(crate) fn new() -> (Self, UnboundedReceiver<Notice>) {
+    pub(crate) fn new() -> Watched {
         let (notices, received) = unbounded_channel();
         (Self { notices }, received)
+    }
+
+    /// Tells a warning of the library.
+    pub(crate) fn warned(&self, text: String) {
+        let _gone = self.notices.send(Notice::Warned(text));
     }
 }
 

@@ -308,6 +308,20 @@ async fn a_call_with_effects_is_not_run_where_nobody_can_approve_it() {
     let (code, _, told) = ask(&[]).await.unwrap();
     assert!(code == 4 && told.contains("`--allow leases"), "{told}");
     assert_eq!(noted().await, 0);
+    let (code, said, _) = ask(&["--json"]).await.unwrap();
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().find(|line| line["type"] == kind).unwrap_or_else(|| panic!("{said}"));
+    let (asked, end) = (of("approval_requested"), of("finished"));
+    assert_eq!(
+        (code, &asked["name"], &asked["arguments"]["text"]),
+        (4, &json!("leases.note"), &json!("hello"))
+    );
+    assert!(asked["expires_at"].is_u64() && asked["path"].as_array().unwrap().is_empty(), "{asked}");
+    assert_eq!(end["reason"], "pending_approval");
+    assert_eq!(end["approvals"][0]["approval_id"], asked["approval_id"]);
+    assert_eq!(end["pending"][0]["call_id"], asked["call_id"]);
+    assert_eq!((&end["cost"]["known"], &end["unknown"]), (&json!(0.0), &json!([])));
+    assert!(of("step_started")["message_id"].is_string());
     let allowed = ask(&["--allow", "leases*"]);
     mock.enqueue(Reply::new().text("Noted."));
     let (code, said, told) = allowed.await.unwrap();
@@ -326,10 +340,12 @@ async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
     fs::write(folder.path().join("a.txt"), "there is something to read").unwrap();
     let url = format!("{}/v1", mock.url());
     let place = folder.path().to_str().unwrap().to_owned();
-    let ask = |more: &[&str]| {
+    let ask = |more: &[&str], runs: bool| {
         let call = json!({ "path": "b.txt", "content": "hello" });
         mock.enqueue(Reply::new().call("call_1", "write_file", call));
-        mock.enqueue(Reply::new().text("Written."));
+        if runs {
+            mock.enqueue(Reply::new().text("Written."));
+        }
         let arguments =
             [&["ask", "Write it", &place, "-m", "openai-chat/gpt-4o", "--base-url", &url], more].concat();
         let (home, arguments) =
@@ -339,12 +355,22 @@ async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
             output(at(&home, &arguments).env("OPENAI_API_KEY", "sk-canary-1234567890"))
         })
     };
-    let (code, said, told) = ask(&["--allow", "write_file"]).await.unwrap();
+    let (code, said, told) = ask(&["--allow", "write_file"], true).await.unwrap();
     assert!(code == 0 && said.contains("Written."), "{told}");
     assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
-    // Nobody is asked about nothing in general, and about this tool all the same.
-    fs::write(&file, "[tools]\nwrite = true\n[approvals]\ndefault = 'never'\n").unwrap();
-    let (code, _, told) = ask(&[]).await.unwrap();
+    fs::remove_file(folder.path().join("b.txt")).unwrap();
+    let (code, _, told) = ask(&[], false).await.unwrap();
+    assert!(code == 4 && told.contains("`--allow write_file` does beforehand"), "{told}");
+    // Where nothing is asked about, this is not, either.
+    let never = "[tools]\nwrite = true\n[approvals]\ndefault = 'never'\n";
+    fs::write(&file, never).unwrap();
+    let (code, said, told) = ask(&[], true).await.unwrap();
+    assert!(code == 0 && said.contains("Written."), "{told}");
+    assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
+    let (code, _, told) = ask(&["--ask-first"], false).await.unwrap();
+    assert!(code == 4, "{told}");
+    fs::write(&file, format!("{never}ask = ['write_*']\n")).unwrap();
+    let (code, _, told) = ask(&[], false).await.unwrap();
     assert!(code == 4 && told.contains("`--allow write_file` does beforehand"), "{told}");
     fs::write(&file, "[tools]\nwrite = true\n[approvals]\nallow = ['write_*']\n").unwrap();
     let (_, listed, _) = output(&mut at(home.path(), &["tools", "--json", "-f", &place]));
@@ -374,6 +400,52 @@ fn a_server_that_cannot_be_used_is_told_also_to_programs_and_where_little_is() {
     assert!(first["message"].as_str().unwrap().contains("the MCP server gone cannot be used"), "{first}");
     let (code, _, told) = ask("-q");
     assert!(code == 0 && told.contains("! the MCP server gone cannot be used"), "{told}");
+}
+
+// The cause of a failure is for operators: the model does not read it.
+#[tokio::test(flavor = "multi_thread")]
+async fn warnings_of_the_library_are_told_once_and_the_log_where_it_is_asked_for() {
+    const WARNING: &str = "a tool failed";
+    let mock = MockProvider::start().await.unwrap();
+    let home = tempfile::tempdir().unwrap();
+    // Nobody listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let file = format!(
+        "[http.gone]\nbase_url = 'http://127.0.0.1:{port}'\nprivate_addresses = true\n[[http.gone.endpoints]]\n\
+         name = 'look'\npath = '/'\ndescription = 'Looks.'\n"
+    );
+    fs::write(home.path().join("attache.toml"), file).unwrap();
+    let url = format!("{}/v1", mock.url());
+    let ask = |options: &[&str], log: Option<&'static str>| {
+        mock.enqueue(Reply::new().call("call_1", "look", json!({})).call("call_2", "look", json!({})));
+        mock.enqueue(Reply::new().text("Nothing."));
+        let arguments =
+            ["ask", "Look", "docs/examples/inbox", "-m", "openai-chat/gpt-4o", "--base-url", &url];
+        let arguments: Vec<String> = arguments.iter().chain(options).map(|&word| word.to_owned()).collect();
+        let home = home.path().to_owned();
+        tokio::task::spawn_blocking(move || {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let mut command = at(&home, &arguments);
+            command.env("OPENAI_API_KEY", "sk-canary-1234567890").envs(log.map(|log| ("ATTACHE_LOG", log)));
+            output(&mut command)
+        })
+    };
+    let (code, said, told) = ask(&[], None).await.unwrap();
+    assert_eq!((code, told.matches(WARNING).count()), (0, 1), "{told}");
+    assert!(told.contains(&format!("! {WARNING} (tool: look")) && said == "Nothing.\n", "{said}{told}");
+    let (code, _, told) = ask(&["-q"], None).await.unwrap();
+    assert_eq!((code, &*told), (0, ""));
+    let (code, said, told) = ask(&["--json"], None).await.unwrap();
+    assert_eq!((code, &*told), (0, ""));
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let warnings: Vec<&Value> = lines.iter().filter(|line| line["code"] == "log").collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0]["type"] == "warning" && warnings[0]["message"].as_str().unwrap().contains(WARNING));
+    assert_eq!(lines.last().unwrap()["type"], "finished");
+    let (code, _, told) = ask(&["-q"], Some("attache=warn")).await.unwrap();
+    assert!(code == 0 && told.contains("WARN attache_agent") && told.contains(WARNING), "{told}");
+    let (code, _, told) = ask(&[], Some("attache=loud")).await.unwrap();
+    assert!(code == 2 && told.contains("ATTACHE_LOG"), "{told}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use attache_agent::Verdict;
+use attache_agent::{Agent, EntryKind, MemoryJournal, Verdict};
 use attache_config::{BusySetting, Config, ConfigFile, DisconnectSetting, SessionsPlace, schema};
 use attache_core::Effect;
 use attache_models::Registry;
@@ -61,6 +62,35 @@ fn approvals_ask_about_effects_unless_told_otherwise() {
     assert!(matches!(seen.verdict("leases/all 9", Effect::Read), Verdict::Deny(_)));
     let never = config("[approvals]\ndefault = 'never'\n").unwrap().approvals();
     assert_eq!(never.verdict("x", Effect::SideEffect), Verdict::Run);
+}
+
+#[test]
+fn nothing_is_asked_about_where_the_default_says_so_and_no_list_says_otherwise() {
+    let approvals =
+        config("[approvals]\ndefault = 'never'\nask = ['pay']\ndeny = ['drop']\n").unwrap().approvals();
+    for (tool, runs) in [("write_file", true), ("pay", false), ("drop", false)] {
+        assert_eq!(approvals.allows(tool), runs, "{tool}");
+    }
+    assert!(!config("").unwrap().approvals().allows("write_file"));
+}
+
+#[tokio::test]
+async fn an_agent_has_all_that_the_file_says_of_agents() {
+    let text = "[limits]\nsteps = 3\n[tools]\ncalculator = true\n[prices]\ncurrency = 'USD'\nmodels = {}\n\
+                [http.weather]\nbase_url = 'https://weather.example'\n[[http.weather.endpoints]]\n\
+                name = 'weather.now'\npath = '/now'\ndescription = 'Tells the weather.'\n";
+    let config = config(text).unwrap();
+    let model = Registry::bundled().model("offline/extractive").unwrap();
+    let agent = config.agent(Agent::builder(model)).unwrap().build().unwrap();
+    let set = agent.tool_manager().await.unwrap().tools();
+    let names: Vec<&str> = set.iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"calculate") && names.contains(&"weather_now"), "{names:?}");
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome = agent.run_in(journal.clone(), "What is it?").outcome().await.unwrap();
+    // All steps have no price, and there are prices.
+    assert!(outcome.cost.unknown_steps > 0);
+    let entries = journal.entries();
+    assert!(matches!(&entries[0].kind, EntryKind::Started(started) if started.limits.max_steps == 3));
 }
 
 #[test]

@@ -133,7 +133,7 @@ async fn main() {
         Err(_) => McpEra::Auto,
     };
     let server = McpServer::http("test", McpEndpoint::new(url).oauth(oauth))
-        .with_elicitation()
+        .elicitation()
         .era(era)
         .limits(McpLimits::new().with_call(Duration::from_secs(20)));
     let mut logins = 0;

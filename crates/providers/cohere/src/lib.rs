@@ -4,7 +4,8 @@
 //! codec turns requests into HTTP requests and replies into chunks without doing I/O.
 //!
 //! This crate is also the worked example of the guide page `docs/guide/your-own-provider.md`. It uses nothing that
-//! an author outside attache's workspace has not, and no registry of ours knows it.
+//! an author outside attache's workspace has not. `Registry::bundled` does not know it; the command adds it by
+//! `Registry::with_codec`.
 
 mod api;
 mod capabilities;

@@ -1,9 +1,9 @@
 //! Journals and documents in files.
 
 mod checksum;
+mod collect;
 mod disk;
 mod documents;
-mod garbage;
 mod journal;
 mod line;
 mod log;

@@ -16,7 +16,7 @@ use object_store::path::Path;
 
 use super::documents::ObjectDocumentStore;
 use super::names::{Copy, Hash, Name, hash_of};
-use crate::references::{Collected, References, mentioned};
+use crate::references::{Collected, References, mentioned, some};
 
 /// The least age at which a mark is taken for one that its collection has abandoned.
 const ABANDONED: Duration = Duration::from_secs(10 * 60);
@@ -58,8 +58,10 @@ impl ObjectDocumentStore {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] of the storage or of the references.
+    /// [`StoreErrorKind::Invalid`] if `references` is empty, which would remove everything; [`StoreError`] of the storage
+    /// or of the references.
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
+        some(references)?;
         let now = self.time().await?;
         let age = |object: &ObjectMeta| now.duration_since(object.last_modified.into()).unwrap_or_default();
         let (mut copies, mut marks) = (HashMap::new(), Vec::new());

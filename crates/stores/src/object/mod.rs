@@ -7,5 +7,4 @@ mod names;
 #[cfg(feature = "s3")]
 mod s3;
 
-pub use collect::Collected;
 pub use documents::ObjectDocumentStore;

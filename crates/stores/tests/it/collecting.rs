@@ -81,7 +81,7 @@ async fn what_nobody_mentions_is_removed_after_the_grace_period() {
     assert_eq!(are_kept(&store, &ids).await, [true, true, false, true, true]);
     assert_eq!((collected.documents, collected.contents), (2, 2), "with its facts");
     assert_eq!(collected.bytes + collected.kept_bytes, before);
-    let collected = store.with_grace(Duration::ZERO).collect(&[]).await.unwrap();
+    let collected = store.with_grace(Duration::ZERO).collect(&[&mentioned(&[])]).await.unwrap();
     assert_eq!((collected.documents, collected.kept_bytes), (4, 0));
 }
 
@@ -98,6 +98,7 @@ async fn a_file_that_is_damaged_or_foreign_stays() {
     fs::rename(folder.path().join("moved.doc"), &moved).unwrap();
     let other = folder.path().join("notes.txt");
     fs::write(&other, "mine").unwrap();
-    assert_eq!(store.collect(&[]).await.unwrap().documents, 0);
+    assert_eq!(store.collect(&[]).await.unwrap_err().kind(), StoreErrorKind::Invalid);
+    assert_eq!(store.collect(&[&mentioned(&[])]).await.unwrap().documents, 0);
     assert!(torn.exists() && moved.exists() && other.exists());
 }

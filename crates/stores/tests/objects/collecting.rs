@@ -38,6 +38,16 @@ async fn what_nobody_mentions_is_removed_after_the_grace_period() {
 }
 
 #[tokio::test]
+async fn a_collection_that_knows_no_place_removes_nothing() {
+    let storage = Storage::new();
+    let store = over(&storage);
+    store.put(&document("in use", "one")).await.unwrap();
+    storage.let_pass(DAY);
+    assert_eq!(store.collect(&[]).await.unwrap_err().kind(), StoreErrorKind::Invalid);
+    assert_eq!(store.get(&id("in use")).await.unwrap(), "one");
+}
+
+#[tokio::test]
 async fn facts_about_a_document_stay_and_go_with_it() {
     let storage = Storage::new();
     let store = over(&storage);

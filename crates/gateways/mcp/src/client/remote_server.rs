@@ -105,27 +105,27 @@ impl McpServer {
 
     /// Adds two tools, with which a model lists and reads the server's resources.
     #[must_use]
-    pub fn with_resources(self) -> Self {
+    pub fn resources(self) -> Self {
         self.edit(|config| config.resources = true)
     }
 
     /// Adds two tools, with which a model lists and gets the server's prompts.
     #[must_use]
-    pub fn with_prompts(self) -> Self {
+    pub fn prompts(self) -> Self {
         self.edit(|config| config.prompts = true)
     }
 
     /// Lets the server ask the people behind a run while it answers a call (elicitation): to fill in a form, or to open an
     /// address. It is declined where nobody is there to answer, and the model is told.
     #[must_use]
-    pub fn with_elicitation(self) -> Self {
+    pub fn elicitation(self) -> Self {
         self.edit(|config| config.elicitation = true)
     }
 
     /// Lets the server ask a model while it answers a call (sampling), with text alone, each time that a person allows
     /// it. Its cost is in no account of the run.
     #[must_use]
-    pub fn with_sampling(self, model: impl Into<ModelHandle>) -> Self {
+    pub fn sampling(self, model: impl Into<ModelHandle>) -> Self {
         let model = model.into();
         self.edit(|config| config.sampling = Some(model))
     }

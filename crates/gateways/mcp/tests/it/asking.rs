@@ -79,7 +79,7 @@ fn count(scripted: &Scripted, asks: &str) -> usize {
 #[tokio::test]
 async fn a_question_of_a_server_survives_the_process_and_the_call_goes_on_with_the_answer() {
     let scripted = signing().await;
-    let server = || scripted.server().with_elicitation();
+    let server = || scripted.server().elicitation();
     let journal = Arc::new(MemoryJournal::new());
     let outcome =
         agent([calls()], server()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
@@ -103,7 +103,7 @@ async fn a_question_of_a_server_survives_the_process_and_the_call_goes_on_with_t
 #[tokio::test]
 async fn a_call_that_went_on_with_an_answer_is_not_repeated_after_a_crash() {
     let scripted = signing().await;
-    let server = || scripted.server().with_elicitation();
+    let server = || scripted.server().elicitation();
     let journal = Arc::new(MemoryJournal::new());
     let first = agent([calls()], server()).build().unwrap();
     let outcome = first.run_in(journal.clone(), "go").outcome().await.unwrap();
@@ -124,7 +124,7 @@ async fn a_call_that_went_on_with_an_answer_is_not_repeated_after_a_crash() {
 #[tokio::test]
 async fn a_question_that_nobody_can_answer_is_declined_and_the_model_is_told() {
     let scripted = signing().await;
-    let agent = agent([calls(), Turn::text("done")], scripted.server().with_elicitation()).build().unwrap();
+    let agent = agent([calls(), Turn::text("done")], scripted.server().elicitation()).build().unwrap();
     let outcome = agent.run("go").outcome().await.unwrap();
     assert_eq!(outcome.reason, EndReason::Answer);
     assert!(told(&outcome).contains(r#"{\"action\":\"decline\"}"#), "{}", told(&outcome));
@@ -144,7 +144,7 @@ async fn a_server_asks_nobody_unless_it_is_allowed_to() {
 #[tokio::test]
 async fn a_server_that_asks_back_without_end_is_given_up() {
     let scripted = Scripted::new(json!([tool("sign")]), |_| asks(&form())).await;
-    let agent = agent([calls(), Turn::text("done")], scripted.server().with_elicitation()).build().unwrap();
+    let agent = agent([calls(), Turn::text("done")], scripted.server().elicitation()).build().unwrap();
     let outcome = agent.run("go").outcome().await.unwrap();
     assert!(told(&outcome).contains("asks back again and again"), "{}", told(&outcome));
     assert_eq!(count(&scripted, "tools/call"), 10);
@@ -169,7 +169,7 @@ async fn an_address_to_open_is_shown_and_never_opened() {
         other => greeting(other),
     })
     .await;
-    let server = || scripted.server().with_elicitation();
+    let server = || scripted.server().elicitation();
     let journal = Arc::new(MemoryJournal::new());
     let outcome =
         agent([calls()], server()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
@@ -203,7 +203,7 @@ async fn a_person_who_declines_to_open_an_address_is_not_asked_again() {
         other => greeting(other),
     })
     .await;
-    let server = || scripted.server().with_elicitation();
+    let server = || scripted.server().elicitation();
     let journal = Arc::new(MemoryJournal::new());
     let outcome =
         agent([calls()], server()).build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
@@ -232,7 +232,7 @@ async fn an_address_that_is_none_of_the_web_is_declined() {
             })
             .await;
         let journal = Arc::new(MemoryJournal::new());
-        let server = scripted.server().with_elicitation();
+        let server = scripted.server().elicitation();
         let agent = agent([calls(), Turn::text("done")], server).build().unwrap();
         let outcome = agent.run_in(journal, "go").outcome().await.unwrap();
         assert!(told(&outcome).contains("decline") && outcome.deferred.is_empty(), "{}", told(&outcome));
@@ -246,7 +246,7 @@ async fn a_person_who_allows_a_model_is_told_what_they_do_not_see() {
         "messages": [{"role": "user", "content": {"type": "text", "text": long}}], "maxTokens": 50,
     }});
     let scripted = Scripted::new(json!([tool("sign")]), move |_| asks(&wish)).await;
-    let server = scripted.server().with_sampling(ScriptedModel::new([]));
+    let server = scripted.server().sampling(ScriptedModel::new([]));
     let outcome = agent([calls()], server).build().unwrap().run_in(Arc::new(MemoryJournal::new()), "go");
     let prompt = outcome.outcome().await.unwrap().deferred[0].deferred.prompt.clone().unwrap();
     assert!(
@@ -316,7 +316,7 @@ async fn a_server_of_the_older_era_is_answered_while_its_call_waits() {
     let scripted = asking(form()).await;
     let limits = McpLimits::new().with_call(Duration::from_millis(300));
     for (declines, expected) in [(false, r#""name":"Ann""#), (true, r#""action":"decline""#)] {
-        let server = older_server(&scripted).with_elicitation().limits(limits);
+        let server = older_server(&scripted).elicitation().limits(limits);
         let agent = agent([calls(), Turn::text("done")], server).patience(Duration::from_secs(60));
         let outcome = answering(agent.build().unwrap(), |call| match declines {
             false => ToolResult::of(call, &json!({"name": "Ann", "copies": 1})).unwrap(),
@@ -336,7 +336,7 @@ async fn a_model_is_asked_when_a_person_allows_it() {
     .await;
     for allows in ["yes", "no"] {
         let asked = ScriptedModel::new([Turn::text("In short.")]).unverified();
-        let server = older_server(&scripted).with_sampling(asked.clone());
+        let server = older_server(&scripted).sampling(asked.clone());
         let agent = agent([calls(), Turn::text("done")], server).patience(Duration::from_secs(60));
         let outcome = answering(agent.build().unwrap(), |call| ToolResult::of(call, &allows).unwrap()).await;
         let (was, is) = (asked.requests().len(), told(&outcome));

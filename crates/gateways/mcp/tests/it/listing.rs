@@ -37,7 +37,7 @@ async fn tools_are_offered_under_the_alias_and_called_by_their_own_names() {
 #[tokio::test]
 async fn nothing_is_asked_before_a_tool_is_needed() {
     let scripted = Scripted::new(json!([]), |_| Answer::Hang).await;
-    let server = scripted.server().with_resources();
+    let server = scripted.server().resources();
     tokio::task::yield_now().await;
     assert!(scripted.asked().is_empty());
     assert_eq!(names(&tools(&server).await.unwrap()).len(), 2);
@@ -159,7 +159,7 @@ async fn one_odd_piece_does_not_take_the_others_away() {
         other => greeting(other),
     })
     .await;
-    let server = scripted.server().with_resources().with_prompts();
+    let server = scripted.server().resources().prompts();
     tools(&server).await.unwrap();
     let shown = async |tool: &str, arguments: &str| {
         call_with(&server, &format!("mcp_test___{tool}"), arguments).await.unwrap().tree.json().to_owned()
@@ -215,7 +215,7 @@ async fn resources_and_prompts_are_tools_by_choice() {
     })
     .await;
     assert_eq!(names(&tools(&scripted.server()).await.unwrap()), ["mcp_test___own"]);
-    let server = scripted.server().with_resources().with_prompts();
+    let server = scripted.server().resources().prompts();
     let offered = tools(&server).await.unwrap();
     assert_eq!(
         names(&offered),
@@ -332,7 +332,7 @@ async fn lists_and_instructions_show_no_secret() {
     .await;
     let url = format!("{}?apiKey=url-canary-1", scripted.url());
     let endpoint = McpEndpoint::new(url).bearer("token-canary-1");
-    let server = McpServer::http("test", endpoint).era(McpEra::Stateless).with_resources();
+    let server = McpServer::http("test", endpoint).era(McpEra::Stateless).resources();
     let offered = tools(&server).await.unwrap();
     assert_eq!(names(&offered), ["mcp_test___a", "mcp_test___resources/list", "mcp_test___resources/read"]);
     assert_eq!(offered[0].definition.input_schema()["properties"]["***"]["enum"], json!(["***"]));
@@ -355,9 +355,9 @@ async fn a_list_for_the_model_says_what_is_missing() {
         other => greeting(other),
     })
     .await;
-    let all = call(&scripted.server().with_resources(), "mcp_test___resources/list").await.unwrap();
+    let all = call(&scripted.server().resources(), "mcp_test___resources/list").await.unwrap();
     assert!(!all.tree.json().contains("left out"), "{}", all.tree.json());
-    let capped = scripted.server().with_resources().limits(McpLimits::new().with_items(7));
+    let capped = scripted.server().resources().limits(McpLimits::new().with_items(7));
     let part = call(&capped, "mcp_test___resources/list").await.unwrap();
     let shown = part.tree.json();
     assert!(shown.contains("n6") && !shown.contains("n7"), "{shown}");

@@ -192,7 +192,7 @@ async fn a_task_that_asks_without_end_is_cancelled_when_its_time_is_up() {
         task("input_required", &json!({"inputRequests": asked.collect::<serde_json::Map<_, _>>()}))
     })
     .await;
-    let server = impatient(&scripted).with_elicitation();
+    let server = impatient(&scripted).elicitation();
     let error = call(&server, "mcp_test___draw").await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Timeout);
     assert_eq!(was_asked(&scripted, "tasks/cancel").await["taskId"], "t-1");
@@ -269,7 +269,7 @@ async fn asking() -> Scripted {
 async fn a_question_of_a_task_survives_the_process_and_the_task_goes_on_with_the_answer() {
     let scripted = asking().await;
     let agent = |turns: Vec<Turn>| {
-        let server = scripted.server().with_elicitation();
+        let server = scripted.server().elicitation();
         Agent::builder(ScriptedModel::new(turns)).handler(server).build().unwrap()
     };
     let journal = Arc::new(MemoryJournal::new());
@@ -289,7 +289,7 @@ async fn a_question_of_a_task_survives_the_process_and_the_task_goes_on_with_the
 #[tokio::test]
 async fn whoever_waits_for_a_deferred_task_answers_what_it_asks() {
     let scripted = asking().await;
-    let server = scripted.server().with_elicitation();
+    let server = scripted.server().elicitation();
     let handle = "mcp-task://test/draw/t-1";
     let McpUpdate::Asks(asked) = server.poll(handle).await.unwrap() else { panic!("it asks") };
     assert!(
@@ -424,7 +424,7 @@ async fn a_deferred_task_whose_question_nobody_can_answer_ends_as_a_failure() {
         // The older protocol asks over the connection of the call, which is gone.
         (
             &older,
-            McpServer::http("test", McpEndpoint::new(older.url())).with_elicitation(),
+            McpServer::http("test", McpEndpoint::new(older.url())).elicitation(),
             "mcp-task://test/a/t-1?old",
         ),
         // Nobody may be asked.

@@ -8,7 +8,7 @@ use attache_core::{DocumentId, StoreError};
 
 use super::disk::{self, failed};
 use super::documents::{FileDocumentStore, Folder, SUFFIX, id_in};
-use crate::references::{Collected, References, mentioned};
+use crate::references::{Collected, References, mentioned, some};
 
 /// A document that is old enough to be removed.
 struct Old {
@@ -39,8 +39,10 @@ impl FileDocumentStore {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] of the file system or of the references.
+    /// [`StoreErrorKind::Invalid`](attache_core::StoreErrorKind::Invalid) if `references` is empty, which would remove
+    /// everything; [`StoreError`] of the file system or of the references.
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
+        some(references)?;
         let grace = self.grace;
         let mut old = self.with(move |folder| folder.old(grace)).await?;
         let mentioned = mentioned(references).await?;
