@@ -51,6 +51,21 @@ for (const at of ['GET /v1/sessions/one', 'POST /v1/sessions/one/fork']) {
   });
 }
 
+test('words that come while a question is written anew are said behind it', async () => {
+  let isHeld = false;
+  const { chat, held, asked } = stage((asked) => isHeld && asked.endsWith('/fork'));
+  await chat.open('one');
+  isHeld = true;
+  void chat.edit(chat.questions[0] as Question, 'Once more.');
+  await turn();
+  await chat.send('And this.');
+  assert.deepEqual(chat.queue.map(({ text }) => text), ['And this.']);
+  held[0]?.settle({ id: 'fork' });
+  await turn();
+  assert.deepEqual(asked.filter((each) => each.includes('/runs ')), ['POST /v1/sessions/fork/runs Once more.']);
+  chat.close();
+});
+
 test('words that go to a run stay with its conversation', async () => {
   const { chat, held } = stage((asked) => asked.endsWith('/messages'));
   await chat.open('one');

@@ -250,10 +250,10 @@ export class Chat extends Conversation {
     this.change(this.last?.id ?? '', (answer) => ({ ...answer, parts: parts(answer) }));
   }
 
-  /** The sessions of decisions that are on their way, each as often as there are. */
+  /** The sessions of decisions and new versions that are on their way, each as often as there are. */
   private readonly deciding: string[] = [];
 
-  /** True while a decision is on its way: the run goes on a moment later. */
+  /** True while a decision or a new version is on its way: a run goes on, or begins, a moment later. */
   private get isDeciding(): boolean {
     return this.deciding.includes(this.session);
   }
@@ -376,42 +376,47 @@ export class Chat extends Conversation {
     }
     const before = this.messages.slice(0, this.messages.indexOf(question));
     const { session } = this;
-    // Whoever looks at another conversation meanwhile says nothing in that one.
-    const isLeft = () => session !== this.session;
-    try {
-      const path = `/v1/sessions/${encodeURIComponent(session)}`;
-      const told = object(
-        await this.client.ask('GET', path).catch((error: unknown) => {
-          // The first question did not arrive, so that there is no session yet.
-          if (!(question.isSending && error instanceof Failure && error.status === 404)) {
-            throw error;
-          }
-        }),
-      );
-      const known = list(told.messages).map(object).filter((message) => message.role === 'user');
-      const message = known[at];
-      if (isLeft()) {
-        return;
-      }
-      if (message) {
-        await (this.isRunning && this.stop());
-        if (isLeft()) {
-          return;
-        }
-        this.leave();
-        const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
-        const id = text(forked.id);
-        this.sessions.origins = { ...this.origins, [id]: { session, at } };
-        if (isLeft()) {
-          return;
-        }
-        this.session = id;
-      }
+    // Whatever is said meanwhile waits.
+    this.deciding.push(session);
+    const isMade = await this.version(question, at)
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => this.deciding.splice(this.deciding.indexOf(session), 1));
+    if (isMade) {
       this.messages = before;
       await this.turn({ text: words.trim(), documents: [...question.documents] });
-    } catch (error) {
-      this.fail(error);
     }
+  }
+
+  /** Goes to a version of the conversation that ends before a message. False if somebody looks at another one meanwhile. */
+  private async version(question: Question, at: number): Promise<boolean> {
+    const { session } = this;
+    const isHere = () => session === this.session;
+    const path = `/v1/sessions/${encodeURIComponent(session)}`;
+    const told = object(
+      await this.client.ask('GET', path).catch((error: unknown) => {
+        // The first question did not arrive, so that there is no session yet.
+        if (!(question.isSending && error instanceof Failure && error.status === 404)) {
+          throw error;
+        }
+      }),
+    );
+    const message = list(told.messages).map(object).filter((message) => message.role === 'user')[at];
+    if (!message || !isHere()) {
+      return isHere();
+    }
+    await (this.isRunning && this.stop());
+    if (!isHere()) {
+      return false;
+    }
+    this.leave();
+    const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
+    const id = text(forked.id);
+    this.sessions.origins = { ...this.origins, [id]: { session, at } };
+    if (!isHere()) {
+      return false;
+    }
+    this.session = id;
+    return true;
   }
 }
 
