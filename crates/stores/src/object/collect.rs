@@ -38,7 +38,7 @@ struct Kept {
 
 impl ObjectDocumentStore {
     /// Removes documents that no log of `references` mentions, and contents that no document has, if they are older than
-    /// the [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document stay
+    /// the [grace period](Self::with_grace). The [facts](attache_core::DocumentId::facts) about a document stay
     /// as long as it does. Documents of live runs stay: they are in the runs' logs.
     ///
     /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that

@@ -7,11 +7,12 @@ use sqlx::{Acquire as _, Connection as _, Error};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use super::store::ANSWER;
 use crate::sql::changes::Changes;
 
 /// The channel of notifications.
 const CHANNEL: &str = "attache";
+/// The time within which a connection says that it is there.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// The time after which a connection that hears nothing is asked whether it is there still.
 const QUIET: Duration = Duration::from_secs(30);
 

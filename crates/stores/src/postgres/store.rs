@@ -12,7 +12,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use tokio::sync::futures::Notified;
 
-use super::listen::Ear;
+use super::listen::{ANSWER, Ear};
 use super::migrate::migrate;
 use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
@@ -37,8 +37,6 @@ const ACQUIRE: Duration = Duration::from_secs(20);
 
 /// The time after which a connection that nobody has used is asked whether it is there still.
 const UNUSED: Duration = Duration::from_secs(30);
-/// The time within which a connection says that it is there.
-pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// True if the server answers. A connection may have gone silent without an end, and sqlx waits for it without limit.
 async fn answers(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {

@@ -66,7 +66,7 @@ async fn what_nobody_mentions_is_removed_after_the_grace_period() {
     for id in [&used, &facts, &stray, &stray.facts(), &again] {
         store.put(&document(id)).await.unwrap();
     }
-    let mentions = mentioned(&[used.clone()]);
+    let mentions = mentioned(std::slice::from_ref(&used));
     let ids = [&used, &facts, &stray, &young, &again];
     assert_eq!(store.collect(&[&mentions]).await.unwrap().documents, 0, "all are young");
     let_a_day_pass(folder.path());

@@ -88,7 +88,7 @@ pub(crate) async fn a_deletion_that_failed_or_was_cut_off_is_made_good(place: Pl
     place.store().await.clear("ann", None).await.unwrap();
     fetching(&place, &documents, &document).await.cleanup().await.unwrap();
     assert!(!is_there().await);
-    // What is deleted is not deleted again.
+    // A document that is deleted is not deleted again.
     documents.put(&document).await.unwrap();
     sessions.cleanup().await.unwrap();
     assert!(is_there().await);

@@ -69,7 +69,7 @@ pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str
             }
             run.to_owned()
         }
-        // What somebody goes on with time and again is taken over no more, unless something is recorded.
+        // A run that somebody goes on with time and again is taken over no more, unless something is recorded.
         None => query(
             "UPDATE attache_run SET adopted = adopted + 1 \
              WHERE run = (SELECT max(run) FROM attache_run WHERE session = $1) RETURNING id",

@@ -27,10 +27,10 @@ pub(super) async fn unread(connection: &mut Connection, principal: &str) -> Resu
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// What was read of a session, whose words are to be noted.
+/// A piece of a session that was read, whose words are to be noted.
 pub(super) struct Piece {
     title: String,
-    /// How many of its messages were noted before, and how many are with the piece.
+    /// The number of its messages that were noted before, and that with the piece.
     searched: (i64, i64),
     /// The runs, with how many of their entries are noted with the piece.
     runs: Vec<(i64, i64)>,
