@@ -240,7 +240,7 @@ async fn resources_and_prompts_are_bounded_as_results_are() {
     .await;
     let mut limits = McpLimits::new();
     limits.blocks = 3;
-    let server = scripted.server().with_resources().with_prompts().limits(limits);
+    let server = scripted.server().resources().prompts().limits(limits);
     assert_eq!(tools(&server).await.unwrap().len(), 4, "a list that is null holds nothing");
     for (tool, arguments) in [("resources/read", r#"{"uri":"a://1"}"#), ("prompts/get", r#"{"name":"p"}"#)] {
         let output = call_with(&server, &format!("mcp_test___{tool}"), arguments).await.unwrap();
