@@ -168,15 +168,15 @@ async fn a_failed_result_has_its_call_its_name_and_a_text() {
 #[tokio::test]
 async fn events_without_details_show_success_or_failure_alone() {
     let secret = tool_fn("secret", "", |Number { n }: Number| Ok((n, Document::inline("canary"))));
-    let turn = Turn::call("secret", json!({"n": 4711})).and_call("fails", json!({"note": "canary"}));
+    let turn = Turn::call("secret", json!({"n": 47110815})).and_call("fails", json!({"note": "canary"}));
     let model = ScriptedModel::new([turn, Turn::text("All is well.")]);
     let agent =
         Agent::builder(model.clone()).tool(secret).tool(fails(ToolErrorKind::Failed)).build().unwrap();
     let whole = all(&mut agent.run("x")).await;
-    assert!(format!("{whole:?}").contains("4711") && format!("{whole:?}").contains("db-7"));
+    assert!(format!("{whole:?}").contains("47110815") && format!("{whole:?}").contains("db-7"));
     let shown: Vec<_> = whole.into_iter().map(attache_agent::Event::without_tool_details).collect();
     let text = format!("{shown:?}");
-    assert!(!text.contains("4711") && !text.contains("canary") && !text.contains("db-7"), "{text}");
+    assert!(!text.contains("47110815") && !text.contains("canary") && !text.contains("db-7"), "{text}");
     let results = shown.iter().filter_map(|event| match &event.kind {
         EventKind::ToolFinished { result, disposition } => {
             assert_eq!(*disposition, Disposition::Executed);
@@ -190,7 +190,7 @@ async fn events_without_details_show_success_or_failure_alone() {
     let outcome = end(&shown);
     assert_eq!((outcome.text.as_str(), outcome.calls.len()), ("All is well.", 2));
     let Message::ToolResults(read) = &*model.requests()[1].messages[2] else { panic!() };
-    assert!(read.results[0].tree.json().contains("4711"), "the model reads the details");
+    assert!(read.results[0].tree.json().contains("47110815"), "the model reads the details");
 }
 
 // A76: an agent inside is a tool, and what it says is the result.
@@ -198,17 +198,17 @@ async fn events_without_details_show_success_or_failure_alone() {
 async fn events_without_details_say_nothing_of_agents_inside() {
     let safe = tool_fn("safe", "", |Number { n }: Number| Ok((n, Document::inline("canary"))));
     let inside =
-        [Turn::text("canary").and_call("safe", json!({"n": 4711})), Turn::text("The answer is canary.")];
+        [Turn::text("canary").and_call("safe", json!({"n": 47110815})), Turn::text("The answer is canary.")];
     let clerk = Agent::builder(ScriptedModel::new(inside)).tool(safe).build().unwrap();
     let model =
         ScriptedModel::new([Turn::call("clerk", json!({"task": "canary"})), Turn::text("All is well.")]);
     let agent = Agent::builder(model).tool(clerk.as_tool("clerk", "Opens safes")).build().unwrap();
     let whole = all(&mut agent.run("x")).await;
     let is_inside = |event: &&attache_agent::Event| matches!(event.kind, EventKind::Nested { .. });
-    assert!(whole.iter().filter(is_inside).any(|event| format!("{event:?}").contains("4711")));
+    assert!(whole.iter().filter(is_inside).any(|event| format!("{event:?}").contains("47110815")));
     let shown: Vec<_> = whole.into_iter().map(attache_agent::Event::without_tool_details).collect();
     let text = format!("{shown:?}");
-    assert!(!text.contains("4711") && !text.contains("canary"), "{text}");
+    assert!(!text.contains("47110815") && !text.contains("canary"), "{text}");
     assert_eq!(end(&shown).text, "All is well.");
 }
 
