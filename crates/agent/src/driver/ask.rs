@@ -184,7 +184,7 @@ pub(super) fn ask<'a>(
         if completion.message.documents().next().is_some()
             && let Some(warning) = Box::pin(driver.keep_made(interrupt, &completion.message)).await
         {
-            yield Ok(driver.event(warning));
+            yield Ok(driver.event(*warning));
         }
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
@@ -247,14 +247,18 @@ struct Replied {
 impl Driver {
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for
     /// counts as a result does: it is recorded all the same, and this process still holds what the store did not take.
-    async fn keep_made(&mut self, interrupt: &mut Interrupt, reply: &AssistantMessage) -> Option<EventKind> {
+    async fn keep_made(
+        &mut self,
+        interrupt: &mut Interrupt,
+        reply: &AssistantMessage,
+    ) -> Option<Box<EventKind>> {
         let keeping = async { Ok::<_, Fault>(keep_of_reply(&*self.setup.store, reply).await) };
         let kept = interrupt.complete(Box::pin(keeping)).await;
         if let Ok(Ok(())) = kept {
             return None;
         }
         self.unstored.extend(reply.documents().filter(is_held).cloned());
-        kept.ok()?.err().as_ref().map(not_stored)
+        kept.ok()?.err().map(|error| Box::new(not_stored(&error)))
     }
 
     /// True if the verdict of the hooks among these entries takes the reply back.

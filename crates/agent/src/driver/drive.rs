@@ -72,7 +72,7 @@ pub(crate) fn drive(
                 Action::CallModel { key, step, landing } => match driver.take_unseen(&mut interrupt, step).await {
                     Ok((_, warning)) => {
                         if let Some(kind) = warning {
-                            yield driver.event(kind);
+                            yield driver.event(*kind);
                         }
                         let allowed = match driver.is_bounded() {
                             true => Box::pin(driver.may_ask(&mut interrupt, step, landing)).await,
@@ -121,7 +121,7 @@ pub(crate) fn drive(
                     stop = match more {
                         Ok((true, warning)) => {
                             if let Some(kind) = warning {
-                                yield driver.event(kind);
+                                yield driver.event(*kind);
                             }
                             None
                         }

@@ -53,6 +53,7 @@ use crate::price::Prices;
 use crate::run::{Action, Run};
 use crate::setup::Setup;
 use crate::spending::Budget;
+use crate::store_documents::keep_of_messages;
 use crate::tool_time::Pace;
 use crate::tools::Toolbox;
 use citable::Citable;
@@ -142,7 +143,10 @@ impl Driver {
 
     /// Takes what came from outside into the log: messages of the inbox, and receipts of calls of unknown outcome.
     /// Says whether there was something, and warns if a document of it is in memory only.
-    async fn take_messages(&mut self, interrupt: &mut Interrupt) -> Result<(bool, Option<EventKind>), Stop> {
+    async fn take_messages(
+        &mut self,
+        interrupt: &mut Interrupt,
+    ) -> Result<(bool, Option<Box<EventKind>>), Stop> {
         let mut warning = None;
         let mut taken =
             self.looks_for_receipts() && interrupt.attempt(Box::pin(self.take_receipts())).await?;
@@ -166,7 +170,7 @@ impl Driver {
         &mut self,
         interrupt: &mut Interrupt,
         step: u32,
-    ) -> Result<(bool, Option<EventKind>), Stop> {
+    ) -> Result<(bool, Option<Box<EventKind>>), Stop> {
         match self.run.is_hooked(step) {
             true => Ok((false, None)),
             false => self.take_messages(interrupt).await,
@@ -176,13 +180,13 @@ impl Driver {
     async fn take_inbox(
         &mut self,
         messages: Vec<Arc<attache_core::Message>>,
-    ) -> Result<Option<EventKind>, Fault> {
-        let kept = crate::store_documents::keep_of_messages(&*self.setup.store, &messages).await;
+    ) -> Result<Option<Box<EventKind>>, Fault> {
+        let kept = keep_of_messages(&*self.setup.store, &messages).await;
         let warning = self.unless_kept(kept)?;
         let kind = EntryKind::Inbox(messages);
         // One that somebody left in this moment stands in the place of these.
         while self.record(Key::inbox(self.run.inboxes()), kind.clone()).await?.kind != kind {}
-        Ok(warning)
+        Ok(warning.map(Box::new))
     }
 
     /// Takes the messages that others left in the journal; see [`say`](crate::say).
@@ -198,7 +202,7 @@ impl Driver {
             let (key, place) = (Key::inbox(self.run.inboxes()), self.recorder.place().clone());
             let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? else { break };
             if let EntryKind::Inbox(messages) = &entry.kind {
-                let kept = crate::store_documents::keep_of_messages(&*self.setup.store, messages).await;
+                let kept = Box::pin(keep_of_messages(&*self.setup.store, messages)).await;
                 self.unless_kept(kept)?;
             }
             self.record(key, entry.kind).await?;

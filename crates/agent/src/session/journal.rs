@@ -347,7 +347,7 @@ impl Journal for SessionJournal {
             };
             let delivery = Delivery { principal, session, run, entry, documents, alone_at };
             match (self.store.deliver(delivery).await, receipt) {
-                (Err(JournalError::Fenced), Some(receipt)) => self.tell_next(receipt).await,
+                (Err(JournalError::Fenced), Some(receipt)) => Box::pin(self.tell_next(receipt)).await,
                 (stands, _) => stands,
             }
         })

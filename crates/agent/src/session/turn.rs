@@ -229,7 +229,7 @@ async fn begin(
         let (entries, messages) = whole(stored)?;
         let last = Last { store: &*settings.store, principal, session, id, entries };
         let Before { outcome, unread, closes } =
-            last.closed(settings.agent.setup(), input.leaves_approvals).await?;
+            Box::pin(last.closed(settings.agent.setup(), input.leaves_approvals)).await?;
         turn.closes = closes;
         if input.grants.is_empty() {
             input.grants = outcome.grants;
