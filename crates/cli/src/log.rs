@@ -26,7 +26,9 @@ pub(crate) fn begin(as_json: bool, told: &str) -> Result<(), String> {
     let lines = fmt::layer().with_writer(io::stderr).with_target(true);
     let begun: Result<(), TryInitError> = match as_json {
         false => registry().with(lines.with_ansi(false).compact().with_filter(told)).try_init(),
-        true => registry().with(lines.json().flatten_event(true).with_filter(told)).try_init(),
+        true => registry()
+            .with(lines.json().flatten_event(true).with_current_span(false).with_filter(told))
+            .try_init(),
     };
     begun.map_err(|error| error.to_string())
 }

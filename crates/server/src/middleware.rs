@@ -41,13 +41,16 @@ pub(crate) async fn name(State(place): State<Arc<str>>, request: Request, next: 
 /// Answers for a handler that panics, such as a program's own that says who asks: the others go on.
 pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    answered.unwrap_or_else(|_| {
-        tracing::error!("a handler panicked");
-        Fault::broken().into_response()
-    })
+    answered.unwrap_or_else(|_| broken())
 }
 
-/// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer.
+fn broken() -> Response {
+    tracing::error!("a handler panicked");
+    Fault::broken().into_response()
+}
+
+/// Gives each request an id, or keeps the one that it has, and the headers that browsers act on to each answer. It answers
+/// for handlers as [`unbroken`] does, without a layer of its own around each request.
 pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     begin(&app);
     let given = request.headers().get(&REQUEST_ID).filter(|id| is_id(id)).cloned();
@@ -56,7 +59,11 @@ pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Ne
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();
-    let mut response = during(&id, &method, next.run(request)).await;
+    let answering = AssertUnwindSafe(next.run(request)).catch_unwind().map(|answered| {
+        // Inside of the request's span, so that the log says which one it was.
+        answered.unwrap_or_else(|_| broken())
+    });
+    let mut response = during(&id, &method, answering).await;
     let others = response.extensions_mut().remove::<RouteOfOthers>();
     let route = others.as_ref().map(|route| &*route.0).or(route.as_ref().map(MatchedPath::as_str));
     let route = route.unwrap_or("none");

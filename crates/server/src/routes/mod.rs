@@ -121,7 +121,7 @@ pub(crate) fn router(
         [] => routes,
         origins => routes.layer(cors(origins, &app.headers, app.auth.hook.is_some())),
     };
-    routes.layer(from_fn(middleware::unbroken)).layer(from_fn_with_state(Arc::clone(app), middleware::mark))
+    routes.layer(from_fn_with_state(Arc::clone(app), middleware::mark))
 }
 
 /// The routes of Anthropic's API, if they are on, with errors in its shape.
