@@ -125,7 +125,7 @@ const KEYS = {
     await page.getByText(/^Pay: Approved with changes by local/).waitFor();
     await settled(page);
     await ask(page, 'pay again');
-    await card.waitFor();
+    await card.focus();
     await page.keyboard.press('d');
     assert.equal(await active(), 'textarea', 'the reason has the focus');
     await page.keyboard.type('too dear');
@@ -134,7 +134,7 @@ const KEYS = {
     await page.getByText(/^Pay: Denied by local: too dear/).waitFor();
     await settled(page);
     await ask(page, 'pay once more');
-    await card.waitFor();
+    await card.focus();
     await page.keyboard.press('a');
     await page.getByText(/^Pay: Approved by local/).waitFor();
     await settled(page);

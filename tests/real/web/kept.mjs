@@ -37,8 +37,8 @@ scenarios.a_question_beside_an_approval_or_another_tab_waits = async (context) =
   await answers(first).nth(2).getByText(word(1)).waitFor();
   await say(second, 'the lease');
   // It sees what is under way, and its own question comes behind that.
-  await answers(second).nth(2).getByText(word(9)).waitFor();
   await queued(second, 'the lease').waitFor();
+  await answers(second).nth(2).getByText(word(9)).waitFor();
   await second.getByText('The lease says').waitFor();
   assert.deepEqual(await bubbles(second), ['please pay', 'a short one', 'word by word, steadily', 'the lease']);
 };
@@ -87,8 +87,9 @@ scenarios.a_question_of_a_tool_is_skipped_or_ended = async (context) => {
   const page = await open(context);
   const card = page.getByRole('group', { name: 'Which year?' });
   await ask(page, 'call year {}');
-  // Focus goes to it.
-  await focused(page, '.approval');
+  await card.waitFor();
+  // Whoever may be writing stays in the box.
+  await focused(page, 'attache-composer textarea');
   await picture(page, 'question-of-a-tool');
   await card.getByRole('button', { name: 'Skip' }).click();
   await page.getByText('It is called.').waitFor();
@@ -137,7 +138,7 @@ scenarios.the_focus_stays_in_the_chat = async (context) => {
     () => card.getByRole('button', { name: 'Always in this chat' }).press('Enter'),
   ].entries()) {
     await ask(page, 'please pay');
-    await focused(page, '.approval');
+    await card.focus();
     await decide();
     await inBox();
     await page.getByText('It is settled.').nth(at).waitFor();
@@ -173,13 +174,95 @@ scenarios.the_focus_stays_in_the_chat = async (context) => {
   await page.getByRole('button', { name: 'Chats' }).press('Enter');
   await list.getByRole('button', { name: 'Close' }).press('Enter');
   await inBox();
-  // Whoever goes away goes.
-  await page.evaluate(() => {
-    document.querySelector('attache-chat').shadowRoot.activeElement.blur();
-    document.querySelector('attache-chat').requestUpdate();
+  // Whoever goes away goes, and is not called back by an element of the chat that goes later.
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await ask(page, 'word by word, slowly', { ends: false });
+  const stop = page.getByRole('button', { name: 'Stop' });
+  await stop.focus();
+  const place = await page.evaluateHandle(() => {
+    const place = document.body.appendChild(document.createElement('button'));
+    place.focus();
+    return place;
   });
-  await page.waitForTimeout(200);
+  // The time in which the chat looks where the focus went.
+  await page.evaluate(() => new Promise((next) => setTimeout(next)));
+  await stop.evaluate((stop) => stop.click());
+  await stop.waitFor({ state: 'detached' });
+  await place.evaluate((place) => place.remove());
+  // An element of the chat goes, after which it looks again.
+  await page.evaluate(async () => {
+    const root = document.querySelector('attache-chat').shadowRoot;
+    root.querySelector('.shell').appendChild(document.createElement('i')).remove();
+    await new Promise((next) => setTimeout(next, 0));
+    await new Promise((next) => setTimeout(next, 0));
+  });
   assert.equal(await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement), null);
+};
+
+scenarios.a_letter_that_is_being_written_decides_nothing = async (context) => {
+  const page = await open(context);
+  await ask(page, 'a short one');
+  const card = page.getByRole('alertdialog');
+  const pays = (text) => page.evaluate((text) => void window.attache.send(text), text);
+  const search = page.getByRole('searchbox');
+  await search.focus();
+  await pays('please pay');
+  await card.waitFor();
+  await page.keyboard.type('ad');
+  assert.equal(await search.inputValue(), 'ad');
+  await card.focus();
+  await page.keyboard.press('a');
+  await page.getByText('It is settled.').waitFor();
+  await settled(page);
+  // A letter that was on its way when the card took the focus is not meant for it.
+  await page.evaluate(() => {
+    const root = document.querySelector('attache-chat').shadowRoot;
+    root.querySelector('.log').focus();
+    root.addEventListener('focusin', ({ target }) => {
+      window.took = target.matches('.approval');
+      queueMicrotask(() => target.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true })));
+    }, { once: true });
+  });
+  await pays('pay again');
+  await page.waitForFunction(() => window.took);
+  await card.waitFor();
+  assert.equal((await api('/v1/approvals')).approvals.length, 1);
+  // A moment later it is.
+  for (let at = 0; at < 100 && (await card.count()) > 0; at += 1) {
+    await page.keyboard.press('a');
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  await page.getByText('It is settled.').nth(1).waitFor();
+};
+
+scenarios.words_and_files_that_were_not_taken_stay = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  await ask(page, 'a short one');
+  const question = page.locator('.question');
+  // A message that could not be written anew is still being written.
+  await page.route(/\/fork(\?|$)/, (route) => route.fulfill({ status: 503, body: 'no way' }), { times: 1 });
+  await question.getByRole('button', { name: 'Edit' }).click();
+  const editor = question.getByRole('textbox');
+  await editor.fill('another short one');
+  await editor.press('Enter');
+  await page.getByRole('alert').waitFor();
+  await editor.waitFor();
+  assert.equal(await editor.inputValue(), 'another short one');
+  await editor.press('Enter');
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
+  // The page sends its own files, and not those of the user.
+  const names = page.locator('.chip .file-name');
+  await page.locator('attache-composer input[type=file]').setInputFiles({ name: 'mine.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+  await page.locator('.chip .muted').waitFor();
+  const send = (size, name) => page.evaluate(([size, name]) =>
+    window.attache.send('with a file', [new File([new Uint8Array(size).fill(97)], name, { type: 'text/plain' })]).then(() => 'said', (error) => error.message), [size, name]);
+  assert.match(await send(100_001, 'huge.txt'), /^huge\.txt is larger than/);
+  assert.deepEqual(await names.allInnerTexts(), ['mine.txt']);
+  assert.equal(await send(10, 'theirs.txt'), 'said');
+  await question.nth(1).getByText('theirs.txt').waitFor();
+  assert.equal(await question.nth(1).locator('.file').count(), 1);
+  assert.deepEqual(await names.allInnerTexts(), ['mine.txt']);
 };
 
 scenarios.drafts_belong_to_their_chats = async (context) => {

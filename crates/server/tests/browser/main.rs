@@ -480,6 +480,16 @@ async fn the_focus_stays_in_the_chat() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_letter_that_is_being_written_decides_nothing() {
+    scenario("a_letter_that_is_being_written_decides_nothing").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_and_files_that_were_not_taken_stay() {
+    scenario("words_and_files_that_were_not_taken_stay").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drafts_belong_to_their_chats() {
     scenario("drafts_belong_to_their_chats").await;
 }

@@ -13,6 +13,7 @@ import { Talk } from './parts/talk.ts';
 import { firstSession, keepSession, routeOf } from './state/address.ts';
 import { Chat } from './state/chat.ts';
 import type { Told } from './state/connection.ts';
+import type { Doc } from './state/model.ts';
 import type { Handler, PageTool } from './state/tools.ts';
 import { problemOf } from './state/uploads.ts';
 import { styles } from './styles/styles.ts';
@@ -110,13 +111,16 @@ export class AttacheChat extends LitElement implements ChatHost {
     while (uploads.isBusy) {
       await new Promise((next) => setTimeout(next, 50));
     }
+    const documents: Doc[] = [];
     for (const id of ids) {
       const upload = uploads.all.find((each) => each.id === id);
       if (!upload?.document) {
+        ids.forEach((id) => uploads.remove(id));
         throw new Error(upload ? problemOf(upload, speech, config) : 'a file was taken out');
       }
+      documents.push(upload.document);
     }
-    await chat.send(text);
+    await chat.send(text, documents);
   }
 
   newSession(): void {

@@ -280,3 +280,282 @@ test('a result of the page is sent again once the network is back', async () => 
   assert.deepEqual([asked.length, chat.problem], [4, 'The server cannot be reached.']);
   define('addEventListener', () => undefined);
 });
+
+/** A chat whose requests to some paths are answered when the test says so, and fail otherwise as it says. */
+function held(isHeld: (asked: string) => boolean, told: (asked: string) => unknown = () => ({ messages: [], runs: [], sessions: [] })) {
+  const waiting: { settle: (told: unknown) => void; fail: (error: unknown) => void }[] = [];
+  const stage = chatWith(
+    (method, path) => (isHeld(`${method} ${path}`) ? new Promise((settle, fail) => waiting.push({ settle, fail })) : told(`${method} ${path}`)),
+    async function* (_path, signal) {
+      yield await never(signal);
+    },
+  );
+  return { ...stage, waiting };
+}
+const waits = ({ queue }: { queue: readonly { text: string }[] }) => queue.map(({ text }) => text);
+const offline = () => new Failure('', 0, 'offline');
+
+test('words that did not arrive wait in their conversation although somebody looks at another one', async () => {
+  for (const session of ['one', '']) {
+    storage();
+    const { chat, waiting } = held((asked) => asked.endsWith('/runs'));
+    chat.session = session;
+    void chat.send('Mine.');
+    await turn();
+    await chat.open('two');
+    waiting[0]?.fail(offline());
+    await turn();
+    assert.deepEqual([chat.session, waits(chat)], ['two', []]);
+    await chat.open(session);
+    assert.deepEqual(waits(chat), ['Mine.'], session);
+    chat.close();
+  }
+});
+
+test('words that somebody has stopped do not wait', async () => {
+  storage();
+  const { chat, waiting } = held((asked) => asked.endsWith('/runs'));
+  chat.session = 'one';
+  void chat.send('Mine.');
+  await turn();
+  await chat.stop();
+  waiting[0]?.fail(offline());
+  await turn();
+  await chat.open('two');
+  await chat.open('one');
+  assert.deepEqual(waits(chat), []);
+});
+
+test('words for a run that did not arrive wait in their conversation', async () => {
+  storage();
+  const { chat, waiting } = held((asked) => asked.endsWith('/messages'), (asked) => (asked.endsWith('/runs') ? { runId: 'r' } : { messages: [], runs: [], sessions: [] }));
+  chat.session = 'one';
+  void chat.send('first');
+  await turn();
+  void chat.send('second');
+  void chat.interject(chat.queue[0]?.id ?? 0);
+  await turn();
+  await chat.open('two');
+  waiting[0]?.fail(offline());
+  await turn();
+  assert.deepEqual(waits(chat), []);
+  await chat.open('one');
+  assert.deepEqual(waits(chat), ['second']);
+});
+
+test('words that a run did not come to read wait again in a view that was made anew, and after its events are gone', async () => {
+  for (const isGone of [false, true]) {
+    storage();
+    let tell: (event: object) => void = () => undefined;
+    const messages = [{ role: 'user', id: 'u', parts: part('first') }];
+    const { chat } = chatWith(
+      (method, path) => {
+        if (method === 'POST') {
+          return path.endsWith('/runs') ? { runId: 'r' } : {};
+        }
+        return path.startsWith('/v1/runs/') ? { outcome: { reason: 'cancelled', unread: ['second', 'theirs'] } } : { messages, runs: [{ id: 'r' }], openRun: 'r', sessions: [] };
+      },
+      async function* (_path, signal) {
+        const event = await Promise.race([new Promise<object>((end) => (tell = end)), never(signal)]);
+        if (isGone) {
+          throw new Failure('', 410, 'gone');
+        }
+        yield event;
+      },
+    );
+    chat.session = 'one';
+    void chat.send('first');
+    await turn();
+    void chat.send('second');
+    await chat.interject(chat.queue[0]?.id ?? 0);
+    await chat.open('two');
+    await chat.open('one');
+    await turn();
+    tell({ type: 'finished', reason: 'cancelled', error: { message: 'cancelled' }, unread: ['second', 'theirs'] });
+    await turn();
+    assert.deepEqual(waits(chat), ['second'], String(isGone));
+    chat.close();
+  }
+});
+
+test('a question that did not arrive waits where the session is looked at again, and what stands there stays', async () => {
+  let heard: (event: { data: object }) => void = () => undefined;
+  class Channel {
+    addEventListener = (_type: string, act: typeof heard) => (heard = act);
+    postMessage() {}
+    close() {}
+  }
+  define('window', { BroadcastChannel: Channel });
+  define('BroadcastChannel', Channel);
+  const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
+  let isDown = false;
+  const { chat } = chatWith(
+    (method, path) => {
+      if (method === 'POST' && isDown) {
+        throw offline();
+      }
+      return method === 'POST' ? { runId: 'r' } : path.startsWith('/v1/sessions/') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
+    },
+    async function* () {
+      yield { type: 'finished', reason: 'answer' };
+    },
+  );
+  define('window', {});
+  chat.session = 's';
+  await chat.send('first');
+  const ids = chat.messages.map(({ id }) => id);
+  isDown = true;
+  await chat.send('Mine.');
+  all.push({ role: 'user', id: 'u2', parts: part('Theirs.') }, { role: 'assistant', id: 'a2', runId: 'r2', parts: part('It was.') });
+  heard({ data: { session: 's' } });
+  await turn();
+  assert.deepEqual(chat.messages.slice(0, 2).map(({ id }) => id), ids);
+  // It is said behind theirs, which is there as a whole.
+  assert.deepEqual(chat.questions.map(({ text }) => text), ['first', 'Theirs.', 'Mine.']);
+  // It has arrived after all: it is not said twice.
+  all.push({ role: 'user', id: 'u3', parts: part('Mine.') }, { role: 'assistant', id: 'a3', runId: 'r3', parts: part('It will be.') });
+  heard({ data: { session: 's' } });
+  await turn();
+  assert.deepEqual([chat.questions.map(({ text }) => text), waits(chat)], [['first', 'Theirs.', 'Mine.'], []]);
+});
+
+test('after a question that did not arrive another one is written anew at its own place', async () => {
+  let isDown = false;
+  const bodies: unknown[] = [];
+  const messages = ['first', 'third'].flatMap((text) => [{ role: 'user', id: `of ${text}`, parts: part(text) }, { role: 'assistant', id: `a ${text}`, parts: part('It is.') }]);
+  const { chat } = chatWith(
+    (method, path, body) => {
+      if (isDown) {
+        throw offline();
+      }
+      path.endsWith('/fork') && bodies.push(body);
+      return path.endsWith('/fork') ? { id: 'fork' } : method === 'POST' ? { runId: 'r' } : { messages, sessions: bodies.length > 0 ? [{ id: 'fork', runs: 1, forkedFrom: { session: 's', questions: 1 } }] : [] };
+    },
+    async function* () {
+      yield { type: 'finished', reason: 'answer' };
+    },
+  );
+  chat.session = 's';
+  await chat.send('first');
+  isDown = true;
+  await chat.send('second');
+  isDown = false;
+  await chat.send('third');
+  const third = chat.questions[2];
+  assert.ok(third && (await chat.edit(third, 'fourth')));
+  assert.deepEqual(bodies, [{ before: 'of third' }]);
+  assert.deepEqual(chat.origins.fork, { session: 's', at: 1 });
+  assert.deepEqual(chat.versionsOf(chat.questions.at(-1) as never), { all: ['s', 'fork'], at: 1 });
+});
+
+test('a version that failed to be made says so, and its stopped answer comes to its end', async () => {
+  let tell: (event: object) => void = () => undefined;
+  const { chat } = chatWith(
+    (method, path) => {
+      if (path.endsWith('/fork')) {
+        throw offline();
+      }
+      if (path.endsWith('/cancel')) {
+        tell({ type: 'finished', reason: 'cancelled', error: { message: 'cancelled' } });
+      }
+      return method === 'POST' ? { runId: 'r' } : { messages: [{ role: 'user', id: 'u', parts: part('first') }], sessions: [] };
+    },
+    async function* (_path, signal) {
+      yield await Promise.race([new Promise<object>((end) => (tell = end)), never(signal)]);
+    },
+  );
+  chat.session = 's';
+  void chat.send('first');
+  await turn();
+  assert.equal(await chat.edit(chat.questions[0] as never, 'once more'), false);
+  await turn();
+  assert.deepEqual([chat.session, chat.last?.state], ['s', 'stopped']);
+});
+
+test('a version that is made for nobody is deleted, and hides no conversation', async () => {
+  let isForking = false;
+  const { chat, asked, waiting } = held((asked) => isForking && asked === 'POST /v1/sessions/one/fork', (asked) => ({ messages: [{ role: 'user', id: 'u', parts: part(asked) }], runs: [], sessions: [] }));
+  await chat.open('one');
+  isForking = true;
+  const edited = chat.edit(chat.questions[0] as never, 'once more');
+  await turn();
+  await chat.open('two');
+  waiting[0]?.settle({ id: 'fork' });
+  assert.equal(await edited, false);
+  assert.deepEqual(chat.origins, {});
+  assert.ok(asked.includes('DELETE /v1/sessions/fork'));
+});
+
+test('a refusal that comes late says nothing that waits in another conversation', async () => {
+  storage();
+  let isLooking = false;
+  const { chat, asked, waiting } = held((asked) => isLooking && asked === 'GET /v1/sessions/one', (asked) => {
+    if (asked.endsWith('/one/runs')) {
+      isLooking = true;
+      throw busy();
+    }
+    return { messages: [{ role: 'user', id: 'u', parts: part('Two.') }], runs: [], sessions: [] };
+  });
+  chat.session = 'one';
+  void chat.send('Mine.');
+  await turn();
+  await chat.open('two');
+  chat.queue = [{ id: 1, text: 'Waits.', documents: [] }];
+  waiting[0]?.settle({ messages: [], runs: [] });
+  await turn();
+  assert.deepEqual([waits(chat), asked.filter((each) => each.endsWith('Waits.'))], [['Waits.'], []]);
+});
+
+test('a question for which a key is needed is said with the key, also after the page was loaded again', async () => {
+  storage();
+  globalThis.sessionStorage.setItem('attache.queue.', JSON.stringify([{ id: 1, text: 'First.', documents: [] }]));
+  const { chat, asked } = held(() => false, (asked) => (asked.startsWith('POST') ? { runId: 'r' } : { sessions: [] }));
+  Object.assign(chat.client, { headers: {} });
+  await chat.useKey('key');
+  await turn();
+  assert.equal(asked.filter((each) => each.endsWith('/runs First.')).length, 1);
+  chat.close();
+});
+
+test('a result of the page is sent again where the server has too many requests, or asks for a key', async () => {
+  define('addEventListener', (type: string, act: () => void) => type === 'online' && setImmediate(act));
+  const failures = [new Failure('', 429, 'rate_limited'), new Failure('', 401, 'unauthorized')];
+  const { chat, asked } = chatWith(
+    () => {
+      const failure = failures.shift();
+      if (failure) {
+        throw failure;
+      }
+      return {};
+    },
+    async function* () {},
+  );
+  Object.assign(chat.client, { headers: {} });
+  await chat.deliver('c', 1, false, 's');
+  assert.deepEqual([asked.length, chat.problem], [3, undefined]);
+  define('addEventListener', () => undefined);
+});
+
+test('what waits is said where the decision and the end of the run are seen late', async () => {
+  let heard: (event: { data: object }) => void = () => undefined;
+  class Channel {
+    addEventListener = (_type: string, act: typeof heard) => (heard = act);
+    postMessage() {}
+    close() {}
+  }
+  define('window', { BroadcastChannel: Channel });
+  define('BroadcastChannel', Channel);
+  const approvals = [{ approvalId: 'p', callId: 'c', name: 'pay', arguments: {} }];
+  const messages = [{ role: 'user', id: 'u', parts: part('Theirs.') }, { role: 'assistant', id: 'a', parts: [{ type: 'call', callId: 'c', name: 'pay', arguments: {} }] }];
+  let isOpen = true;
+  const { chat, asked } = held(() => false, (asked) =>
+    asked.startsWith('POST') ? { runId: 'r2' } : { messages, sessions: [], ...(isOpen ? { runs: [{ id: 'r' }], openRun: 'r', approvals } : { runs: [{ id: 'r', ended: 5 }] }) });
+  define('window', {});
+  await chat.open('s');
+  chat.queue = [{ id: 1, text: 'Mine.', documents: [] }];
+  isOpen = false;
+  heard({ data: { session: 's' } });
+  await turn();
+  assert.equal(asked.filter((each) => each.endsWith('/runs Mine.')).length, 1);
+  chat.close();
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reopened } from '../src/state/reopened.ts';
+import { chatWith } from './browser.ts';
 
 const user = { role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay it.' }] };
 const call = (callId: string) => ({ type: 'call', callId, name: 'pay', arguments: { amount: 1 } });
@@ -60,4 +61,25 @@ test('decisions of all runs are told, and a call that somebody denied has not fa
   ];
   const told = { messages: [user, says(call('c1')), result('c1'), user, says(call('c2')), paid('c2'), user, says(call('c3')), result('c3')], runs: [], decisions };
   assert.deepEqual(answered(told).map(({ state, decided }) => [state, decided?.by]), [['denied', 'ann'], ['done', 'ben'], ['failed', undefined]]);
+});
+
+test('an answer that words of the user part is shown once while its run goes on', async () => {
+  const of = (message: object) => ({ ...message, runId: 'r' });
+  const messages = [user, says(text('I look. '), call('c1')), paid('c1'), { ...user, id: 'u2' }, { ...says(text('I look again. '), call('c2')), id: 'a2' }, paid('c2')].map(of);
+  const block = (step: number, words: string) => ({ ...text(words), step });
+  const blocks = [block(0, 'I look. '), { ...call('c1'), step: 0 }, block(1, 'I look again. '), { ...call('c2'), step: 1 }, block(2, 'It is')];
+  const { chat } = chatWith(
+    () => ({ messages, runs: [{ id: 'r' }], openRun: 'r' }),
+    async function* () {
+      yield { type: 'snapshot', state: 'running', step: 2, blocks };
+      yield { type: 'text', step: 2, delta: ' paid.' };
+      yield { type: 'finished', reason: 'answer' };
+    },
+  );
+  await chat.open('s');
+  for (let at = 0; at < 50 && chat.last?.state !== 'done'; at += 1) {
+    await new Promise((next) => setImmediate(next));
+  }
+  const parts = chat.messages.map((message) => (message.role === 'user' ? message.text : message.parts.map((part) => (part.kind === 'call' ? part.id : part.kind === 'text' ? part.text : part.kind))));
+  assert.deepEqual(parts, ['Pay it.', ['I look. ', 'c1'], 'Pay it.', ['I look again. ', 'c2', 'It is paid.']]);
 });

@@ -104,3 +104,31 @@ test('a page that goes away still deletes', async () => {
   await new Client('').ask('DELETE', '/v1/sessions/s');
   assert.equal((sent[0] as RequestInit).keepalive, true);
 });
+
+test('a session that is gone already is deleted, and the list is asked for behind the last deletion', async () => {
+  const told = (id: string, runs = 1, other?: string) => ({ id, title: '', created: id.length, accessed: 1, runs, forkedFrom: other ? { session: other, questions: 0 } : undefined });
+  let settle: () => void = () => undefined;
+  const { chat, asked } = chatWith(
+    (method, path) => {
+      if (method !== 'DELETE') {
+        return { sessions: [told('fork', 0, 'one'), told('one')] };
+      }
+      if (path.endsWith('/one')) {
+        throw new Failure('no such session', 404, 'not_found');
+      }
+      return new Promise<void>((end) => (settle = end));
+    },
+    async function* () {},
+  );
+  const { sessions } = chat;
+  await sessions.load();
+  // A version in which nothing was said hides no other one.
+  assert.deepEqual(sessions.shown.map(({ id }) => id), ['one']);
+  sessions.delete(sessions.shown[0] as SessionInfo);
+  sessions.settle();
+  await turn();
+  assert.equal(asked.filter((each) => each.startsWith('GET')).length, 1);
+  settle();
+  await turn();
+  assert.deepEqual([asked.filter((each) => each.startsWith('GET')).length, chat.problem], [2, undefined]);
+});

@@ -16,7 +16,7 @@ export class Failure extends Error {
 
   /** True if the network is at fault, or something that passes. */
   get passes(): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 502 || this.status === 503 || this.status === 504;
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
   }
 }
 

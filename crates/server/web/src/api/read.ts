@@ -262,7 +262,8 @@ export function messages(value: unknown): Message[] {
     const last = all.at(-1);
     if (from.role === 'user') {
       all.push(question(from));
-      steps = 0;
+      // Words that came while a run was under way part its answer, and its steps go on.
+      steps = last?.role === 'assistant' && last.runId && last.runId === from.runId ? steps : 0;
     } else if (from.role === 'assistant') {
       const answer = last?.role === 'assistant' ? last : newAnswer(text(from.id), some(from.runId));
       const made = said({ ...answer, state: 'done' }, from, steps);

@@ -7,13 +7,17 @@ import { type Drafts, editor, edited, table } from './arguments.ts';
 import { Part, define } from './part.ts';
 import { title } from './title.ts';
 
-/** Focus goes to what asks the user, unless the user is writing. */
-function takeFocus(card: Part): void {
+/** The time after a card came by itself in which a key may still be meant for what was there before. */
+const MEANT = 600;
+
+/** Focus goes to what asks the user, unless that is where somebody writes: the next letter would decide. True if it went. */
+function takeFocus(card: Part): boolean {
   const root = card.getRootNode() as ShadowRoot;
-  const writes = root.activeElement instanceof HTMLTextAreaElement && root.activeElement.value !== '';
-  if (!writes && root.host.contains(document.activeElement)) {
+  const isFree = !root.activeElement?.matches('textarea, input, select') && root.host.contains(document.activeElement);
+  if (isFree) {
     card.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: false });
   }
+  return isFree;
 }
 
 class ApprovalCard extends Part {
@@ -28,8 +32,11 @@ class ApprovalCard extends Part {
     [this.mode, this.problem, this.isBusy] = ['ask', '', false];
   }
 
+  /** The time from which on keys are meant for the card. */
+  private heeds = 0;
+
   protected override firstUpdated(): void {
-    takeFocus(this);
+    this.heeds = takeFocus(this) ? performance.now() + MEANT : 0;
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -128,7 +135,7 @@ class ApprovalCard extends Part {
       return;
     }
     const key = event.key.toLowerCase();
-    if (this.mode === 'ask' && (key === 'a' || key === 'd' || key === 'e')) {
+    if (this.mode === 'ask' && event.timeStamp > this.heeds && (key === 'a' || key === 'd' || key === 'e')) {
       event.preventDefault();
       key === 'a' ? this.approve() : (this.mode = key === 'd' ? 'deny' : 'edit');
     }

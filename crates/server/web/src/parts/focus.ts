@@ -37,6 +37,9 @@ export class Focus implements ReactiveController {
         // An element that could have it was left.
         const isLeft = held.isConnected && held.getClientRects().length > 0 && !held.matches(':disabled');
         isLeft || this.host.composer?.focus();
+      } else if (!this.host.matches(':focus-within')) {
+        // Somebody went to another place of the page.
+        this.held = undefined;
       }
     });
   };

@@ -124,12 +124,15 @@ class MessageView extends Part {
   }
 
   /** Lets the user write the message anew. */
-  edit(): void {
+  edit(words?: string): void {
     this.isEditing = true;
     void this.updateComplete.then(() => {
       const area = this.querySelector('textarea');
-      area?.focus();
-      area?.setSelectionRange(area.value.length, area.value.length);
+      if (area) {
+        area.value = words ?? area.value;
+        area.focus();
+        area.setSelectionRange(area.value.length, area.value.length);
+      }
     });
   }
 
@@ -138,7 +141,7 @@ class MessageView extends Part {
       const words = this.querySelector('textarea')?.value.trim() ?? '';
       if (words) {
         this.isEditing = false;
-        void this.chat.edit(question, words);
+        void this.chat.edit(question, words).then((isMade) => isMade || this.edit(words));
       }
     };
     const pressed = (event: KeyboardEvent) => {

@@ -41,27 +41,57 @@ export class Chat extends Conversation {
 
   /** Keeps what waits until its session is opened again in this tab. */
   private keepQueue(): void {
-    this.own.set(`queue.${this.session}`, this.queue.length > 0 ? this.queue : undefined);
+    if (this.session || this.queue.length > 0) {
+      this.own.set(`queue.${this.session}`, this.queue.length > 0 ? this.queue : undefined);
+    }
+  }
+
+  private takeQueue(id: string): void {
+    const name = `queue.${id}`;
+    this.queue = list(this.own.get(name)).map((queued) => ({ ...(queued as Queued), id: next() }));
+    this.own.set(name, undefined);
+  }
+
+  /** Lets something wait in a session that somebody may have left. */
+  private wait(session: string, queued: Queued): void {
+    if (session === this.session) {
+      this.queue = [queued, ...this.queue];
+      this.changed();
+    } else {
+      const name = `queue.${session}`;
+      this.own.set(name, [queued, ...list(this.own.get(name))]);
+    }
   }
 
   override async open(id: string): Promise<void> {
     if (id !== this.session) {
       this.keepQueue();
-      const name = `queue.${id}`;
-      this.queue = list(this.own.get(name)).map((queued) => ({ ...(queued as Queued), id: next() }));
-      this.own.set(name, undefined);
+      this.takeQueue(id);
     }
     await super.open(id);
     if (id && !this.session) {
       // It is gone, and another conversation does not wait for its questions.
       this.queue = [];
-    } else if (id === this.session && !this.isRunning && this.last?.state === 'done') {
-      this.whole();
+    } else if (id === this.session) {
+      this.rest();
+    }
+  }
+
+  /** Looks at the session again. A question that did not arrive waits then. */
+  protected override async reload(): Promise<void> {
+    const { session } = this;
+    const failed = this.last?.state === 'failed' ? this.questions.findLast(({ isAside }) => !isAside) : undefined;
+    await super.reload();
+    if (failed?.isSending && session === this.session && this.questions.every(({ id }) => id !== failed.id)) {
+      this.wait(session, { id: next(), text: failed.text, documents: [...failed.documents] });
     }
   }
 
   /** Says what waits, unless a decision is on its way. */
   protected override whole(): void {
+    if (!this.session && this.queue.length === 0) {
+      this.takeQueue('');
+    }
     const [first, ...rest] = this.queue;
     if (first && !this.isDeciding) {
       this.queue = rest;
@@ -108,21 +138,33 @@ export class Chat extends Conversation {
     this.unqueue(id);
     const aside: Question = { role: 'user', id: fresh(), text: queued.text, documents: [], isAside: true };
     this.messages = [...this.messages.slice(0, -1), aside, last];
+    const name = `aside.${last.runId}`;
+    this.own.set(name, [...list(this.own.get(name)), queued.text]);
     try {
       await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/messages`, { message: queued.text, when: 'next' });
     } catch (error) {
       if (session === this.session) {
-        this.unread([queued.text]);
+        this.unread(last.runId, [queued.text]);
         this.fail(error);
+      } else {
+        this.wait(session, queued);
       }
     }
   }
 
   /** Lets the words that the run did not come to read wait again, if they were said here. */
-  protected override unread(texts: readonly string[]): void {
-    const asides = texts.flatMap((words) => this.questions.find(({ isAside, text }) => isAside && text === words) ?? []);
+  protected override unread(run: string, texts: readonly string[]): void {
+    if (texts.length === 0) {
+      return;
+    }
+    const name = `aside.${run}`;
+    const said = list(this.own.get(name));
+    const asides = texts.flatMap((words) => this.questions.findLast(({ isAside, text }) => isAside && text === words) ?? []);
+    // The view may have been made anew since they were said.
+    const mine = texts.filter((words) => said.includes(words) || asides.some(({ text }) => text === words));
+    this.own.set(name, undefined);
     this.messages = this.messages.filter((message) => !asides.includes(message as Question));
-    this.queue = [...asides.map(({ text }) => ({ id: next(), text, documents: [] })), ...this.queue];
+    this.queue = [...mine.map((text) => ({ id: next(), text, documents: [] })), ...this.queue];
     this.changed();
   }
 
@@ -137,10 +179,10 @@ export class Chat extends Conversation {
     this.tell({ type: 'message', message: question });
     this.changed();
     const isNew = this.session === '';
+    const session = (this.session ||= text16());
     try {
-      this.session ||= text16();
       const told = object(
-        await this.client.ask('POST', `/v1/sessions/${encodeURIComponent(this.session)}/runs`, {
+        await this.client.ask('POST', `/v1/sessions/${encodeURIComponent(session)}/runs`, {
           model: this.client.agent || undefined,
           message: text,
           documents: documents.map((document) => document.id),
@@ -153,7 +195,7 @@ export class Chat extends Conversation {
         message.id === question.id ? { ...question, isSending: false, runId } : message.id === answer.id ? { ...(message as Answer), runId } : closed(message),
       );
       this.changed();
-      this.tabs?.postMessage({ session: this.session });
+      this.tabs?.postMessage({ session });
       if (following.signal.reason === STOPPED) {
         await this.cancel(runId);
       }
@@ -165,6 +207,10 @@ export class Chat extends Conversation {
       }
     } catch (error) {
       if (following.signal.aborted) {
+        if (following.signal.reason !== STOPPED) {
+          // Somebody looks elsewhere: the words wait where they were said.
+          this.wait(isNew ? '' : session, { id: next(), text, documents });
+        }
         return;
       }
       this.following = undefined;
@@ -178,7 +224,7 @@ export class Chat extends Conversation {
         if (isInTheWay) {
           // A run that another tab began is under way, or waits for a decision: the session tells it.
           await this.reload().catch((error: unknown) => this.fail(error));
-          if (!isRefused && !this.following) {
+          if (!isRefused && !this.following && session === this.session && !this.isLoading) {
             this.whole();
           }
         }
@@ -214,7 +260,7 @@ export class Chat extends Conversation {
     const waits = !this.isRunning;
     try {
       await this.give({ sessionId: session, callId, result, isError }, isByHand);
-      this.alter(callId, (call) => (call.state === 'question' ? { ...call, state: 'requested', question: undefined } : call));
+      session === this.session && this.alter(callId, (call) => (call.state === 'question' ? { ...call, state: 'requested', question: undefined } : call));
     } catch (error) {
       // Another tab was faster, or it came too late.
       const isOver = error instanceof Failure && error.status === 409;
@@ -236,7 +282,7 @@ export class Chat extends Conversation {
       try {
         return await this.client.ask('POST', '/v1/chat/tool-result', told);
       } catch (error) {
-        if (isByHand || !this.life || !(error instanceof Failure && error.passes)) {
+        if (isByHand || !this.life || !(error instanceof Failure && (error.passes || this.refused(error)))) {
           throw error;
         }
         await pause(AGAIN, this.life.signal);
@@ -299,9 +345,7 @@ export class Chat extends Conversation {
     if (session === this.session) {
       await (isTaken && this.goOn(waits));
       // The run may have ended before anybody knew of the decision.
-      if (this.last?.state === 'done') {
-        this.whole();
-      }
+      this.rest();
     }
   }
 
@@ -368,12 +412,12 @@ export class Chat extends Conversation {
     }
   }
 
-  /** Says something else in the place of a message: in a version of the conversation that shares what came before. */
-  async edit(question: Question, words: string): Promise<void> {
-    const at = this.questions.indexOf(question);
-    if (at < 0) {
-      return;
+  /** Says something else in the place of a message: in a version of the conversation that shares what came before. False if there is none. */
+  async edit(question: Question, words: string): Promise<boolean> {
+    if (!this.messages.includes(question)) {
+      return false;
     }
+    const at = this.placeOf(question);
     const before = this.messages.slice(0, this.messages.indexOf(question));
     const { session } = this;
     // Whatever is said meanwhile waits.
@@ -385,6 +429,7 @@ export class Chat extends Conversation {
       this.messages = before;
       await this.turn({ text: words.trim(), documents: [...question.documents] });
     }
+    return !!isMade;
   }
 
   /** Goes to a version of the conversation that ends before a message. False if somebody looks at another one meanwhile. */
@@ -408,13 +453,13 @@ export class Chat extends Conversation {
     if (!isHere()) {
       return false;
     }
-    this.leave();
     const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
     const id = text(forked.id);
-    this.sessions.origins = { ...this.origins, [id]: { session, at } };
     if (!isHere()) {
+      await this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`).catch(() => undefined);
       return false;
     }
+    this.sessions.origins = { ...this.origins, [id]: { session, at } };
     this.session = id;
     return true;
   }

@@ -10,7 +10,7 @@ import { PageCalls } from './page-calls.ts';
 import { reopened } from './reopened.ts';
 import { SessionList } from './sessions.ts';
 import { PageTools } from './tools.ts';
-import { apply } from './transcript.ts';
+import { apply, unseen } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
@@ -66,7 +66,7 @@ export abstract class Conversation extends Connection {
     const tabs = (this.tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined);
     tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
       if (event.data.session === this.session && !this.isRunning) {
-        void this.reload().catch(() => undefined);
+        void this.reload().then(() => this.rest(), () => undefined);
       }
       void this.sessions.load().catch(() => undefined);
     });
@@ -83,10 +83,17 @@ export abstract class Conversation extends Connection {
   abstract deliver(callId: string, result: unknown, isError?: boolean, session?: string): Promise<void>;
 
   /** Told the words that a run did not come to read. */
-  protected abstract unread(texts: readonly string[]): void;
+  protected abstract unread(run: string, texts: readonly string[]): void;
 
   /** Told when nothing is under way: an answer is there as a whole, or the server has taken a key. */
   protected abstract whole(): void;
+
+  /** Goes on with what waits if the newest answer is there as a whole. */
+  protected rest(): void {
+    if (!this.following && this.last?.state === 'done') {
+      this.whole();
+    }
+  }
 
   override async useKey(key: string): Promise<void> {
     await super.useKey(key);
@@ -134,7 +141,14 @@ export abstract class Conversation extends Connection {
     if (id !== this.session || look !== this.look) {
       return;
     }
-    const { messages, runs, open, tail } = reopened(told, fresh());
+    const { messages: all, runs, open, tail } = reopened(told, fresh());
+    // A message that stands where it stood keeps its element, with what is open or being written in it.
+    const ids = new Set(all.map((message) => message.id));
+    const messages = all.map((message, at) => {
+      const old = this.messages[at];
+      const isSame = old?.role === message.role && (old as Question).text === (message as Question).text && !ids.has(old.id);
+      return isSame ? { ...message, id: old.id } : message;
+    });
     if (this.isLoading) {
       // Lines about the answers that are seen first come with them: later ones would move what is read.
       const ended = runs.slice(-SEEN).filter((run) => run !== open && !this.ends.has(run));
@@ -236,7 +250,7 @@ export abstract class Conversation extends Connection {
         signal,
         event: (value) => {
           hasHeard = true;
-          this.heard(id, value, signal);
+          this.heard(id, run, value, signal);
         },
         lost: (isLost) => {
           if (isLost !== this.isReconnecting) {
@@ -254,7 +268,8 @@ export abstract class Conversation extends Connection {
         if (told.outcome) {
           this.change(id, (answer) => read.ended({ ...answer, runId: run }, told.outcome));
         }
-        const { reason } = object(told.outcome);
+        const { reason, unread } = object(told.outcome);
+        this.unread(run, list(unread).map(text));
         if (!reason) {
           this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
         }
@@ -273,15 +288,16 @@ export abstract class Conversation extends Connection {
     }
   }
 
-  private heard(id: string, value: unknown, signal: AbortSignal): void {
+  private heard(id: string, run: string, value: unknown, signal: AbortSignal): void {
     if (signal.aborted) {
       return;
     }
     const before = this.last;
-    const { type, end } = object(value);
-    const unread = list(object(type === 'snapshot' ? end : value).unread).map(text);
-    unread.length > 0 && this.unread(unread);
-    this.change(id, (answer) => apply(answer, value, performance.now()));
+    const { type, end, blocks } = object(value);
+    this.unread(run, list(object(type === 'snapshot' ? end : value).unread).map(text));
+    const earlier = this.messages.flatMap((message) => (message.role === 'assistant' && message.id !== id && message.runId === run ? message.parts : []));
+    const told = type === 'snapshot' ? { ...object(value), blocks: unseen(blocks, earlier) } : value;
+    this.change(id, (answer) => apply(answer, told, performance.now()));
     const answer = this.last;
     for (const part of answer?.parts ?? []) {
       if (part.kind === 'call' && part.state === 'frontend') {
@@ -353,7 +369,7 @@ export abstract class Conversation extends Connection {
         const isRunning = told.snapshot !== undefined && !end;
         if (isRunning || (reason && !/^(pending_|input_required)/.test(reason))) {
           if (await this.reload().then(() => true, () => false)) {
-            return;
+            return this.rest();
           }
         }
       }
@@ -367,9 +383,14 @@ export abstract class Conversation extends Connection {
     return this.messages.filter((message): message is Question => message.role === 'user');
   }
 
+  /** The number of the user's messages before one that the server has: it has none of those that failed. */
+  protected placeOf(question: Question): number {
+    return this.questions.slice(0, this.questions.indexOf(question)).filter(({ isSending }) => !isSending).length;
+  }
+
   /** The versions of a message: their number, and the one that is shown. */
   versionsOf(question: Question): { all: string[]; at: number } {
-    const at = this.questions.indexOf(question);
+    const at = this.placeOf(question);
     const all = this.session ? versions(this.origins, this.session, at) : [];
     return { all, at: current(this.origins, this.session, at, all) };
   }

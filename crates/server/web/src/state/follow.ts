@@ -43,7 +43,7 @@ export async function follow(client: Client, run: string, { event, lost, signal 
       if (error instanceof Failure && error.status === 404) {
         return 'missing';
       }
-      if (!(error instanceof Failure && (error.passes || error.status === 429))) {
+      if (!(error instanceof Failure && error.passes)) {
         throw error;
       }
     }

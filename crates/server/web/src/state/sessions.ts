@@ -1,5 +1,5 @@
 // The list of conversations.
-import type { Client } from '../api/client.ts';
+import { type Client, Failure } from '../api/client.ts';
 import { list, object, sessionInfo, text } from '../api/read.ts';
 import { type Origins, root } from './branches.ts';
 import type { SessionInfo } from './model.ts';
@@ -45,7 +45,7 @@ export class SessionList {
     return this.all.filter((session) => {
       const first = root(origins, session.id);
       const isShown = !seen.has(first) && session.runs > 0;
-      seen.add(first);
+      isShown && seen.add(first);
       return isShown;
     });
   }
@@ -134,10 +134,17 @@ export class SessionList {
     const first = root(origins, session.id);
     const ids = [...new Set([session.id, first, ...Object.keys(origins)])].filter((id) => root(origins, id) === first);
     this.all = this.all.filter(({ id }) => !ids.includes(id));
-    const deleted = ids.map((id) => this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`).then(() => this.gone(id)));
-    void Promise.all(deleted)
-      .catch(this.fail)
-      .then(() => this.load().catch(() => undefined));
+    const deleted = ids.map(async (id) => {
+      try {
+        await this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
+      } catch (error) {
+        if (!(error instanceof Failure && error.status === 404)) {
+          return this.fail(error);
+        }
+      }
+      this.gone(id);
+    });
+    void Promise.all(deleted).then(() => this.load().catch(() => undefined));
     this.changed();
   }
 }

@@ -224,6 +224,16 @@ function again(call: Call, old: Call): Call {
 /** A call that has failed because somebody denied it was denied. */
 export const withVerdict = (call: Call): Call => (call.state === 'failed' && call.decided?.decision === 'deny' ? { ...call, state: 'denied' } : call);
 
+/** The blocks of a run so far that an earlier part of its answer does not show. */
+export function unseen(blocks: unknown, earlier: readonly Part[]): unknown[] {
+  const last = Math.max(-1, ...earlier.map(({ step }) => step));
+  const calls = new Set(earlier.map((part) => part.kind === 'call' && part.id));
+  return list(blocks).filter((value) => {
+    const part = read.block(value);
+    return part?.kind === 'call' ? !calls.has(part.id) : part && part.step > last;
+  });
+}
+
 /** A run so far takes the place of what is known of its steps; what came before the server took it up again stays. */
 function snapshot(answer: Answer, value: unknown, now: number): Answer {
   const from = object(value);
