@@ -324,7 +324,7 @@ async fn calls_are_approved_here_unless_callers_may() {
     }
 }
 
-// What a caller sends with its answer was dropped in silence.
+// Files that a caller sends with its answer were dropped in silence.
 #[tokio::test]
 async fn files_of_an_answer_reach_the_model_or_are_refused() {
     let plan = json!({"raw": "JVBERi0xLjcgcGxhbg==", "mediaType": "application/pdf", "filename": "plan.pdf"});

@@ -1,8 +1,8 @@
 //! The server over HTTP: whose requests it answers.
 
 use attache_agent::{Agent, Tools, tool_fn};
-use attache_core::{Document, ToolContext, ToolError};
-use attache_mcp::{McpHttp, McpServeLimits, McpService};
+use attache_core::{Document, ToolContext, ToolError, UserMessage};
+use attache_mcp::{McpHttp, McpPrompt, McpServeLimits, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -255,6 +255,29 @@ async fn a_session_on_which_a_client_listens_stays() {
     drop(listening);
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
     assert_eq!(is_there(&listened).await, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_stays_while_its_requests_take_long() {
+    let slow = async || tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    let report = McpTemplate::new("report://{year}", "Reports", move |_| async move {
+        slow().await;
+        Ok(Some(Document::new("the report").with_file_name("report.txt")))
+    });
+    let prompt = McpPrompt::new("slow", "Slow", move |_| async move {
+        slow().await;
+        Ok(UserMessage::text("the prompt"))
+    });
+    let limits = McpServeLimits::new().with_session_idle(std::time::Duration::from_secs(1));
+    let http = who().with_template(report.unwrap()).with_prompt(prompt).with_limits(limits).http();
+    for (method, params, expected) in [
+        ("resources/read", json!({"uri": "report://2031"}), "the report"),
+        ("prompts/get", json!({"name": "slow"}), "the prompt"),
+    ] {
+        let (_, session) = begun(&http, "").await;
+        let said = post(&http, &[("mcp-session-id", &session)], &request(2, method, params)).await.2;
+        assert!(said.contains(expected), "{method}: {said}");
+    }
 }
 
 #[tokio::test]
