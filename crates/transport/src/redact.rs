@@ -119,9 +119,17 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// The bytes of a text, redacted wherever they can be read: the text may be of another encoding than UTF-8, in which
-/// secrets read the same.
+/// The bytes of a text, redacted wherever they can be read: as UTF-8, and where other bytes stand between, as in encodings
+/// in which secrets read the same as in it (Windows-1252, Shift JIS); as UTF-16 of either order too.
 pub fn redact_texts(bytes: Bytes, redact: impl for<'t> Fn(&'t str) -> Cow<'t, str>) -> Bytes {
+    // Letters of a secret have a zero beside them in UTF-16.
+    if bytes.contains(&0) {
+        let little = redacted_utf16(&bytes, u16::from_le_bytes, u16::to_le_bytes, &redact);
+        let clean = little.or_else(|| redacted_utf16(&bytes, u16::from_be_bytes, u16::to_be_bytes, &redact));
+        if let Some(clean) = clean {
+            return clean.into();
+        }
+    }
     let is_clean = |chunk: std::str::Utf8Chunk<'_>| matches!(redact(chunk.valid()), Cow::Borrowed(_));
     if bytes.utf8_chunks().all(is_clean) {
         return bytes;
@@ -132,6 +140,36 @@ pub fn redact_texts(bytes: Bytes, redact: impl for<'t> Fn(&'t str) -> Cow<'t, st
         clean.extend_from_slice(chunk.invalid());
     }
     clean.into()
+}
+
+/// A text of UTF-16, if it holds anything to redact.
+fn redacted_utf16(
+    bytes: &[u8],
+    read: fn([u8; 2]) -> u16,
+    write: fn(u16) -> [u8; 2],
+    redact: &impl for<'t> Fn(&'t str) -> Cow<'t, str>,
+) -> Option<Vec<u8>> {
+    let (units, rest) = bytes.as_chunks::<2>();
+    let (mut clean, mut found) = (Vec::new(), false);
+    let mut end = |readable: &mut String, clean: &mut Vec<u8>| {
+        let redacted = redact(readable);
+        found |= matches!(redacted, Cow::Owned(_));
+        clean.extend(redacted.encode_utf16().flat_map(write));
+        readable.clear();
+    };
+    let mut readable = String::new();
+    for letter in char::decode_utf16(units.iter().copied().map(read)) {
+        match letter {
+            Ok(letter) => readable.push(letter),
+            Err(error) => {
+                end(&mut readable, &mut clean);
+                clean.extend(write(error.unpaired_surrogate()));
+            }
+        }
+    }
+    end(&mut readable, &mut clean);
+    clean.extend_from_slice(rest);
+    found.then_some(clean)
 }
 
 /// The causes of an error whose own words held a secret.
@@ -270,6 +308,12 @@ mod tests {
         assert_eq!(redacted(b"caf\xe9 canary-1 \xfc")[..], b"caf\xe9 *** \xfc"[..]);
         assert_eq!(redacted("café canary-1".as_bytes())[..], *"café ***".as_bytes());
         assert_eq!(redacted(b"caf\xe9")[..], b"caf\xe9"[..]);
+        // UTF-16 of Windows, and of others; an odd byte at the end and half a pair of surrogates stay.
+        assert_eq!(
+            redacted(b"\xff\xfe\xe9\0c\0a\0n\0a\0r\0y\0-\x001\0\0\xd8!\0")[..],
+            b"\xff\xfe\xe9\0*\0*\0*\0\0\xd8!\0"[..]
+        );
+        assert_eq!(redacted(b"\0c\0a\0n\0a\0r\0y\0-\x001\0!x")[..], b"\0*\0*\0*\0!x"[..]);
     }
 
     #[test]

@@ -164,9 +164,10 @@ fn told(answered: &Answered, secrets: &Secrets) -> Option<Value> {
         return Some(value);
     }
     let text = String::from_utf8_lossy(&answered.body);
-    // Before it is cut: half a secret is no secret to a search.
-    let clean = secrets.redact(&text);
-    let shown: String = clean.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    // A text of UTF-16 has a zero between its letters, so a secret is whole without these. It is looked for before the text
+    // is cut: half a secret is no secret to a search.
+    let shown: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let shown = secrets.redact(&shown).into_owned();
     let text = if media.essence() == "text/html" { page_title(&shown) } else { shown };
     let cut: String = text.trim().chars().take(SHOWN_OF_ERROR).collect();
     let is_cut = answered.is_cut || cut.len() < text.trim().len();

@@ -212,7 +212,7 @@ impl A2aAgent {
         let looked = line.look(handle.task(), end).await;
         match looked.and_then(|event| gathered.apply(event)) {
             Ok(()) => self.update(gathered),
-            Err(failure) => Err(self.told(&known, failure, false).await),
+            Err(failure) => Err(self.told(&known, failure, false)),
         }
     }
 
@@ -243,17 +243,17 @@ impl A2aAgent {
         let known = self.link.known(&self.config).await?;
         let line = Line { config: &self.config, known: &known };
         let end = Instant::now() + self.config.limits.request;
-        let answer = line.ask(Ask::Cancel(handle.task()), end).await;
+        let answer = line.ask_of(Ask::Cancel(handle.task()), end).await;
         match answer.and_then(|answer| answer.result().map(drop)) {
             Ok(()) => Ok(()),
-            Err(failure) => Err(self.told(&known, failure, false).await),
+            Err(failure) => Err(self.told(&known, failure, false)),
         }
     }
 
     /// The error of a failure, behind which the card may be read anew.
-    async fn told(&self, known: &Arc<Known>, failure: Failure, begun: bool) -> ToolError {
+    fn told(&self, known: &Known, failure: Failure, begun: bool) -> ToolError {
         if failure.doubts_card() {
-            self.link.forget(known).await;
+            known.doubt();
         }
         failure.told(&self.config, begun)
     }
@@ -289,7 +289,7 @@ impl A2aAgent {
         let line = Line { config: &self.config, known };
         match Box::pin(line.follow(draft, end, guard, heard)).await {
             Ok(gathered) => Ok(gathered),
-            Err((failure, begun)) => Err(self.told(known, failure, begun).await),
+            Err((failure, begun)) => Err(self.told(known, failure, begun)),
         }
     }
 

@@ -61,7 +61,7 @@ impl A2aAgent {
         let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
         let names: Vec<String> = parts
             .chain(task.said.iter().flat_map(|said| &said.parts))
-            .filter(|part| matches!(part.content, Content::Bytes(_) | Content::Url(_)))
+            .filter(|part| matches!(part.content, Content::Bytes(_) | Content::Url(_)) || part.is_text_file())
             .map(|part| part.name.as_deref().or(part.media_type.as_deref()).unwrap_or("a file"))
             .map(|name| cut(&redactor.redact(name), LONGEST_NAME).replace('\n', " "))
             .collect();

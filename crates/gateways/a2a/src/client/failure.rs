@@ -7,6 +7,9 @@ use crate::config::Config;
 /// Longer texts of errors are cut.
 const LONGEST_ERROR: usize = 2_000;
 
+/// The code for a task that is not known.
+pub(crate) const UNKNOWN_TASK: i64 = -32001;
+
 /// The reason why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -46,7 +49,7 @@ impl Failure {
 
     /// True if a task is not known, or not any more.
     pub(crate) fn is_unknown_task(&self) -> bool {
-        matches!(self, Self::Refused { code: -32001, .. } | Self::Status { status: 404, .. })
+        matches!(self, Self::Refused { code: UNKNOWN_TASK, .. } | Self::Status { status: 404, .. })
     }
 
     /// The error that the model reads. `begun` says that the agent may have begun to work.

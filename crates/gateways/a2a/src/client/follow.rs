@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::Answer;
-use super::failure::Failure;
+use super::failure::{Failure, UNKNOWN_TASK};
 use super::gather::Gathered;
 use super::heard::Heard;
 use super::link::Known;
 use super::request::Ask;
 use super::stream::EventStream;
+use crate::card::A2aBinding;
 use crate::config::Config;
 use crate::wire::{Draft, Event, bare_task, event};
 
@@ -37,13 +38,25 @@ impl Line<'_> {
         self.known.way.ask(self.config, &self.known.interface, ask, end).await
     }
 
+    /// Asks about a task, which may have an address of its own: nothing there says that it is not known.
+    pub(crate) async fn ask_of(&self, ask: Ask<'_>, end: Instant) -> Result<Answer, Failure> {
+        self.ask(ask, end).await.map_err(|failure| match failure {
+            Failure::Status { status: 404, message }
+                if self.known.interface.binding == A2aBinding::HttpJson =>
+            {
+                Failure::Refused { code: UNKNOWN_TASK, message }
+            }
+            failure => failure,
+        })
+    }
+
     async fn stream(&self, ask: Ask<'_>, end: Instant) -> Result<EventStream, Failure> {
         self.known.way.stream(self.config, &self.known.interface, ask, end).await
     }
 
     /// The task as it is now.
     pub(crate) async fn look(&self, id: &str, end: Instant) -> Result<Event, Failure> {
-        let answer = self.ask(Ask::Get(id), end).await?;
+        let answer = self.ask_of(Ask::Get(id), end).await?;
         let result = answer.result()?;
         // The bare task; some wrap it.
         bare_task(result)

@@ -1,6 +1,7 @@
 //! The card of an agent, read when it is first needed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use attache_core::{ToolError, ToolErrorKind};
@@ -24,6 +25,14 @@ pub(crate) struct Known {
     pub(crate) card: A2aCard,
     pub(crate) interface: Interface,
     pub(crate) way: Way,
+    is_doubted: AtomicBool,
+}
+
+impl Known {
+    /// Lets the next call read the card anew; where that cannot be done now, this one holds.
+    pub(crate) fn doubt(&self) {
+        self.is_doubted.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The card, shared by all clones of a handle.
@@ -38,21 +47,19 @@ struct State {
 }
 
 impl Link {
-    /// Lets the next call read the card anew, unless another one did already.
-    pub(crate) async fn forget(&self, known: &Arc<Known>) {
-        let mut state = self.0.lock().await;
-        state.known.take_if(|current| Arc::ptr_eq(current, known));
-    }
-
     /// The agent's card. One asks for it, and all others wait for that.
     pub(crate) async fn known(&self, config: &Config) -> Result<Arc<Known>, ToolError> {
         let mut state = self.0.lock().await;
-        if let Some(known) = &state.known {
-            return Ok(Arc::clone(known));
+        let old = state.known.clone();
+        if let Some(known) = old.clone().filter(|known| !known.is_doubted.load(Ordering::Relaxed)) {
+            return Ok(known);
         }
         if let Some((_, not_before, why, kind)) = &state.failed
             && Instant::now() < *not_before
         {
+            if let Some(old) = old {
+                return Ok(old);
+            }
             return Err(ToolError::new(why.clone()).with_kind(*kind));
         }
         match read(config).await {
@@ -66,7 +73,10 @@ impl Link {
                 let wait = FIRST_WAIT.saturating_mul(1 << count.min(6)).min(LONGEST_WAIT);
                 let why = error.for_model().to_owned();
                 state.failed = Some((count + 1, Instant::now() + wait, why, error.kind()));
-                Err(error)
+                let is_away = matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout);
+                // An agent that says what it is and cannot be believed is not the one that it was.
+                state.known = old.filter(|_| is_away);
+                state.known.clone().ok_or(error)
             }
         }
     }
@@ -101,7 +111,7 @@ async fn read(config: &Config) -> Result<Known, ToolError> {
     };
     let card = trusted(config, &value)?;
     let interface = chosen(config, &card)?;
-    let known = Known { card, interface, way };
+    let known = Known { card, interface, way, is_doubted: AtomicBool::new(false) };
     if !known.card.extended || !config.has_credentials() {
         return Ok(known);
     }

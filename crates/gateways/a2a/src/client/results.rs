@@ -121,12 +121,13 @@ impl<'a> Reader<'a> {
         let name =
             name.map(|name| cut(&self.clean(name), LONGEST_NAME)).filter(|name| !name.trim().is_empty());
         Some(match content {
-            // A blank text says nothing, and would make a result unusable for some models.
-            Content::Text(text) if text.trim().is_empty() => return None,
             Content::Text(text) if is_text_file => {
                 let said = media_type.or_else(|| Some("text/plain".to_owned()));
-                return self.bytes(text.into(), name, said);
+                // It is a text, also where its type is not known as one.
+                return self.bytes(self.clean(text).into(), name, said);
             }
+            // A blank text says nothing, and would make a result unusable for some models.
+            Content::Text(text) if text.trim().is_empty() => return None,
             Content::Text(text) => A2aContent::Text(self.clean(text)),
             Content::Data(mut value) => {
                 clean(&self.redactor, &mut value);
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self, bytes: Bytes, name: Option<String>, said: Option<String>) -> Option<A2aContent> {
         let said = said.map(|said| self.clean(said)).unwrap_or_default();
-        let bytes = self.clean_bytes(bytes, &said);
+        let bytes = clean_texts(&self.redactor, bytes, &said);
         let mut document = Document::from_bytes(bytes.clone(), &media_type_of(&said, &bytes));
         if let Some(name) = name {
             document = document.with_file_name(name);
@@ -209,13 +210,13 @@ impl<'a> Reader<'a> {
             Cow::Owned(clean) => clean,
         }
     }
+}
 
-    /// Files of text without the secrets that the agent was given.
-    fn clean_bytes(&self, bytes: Bytes, said: &str) -> Bytes {
-        match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
-            MediaKind::Text => redact_texts(bytes, |text| self.redactor.redact(text)),
-            _ => bytes,
-        }
+/// Files of text without the secrets that the agent was given.
+pub(super) fn clean_texts(redactor: &Redactor, bytes: Bytes, said: &str) -> Bytes {
+    match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
+        MediaKind::Text => redact_texts(bytes, |text| redactor.redact(text)),
+        _ => bytes,
     }
 }
 

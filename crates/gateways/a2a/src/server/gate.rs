@@ -47,9 +47,38 @@ fn is_named(host: &str, hosts: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use attache_agent::{Agent, MemorySessions, Sessions};
+    use attache_testkit::ScriptedModel;
+    use axum::body::{Body, Bytes};
     use http::Request;
 
     use super::*;
+    use crate::server::tasks::Tasks;
+    use crate::server::{Served, read};
+
+    // A body of 48 MiB is not read for a refusal, and one that never ends holds nobody for ever.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_read_for_a_while_and_only_if_it_is_json() {
+        let agent = Agent::builder(ScriptedModel::new([]).unverified()).build().unwrap();
+        let served = Served {
+            card: String::new(),
+            tag: String::new(),
+            tasks: Arc::new(Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())))),
+            principals: Some(Arc::new(|_| Some("ann".to_owned()))),
+            hosts: None,
+        };
+        let status = async |said: &str| {
+            let endless = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+            let request = Request::post("/").header(CONTENT_TYPE, said).body(Body::from_stream(endless));
+            let begun = tokio::time::Instant::now();
+            let refused = read(&served, request.unwrap()).await.unwrap_err();
+            (refused.status().as_u16(), begun.elapsed().as_secs())
+        };
+        assert_eq!(status("text/plain").await, (415, 0));
+        assert_eq!(status("application/json").await, (408, 30));
+    }
 
     #[test]
     fn requests_are_let_in_by_their_host_and_their_page() {

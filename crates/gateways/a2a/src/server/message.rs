@@ -1,9 +1,11 @@
 //! A caller's message: as the input of a run, and as the answer to what a run asks.
 
 use attache_core::{Capture, Document, MediaKind, MediaType, UserMessage, UserPart};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::error::Refusal;
-use crate::wire::{Content, Message};
+use crate::wire::{Content, Message, Part};
 
 /// True if parts of that type are taken: any text where plain text is, and bytes of no known type, which are looked at.
 pub(super) fn is_taken(modes: &[String], said: &str) -> bool {
@@ -19,14 +21,48 @@ pub(super) fn is_taken(modes: &[String], said: &str) -> bool {
 
 /// The text of a message.
 pub(super) fn words(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match &part.content {
+    texts(message, |_| true)
+}
+
+fn texts(message: &Message, is_taken: impl Fn(&Part) -> bool) -> String {
+    let texts = message.parts.iter().filter(|part| is_taken(part)).filter_map(|part| match &part.content {
         Content::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn data(message: &Message) -> Option<&serde_json::Value> {
+/// True for a message with files that are no texts, which have no place among its words.
+pub(super) fn has_files(message: &Message) -> bool {
+    message.parts.iter().any(|part| matches!(part.content, Content::Bytes(_) | Content::Url(_)))
+}
+
+/// An answer with files, as the model reads it.
+#[derive(Serialize)]
+pub(super) struct Filed {
+    #[serde(skip_serializing_if = "Value::is_null")]
+    answer: Value,
+    documents: Vec<Document>,
+}
+
+impl Filed {
+    /// A message with its documents; `None` if it has none.
+    pub(super) fn of(message: &Message, input: &UserMessage) -> Option<Self> {
+        let documents = input.shown().iter().filter_map(|part| match part {
+            UserPart::Document(document) => Some(document.clone()),
+            _ => None,
+        });
+        let documents: Vec<Document> = documents.collect();
+        let words = texts(message, |part| !part.is_text_file());
+        let answer = match answer(message, &words) {
+            Value::String(text) if text.trim().is_empty() => Value::Null,
+            answer => answer,
+        };
+        (!documents.is_empty()).then_some(Self { answer, documents })
+    }
+}
+
+fn data(message: &Message) -> Option<&Value> {
     message.parts.iter().find_map(|part| match &part.content {
         Content::Data(data) => Some(data),
         _ => None,
@@ -34,7 +70,7 @@ fn data(message: &Message) -> Option<&serde_json::Value> {
 }
 
 /// The answer to a question: text, or data where there is no text.
-pub(super) fn answer(message: &Message, words: &str) -> serde_json::Value {
+pub(super) fn answer(message: &Message, words: &str) -> Value {
     match data(message).filter(|_| words.trim().is_empty()) {
         Some(data) => data.clone(),
         None => words.to_owned().into(),

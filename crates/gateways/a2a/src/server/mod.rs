@@ -14,11 +14,12 @@ mod watch;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_agent::Sessions;
 use attache_core::DocumentStore;
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
 use axum::routing::{get, post};
 use http::request::Parts;
@@ -38,6 +39,8 @@ pub use self::notify::A2aTargets;
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;
+/// The time in which a request must be there.
+const READING: Duration = Duration::from_secs(30);
 
 type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 
@@ -107,7 +110,8 @@ impl A2aServer {
     }
 
     /// Names hosts under which an agent that is [open to all](Self::open_to_all) is reached, or whose pages may ask it,
-    /// beside that of the profile's address: `leases.internal`.
+    /// beside that of the profile's address: `leases.internal`. A browser lets a page of another origin read the answers only
+    /// where the router says so, so a layer for CORS is needed beside it, such as `CorsLayer` of `tower-http`.
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.hosts.extend(hosts.into_iter().map(Into::into));
         self
@@ -201,7 +205,7 @@ async fn card_of(State(served): State<Arc<Served>>, headers: HeaderMap) -> Respo
 }
 
 /// The caller and the body of a request.
-async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u8>), Response<Body>> {
+async fn read(served: &Served, request: Request) -> Result<(String, Parts, Bytes), Response<Body>> {
     let (head, body) = request.into_parts();
     if served.hosts.as_ref().is_some_and(|hosts| !gate::is_let_in(&head, hosts)) {
         let error = json!({"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "requests by this name, or of this page, are refused"}});
@@ -214,15 +218,22 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, Vec<u
         response.headers_mut().insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return Err(response);
     };
-    match to_bytes(body, LARGEST).await {
-        Ok(body) if !body.is_empty() && !gate::is_json(&head) => Err(answered(
+    // Before it is read: nobody sends the whole of one for nothing.
+    if !body.is_end_stream() && !gate::is_json(&head) {
+        return Err(answered(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             &json!({"error": {"code": 415, "status": "INVALID_ARGUMENT", "message": "a request is application/json or application/a2a+json"}}),
-        )),
-        Ok(body) => Ok((principal, head, body.to_vec())),
-        Err(_) => Err(answered(
+        ));
+    }
+    match tokio::time::timeout(READING, to_bytes(body, LARGEST)).await {
+        Ok(Ok(body)) => Ok((principal, head, body)),
+        Ok(Err(_)) => Err(answered(
             StatusCode::PAYLOAD_TOO_LARGE,
             &json!({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": "the request is too large"}}),
+        )),
+        Err(_) => Err(answered(
+            StatusCode::REQUEST_TIMEOUT,
+            &json!({"error": {"code": 408, "status": "DEADLINE_EXCEEDED", "message": "the request did not come in time"}}),
         )),
     }
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::error::Refusal;
@@ -22,6 +23,8 @@ const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 const MOST_OF_TASK: usize = 10;
 const MOST_OF_PRINCIPAL: usize = 1_000;
 const MOST: usize = 100_000;
+/// The most tasks of which anybody is told at once, each with its documents in memory. The others wait.
+const MOST_TOLD: usize = 16;
 /// The longest text in what a caller writes.
 const LONGEST: usize = 4_096;
 /// The time for one notification, and the waits before it is sent again.
@@ -69,6 +72,8 @@ type ByTask = HashMap<String, Watched>;
 /// The notifications that callers asked for. They are kept in memory.
 pub(crate) struct Notifications {
     pub(crate) client: HttpClient,
+    /// The room for whole tasks that are on their way.
+    pub(crate) room: Arc<Semaphore>,
     is_guarded: bool,
     by_task: Mutex<ByTask>,
 }
@@ -79,7 +84,12 @@ impl Notifications {
             A2aTargets::Any => HttpClient::shared(),
             A2aTargets::Public => HttpClient::guarded(Timeouts::default(), AddressGuard::new(), false),
         };
-        Self { client, is_guarded: to == A2aTargets::Public, by_task: Mutex::default() }
+        Self {
+            client,
+            room: Arc::new(Semaphore::new(MOST_TOLD)),
+            is_guarded: to == A2aTargets::Public,
+            by_task: Mutex::default(),
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ByTask> {

@@ -306,7 +306,7 @@ pub(crate) async fn subscribe(
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
     let task = id(params)?.to_owned();
-    let (_, view) = tasks.view(&principal, &task, Wanted::ANSWER).await?;
+    let (_, view) = tasks.view(&principal, &task, Wanted::STATE).await?;
     if view.state.is_final() {
         return Err(Refusal::Unsupported("the task is over"));
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use attache_agent::{
     AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions, deliver,
 };
-use attache_core::{DocumentStore, ToolResult, UserMessage, fresh};
+use attache_core::{DocumentStore, ResultStatus, ToolCall, ToolResult, UserMessage, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
-use super::message::{answer, approves, input, is_taken, words};
+use super::message::{Filed, answer, approves, has_files, input, is_taken, words};
 use super::notify::Notifications;
 use super::step::{Come, Step};
 use super::view::{Logged, View, Wanted};
@@ -21,6 +21,8 @@ use crate::wire::{A2aState, Message, Part};
 
 /// The time that a run may take to let its session go, once its log says that it stops.
 const STOPPING: Duration = Duration::from_secs(2);
+/// The time in which the files of a message must be stored.
+const STORING: Duration = Duration::from_secs(60);
 /// The most bytes of documents in an answer.
 const MOST_BYTES: usize = 32 << 20;
 /// The most failed tasks that are remembered.
@@ -189,10 +191,22 @@ impl Tasks {
         if !logged.asks() {
             return Err(Refusal::Unsupported("the task takes no message now"));
         }
-        let words = words(message);
+        let (words, filed) = (words(message), Filed::of(message, &input));
         let has_stopped = tokio::time::timeout(STOPPING, self.stopped(&place)).await.is_ok();
         let asked = logged.outcome.deferred.iter().find(|request| request.deferred.prompt.is_some());
+        // A call of another agent's, and a tool that waits for an answer of its form, read no files.
+        let takes_files = asked.is_some_and(|asked| asked.path.is_empty() && asked.deferred.schema.is_none());
+        if !takes_files && has_files(message) {
+            return Err(Refusal::InvalidParams("the answer to this question takes no files"));
+        }
         let run = match asked {
+            Some(request) if takes_files && let Some(filed) = filed => {
+                self.deliver(&session, &place, &request.call, &filed).await?;
+                if !has_stopped {
+                    return Ok(place);
+                }
+                session.resume()
+            }
             // Its run waits for the answer itself, for a while.
             Some(request) if !has_stopped => {
                 let result = ToolResult::of(&request.call, &answer(message, &words));
@@ -223,6 +237,24 @@ impl Tasks {
         };
         self.drive(&place, run).await?;
         Ok(place)
+    }
+
+    /// Delivers an answer with files, which go to the store that its run reads.
+    async fn deliver(
+        &self,
+        session: &Session,
+        place: &Place,
+        call: &ToolCall,
+        filed: &Filed,
+    ) -> Result<(), Refusal> {
+        let store = self.sessions.agent().store();
+        let storing = ToolResult::stored(call, ResultStatus::Ok, filed, &*store);
+        let Ok(Ok(result)) = tokio::time::timeout(STORING, storing).await else {
+            tracing::warn!("the files of an answer to an A2A task cannot be stored");
+            return Err(Refusal::Internal);
+        };
+        let delivered = deliver(&*session.journal_of(&place.run), result).await;
+        delivered.map_err(|_| Refusal::Unsupported("the task takes no message now"))
     }
 
     /// Drives a run in the background, and waits until it has begun.

@@ -27,6 +27,8 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// Its state, without anything that is read from a store.
+    pub(crate) const STATE: Self = Self { history: Some(0), artifacts: false };
     /// Its state and its answer, without the conversation.
     pub(crate) const ANSWER: Self = Self { history: Some(0), artifacts: true };
     pub(crate) const ALL: Self = Self { history: None, artifacts: true };
@@ -244,7 +246,8 @@ async fn file(document: &Document, store: Store<'_>, end: Instant, left: &mut us
             timeout_at(end, agent.load(document)).await.ok().and_then(Result::ok)
         }
         (None, Some((store, _))) => {
-            store.get(document.id()).await.ok().map(|bytes| document.clone().with_bytes(bytes))
+            let bytes = timeout_at(end, store.get(document.id())).await.ok().and_then(Result::ok);
+            bytes.map(|bytes| document.clone().with_bytes(bytes))
         }
         _ => Some(document.clone()),
     };
@@ -289,10 +292,43 @@ async fn said(message: &Arc<Message>, store: Store<'_>, end: Instant, left: &mut
 #[cfg(test)]
 mod tests {
     use attache_agent::{MemoryDocumentStore, MemorySessions, RunInput, Sessions, tool_fn};
-    use attache_core::{ToolError, UserMessage};
+    use attache_core::{BoxFuture, DocumentId, StoreError, ToolError, UserMessage};
     use attache_testkit::{ScriptedModel, Turn};
+    use bytes::Bytes;
 
     use super::*;
+
+    /// A store that never answers.
+    struct Silent;
+
+    impl DocumentStore for Silent {
+        fn id(&self) -> &str {
+            "silent"
+        }
+
+        fn put<'a>(&'a self, _: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn get<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_does_not_answer_holds_no_task() {
+        let agent = Agent::builder(ScriptedModel::new([]).unverified()).build().unwrap();
+        let silent: Arc<dyn DocumentStore> = Arc::new(Silent);
+        let stored = Document::new("x").without_bytes();
+        let (end, mut left) = (Instant::now() + FETCHING, 100);
+        let reading = file(&stored, Some((&silent, &agent)), end, &mut left);
+        let read = tokio::time::timeout(2 * FETCHING, reading).await.unwrap();
+        assert!(matches!(read, File::Note(_)), "{read:?}");
+    }
 
     #[tokio::test]
     async fn the_upload_of_a_caller_takes_no_room_from_the_answer() {

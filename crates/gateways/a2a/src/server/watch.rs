@@ -38,7 +38,7 @@ impl Tasks {
         let task = if is_old && asked != Asked::Set { text("id") } else { text("taskId") };
         let task = task.ok_or(Refusal::InvalidParams("the task is not named"))?;
         // Those of others are not there.
-        self.view(principal, task, Wanted::ANSWER).await?;
+        self.view(principal, task, Wanted::STATE).await?;
         let named = if is_old { text("pushNotificationConfigId") } else { text("id") };
         let targets = notifications.targets(task);
         let found = || match named {
@@ -110,9 +110,9 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     let mut told: Option<(A2aState, u64)> = None;
     let mut reached: Vec<String> = Vec::new();
     while Instant::now() < end {
-        let Some(tasks) = tasks.upgrade() else { return };
-        let Some(notifications) = &tasks.notifications else { return };
-        let step = match tasks.view(&principal, &task, Wanted::ALL).await {
+        let Some(served) = tasks.upgrade() else { return };
+        let Some(notifications) = &served.notifications else { return };
+        let step = match served.view(&principal, &task, Wanted::STATE).await {
             Ok((place, view)) => {
                 let state = (view.state, view.at);
                 if told.replace(state) != Some(state) {
@@ -123,22 +123,33 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
                 let mut new = notifications.targets(&task);
                 new.retain(|target| !reached.contains(&target.id));
                 if (is_final || view.state.is_waiting()) && !new.is_empty() {
-                    let client = notifications.client.clone();
-                    drop(tasks);
-                    tell(&client, &view, &new).await;
-                    reached.extend(new.into_iter().map(|target| target.id));
+                    let (client, room) = (notifications.client.clone(), Arc::clone(&notifications.room));
+                    drop(served);
+                    // It is never closed.
+                    let Ok(_room) = room.acquire().await else { return };
+                    let Some(served) = tasks.upgrade() else { return };
+                    match served.view(&principal, &task, Wanted::ALL).await {
+                        Ok((_, whole)) if (whole.state, whole.at) == state => {
+                            drop(served);
+                            tell(&client, whole, &new).await;
+                            reached.extend(new.into_iter().map(|target| target.id));
+                        }
+                        // Its state is another one by now.
+                        Ok(_) => {}
+                        Err(_) => sleep(wait).await,
+                    }
                     continue;
                 }
                 if notifications.is_done(&task, is_final, &reached) {
                     return;
                 }
-                tasks.step(&place.id)
+                served.step(&place.id)
             }
             Err(Refusal::TaskNotFound) => break,
             // Its log cannot be read now.
             Err(_) => None,
         };
-        drop(tasks);
+        drop(served);
         // A run that is driven here wakes us.
         let is_woken = match step {
             Some(mut step) => step.wait_for(|step| step.has_stopped()).await.is_ok(),
@@ -157,10 +168,10 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
 }
 
 /// Tells each of them, side by side: one that does not answer holds nobody up.
-async fn tell(client: &HttpClient, view: &View, targets: &[Target]) {
+async fn tell(client: &HttpClient, view: View, targets: &[Target]) {
     let body = |version| {
         let shape = Shape(version);
-        Bytes::from(shape.wrapped(shape.task(view, true)).to_string())
+        Bytes::from(shape.wrapped(shape.task(&view, true)).to_string())
     };
     let mut bodies: Vec<(A2aVersion, Bytes)> = Vec::new();
     let mut sending = JoinSet::new();
@@ -177,13 +188,16 @@ async fn tell(client: &HttpClient, view: &View, targets: &[Target]) {
         let (client, target) = (client.clone(), target.clone());
         sending.spawn(async move { target.send(&client, body).await });
     }
+    drop(view);
     sending.join_all().await;
 }
 
 #[cfg(test)]
 mod tests {
-    use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
-    use attache_core::ToolError;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, Sessions, tool_fn};
+    use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, ToolError};
     use attache_testkit::{ScriptedModel, Turn};
 
     use super::*;
@@ -223,6 +237,64 @@ mod tests {
         };
         tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
     }
+    /// A store that counts what is read.
+    #[derive(Default)]
+    struct Counting(MemoryDocumentStore, AtomicUsize);
+
+    impl DocumentStore for Counting {
+        fn id(&self) -> &str {
+            self.0.id()
+        }
+
+        fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.0.put(document)
+        }
+
+        fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.get(id)
+        }
+
+        fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.0.delete(id)
+        }
+    }
+
+    // An answer may hold 32 MiB, and a task is looked at again and again.
+    #[tokio::test]
+    async fn documents_are_read_only_to_be_sent() {
+        let store = Arc::new(Counting::default());
+        let lease = tool_fn("lease", "Gives a lease", || Ok::<_, ToolError>(Document::new("the lease")));
+        let model = ScriptedModel::new([Turn::call("lease", json!({})), Turn::text("Here.")]).unverified();
+        let agent = Agent::builder(model).tool(lease).store(store.clone() as Arc<dyn DocumentStore>);
+        let sessions = Sessions::new(agent.build().unwrap(), Arc::new(MemorySessions::default()));
+        let mut tasks = Tasks::new(sessions);
+        tasks.notifications = Some(Notifications::new(A2aTargets::Any));
+        tasks.store = Some(store.clone());
+        let tasks = Arc::new(tasks);
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
+        tasks.stopped(&place).await;
+        let before = store.1.load(Ordering::Relaxed);
+        tasks.view("ann", &place.id, Wanted::ALL).await.unwrap();
+        let of_one = store.1.load(Ordering::Relaxed) - before;
+        assert!(of_one > 0);
+
+        let hook = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let config = json!({"url": format!("http://{}/hook", hook.local_addr().unwrap())});
+        tasks.notify("ann", &place.id, &config, A2aVersion::V1).unwrap();
+        let router = axum::Router::new().fallback(|| async { "" });
+        tokio::spawn(async move { axum::serve(hook, router).await.unwrap() });
+        let notifications = tasks.notifications.as_ref().unwrap();
+        let done = async {
+            while !notifications.targets(&place.id).is_empty() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), done).await.unwrap();
+        assert_eq!(store.1.load(Ordering::Relaxed) - before, 2 * of_one);
+    }
+
     #[tokio::test]
     async fn an_address_that_does_not_answer_holds_up_no_other() {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -239,7 +311,7 @@ mod tests {
         let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
         let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
         let (_, view) = tasks.view("ann", &place.id, Wanted::ALL).await.unwrap();
-        let telling = tell(&notifications.client, &view, &targets);
+        let telling = tell(&notifications.client, view, &targets);
         let asked = tokio::time::timeout(Duration::from_secs(10), other.accept());
         tokio::select! {
             () = telling => panic!("nobody answers"),

@@ -1,5 +1,7 @@
 //! Cards: where they are found, what becomes of them, and whom credentials go to.
 
+use std::sync::Arc;
+
 use attache_a2a::{A2aAgent, A2aKey, A2aVersion};
 use attache_agent::{Agent, EventKind};
 use attache_core::tool::DynToolHandler;
@@ -258,6 +260,62 @@ async fn a_card_that_does_not_hold_any_more_is_read_anew() {
         ask(&agent).await.unwrap();
         assert_eq!(cards(&fake), expected);
     }
+}
+
+// A card that is doubted holds until there is another one.
+#[tokio::test]
+async fn a_card_that_cannot_be_read_anew_holds() {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    let (is_new, is_old) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let cards = Arc::new(AtomicU32::new(0));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (base, there, old, count) = (url.clone(), is_new.clone(), is_old.clone(), cards.clone());
+    let router = axum::Router::new().fallback(move |request: axum::extract::Request| {
+        let (base, count) = (base.clone(), count.clone());
+        let (has_card, is_old) = (there.load(Ordering::Relaxed), old.load(Ordering::Relaxed));
+        async move {
+            let is_card = request.uri().path().contains(".well-known");
+            count.fetch_add(u32::from(is_card), Ordering::Relaxed);
+            match (is_card, has_card) {
+                (true, true) => json_answer(&card_v1(&base, false)),
+                (true, false) => http::StatusCode::SERVICE_UNAVAILABLE.into_response(),
+                // It is of an older version while it is replaced.
+                (false, _) if is_old => error(-32601, "no such method"),
+                (false, _) => text(),
+            }
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let agent = A2aAgent::at("leases", &url);
+    ask(&agent).await.unwrap();
+    is_new.store(false, Ordering::Relaxed);
+    is_old.store(true, Ordering::Relaxed);
+    ask(&agent).await.unwrap_err();
+    is_old.store(false, Ordering::Relaxed);
+    // The agent answers again, and its card is not there yet.
+    let before = cards.load(Ordering::Relaxed);
+    ask(&agent).await.unwrap();
+    assert!(cards.load(Ordering::Relaxed) > before, "it was doubted");
+    ask(&agent).await.unwrap();
+}
+
+// The address of a task that is not known is no other address of the agent.
+#[tokio::test]
+async fn a_task_that_is_not_known_is_no_reason_to_read_the_card() {
+    let card = |url: &str| {
+        let mut card = card_v1(url, false);
+        card["supportedInterfaces"] =
+            json!([{"url": url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"}]);
+        card
+    };
+    let fake = Fake::new(card, |_, _| http::StatusCode::NOT_FOUND.into_response()).await;
+    let agent = fake.agent();
+    agent.card().await.unwrap();
+    agent.poll("a2a://leases/t-1").await.unwrap_err();
+    agent.cancel("a2a://leases/t-1").await.unwrap_err();
+    agent.card().await.unwrap();
+    assert_eq!(fake.all().iter().filter(|asked| asked.path.contains(".well-known")).count(), 1);
 }
 
 // A22: its token goes to its own place, and it goes there for its own word alone

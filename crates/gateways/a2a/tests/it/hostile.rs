@@ -120,6 +120,9 @@ async fn secrets_that_an_agent_repeats_are_masked() {
         {"text": format!("you sent {secret}")}, {"data": {secret: [secret]}},
         {"raw": text, "mediaType": "text/plain", "filename": format!("{secret}.txt")},
         {"raw": base64_simd::STANDARD.encode_to_string([b"caf\xe9: ", secret.as_bytes()].concat()), "mediaType": "text/csv"},
+        // A text whose type is not known as one, and one without words.
+        {"text": format!("const key = '{secret}'"), "mediaType": "application/typescript"},
+        {"text": " \n", "filename": "blank.txt"},
         {"url": format!("https://h/x.pdf?token={secret}")}, {"odd": secret}]);
     let card = move |url: &str| {
         let mut card = card_v1(url, false);
@@ -145,6 +148,8 @@ async fn secrets_that_an_agent_repeats_are_masked() {
     assert_eq!(file, "key: ***");
     // Of another encoding than UTF-8.
     assert_eq!(output.documents[1].bytes().unwrap()[..], b"caf\xe9: ***"[..]);
+    assert_eq!(output.documents[2].bytes().unwrap(), "const key = '***'");
+    assert_eq!(output.documents[3].file_name(), Some("blank.txt"));
     let failed = call(&agent, json!({"message": "fail"})).await.unwrap_err();
     assert!(!format!("{failed:?}").contains("canary"), "{failed:?}");
     let asked = call(&agent, json!({"message": "stop"})).await.unwrap().deferred.unwrap();

@@ -10,7 +10,7 @@ use attache_a2a::{
 use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, SessionStore, Sessions, tool_fn};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::{Deferred, Progress};
-use attache_core::{Approval, BoxFuture, Document, ResultStatus, ToolContext};
+use attache_core::{Approval, BoxFuture, Document, DocumentStore, Message, ResultStatus, ToolContext};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
 use base64_simd::URL_SAFE_NO_PAD;
@@ -322,6 +322,41 @@ async fn calls_are_approved_here_unless_callers_may() {
         let requests = format!("{:?}", model.requests()[1].messages);
         assert_eq!(requests.contains("the caller says no"), answer == "no");
     }
+}
+
+// Files that a caller sends with its answer were dropped in silence.
+#[tokio::test]
+async fn files_of_an_answer_reach_the_model_or_are_refused() {
+    let plan = json!({"raw": "JVBERi0xLjcgcGxhbg==", "mediaType": "application/pdf", "filename": "plan.pdf"});
+    let answering = |task: &Value, words: &str| {
+        let mut params = hello();
+        params["message"]["messageId"] = json!("m-2");
+        params["message"]["taskId"] = task["id"].clone();
+        params["message"]["parts"] = json!([{"text": words}, plan]);
+        params
+    };
+    let model = ScriptedModel::new([Turn::call("which", json!({})), Turn::text("In 2031.")]);
+    let served = Ours::with(model.clone(), Arc::default(), Arc::default(), |server| server).await;
+    let task = served.rpc("ann", "SendMessage", hello()).await.unwrap()["task"].clone();
+    let answered = served.rpc("ann", "SendMessage", answering(&task, "As in this plan")).await.unwrap();
+    assert_eq!(answered["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    let seen = format!("{:?}", model.requests()[1].messages);
+    assert!(seen.contains("As in this plan") && seen.contains("plan.pdf"), "{seen}");
+    // The store keeps it for whoever reads the conversation later.
+    let asked = model.requests()[1].clone();
+    let results = asked.messages.iter().find_map(|message| match &**message {
+        Message::ToolResults(results) => results.results.first(),
+        _ => None,
+    });
+    let file = &results.unwrap().documents[0];
+    assert_eq!(served.documents.get(file.id()).await.unwrap(), "%PDF-1.7 plan");
+
+    let model = ScriptedModel::new([Turn::call("pay", json!({})), Turn::text("Paid.")]);
+    let change = |server: A2aServer| server.caller_approves(true);
+    let served = Ours::with(model.clone(), Arc::default(), Arc::default(), change).await;
+    let task = served.rpc("ann", "SendMessage", hello()).await.unwrap()["task"].clone();
+    assert_eq!(served.rpc("ann", "SendMessage", answering(&task, "yes")).await, Err(-32602));
+    assert_eq!(model.requests().len(), 1, "the call still waits");
 }
 
 // Another task of the conversation waits for somebody: that is no task that is not there.

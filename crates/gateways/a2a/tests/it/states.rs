@@ -93,7 +93,8 @@ async fn a_question_is_one_to_the_user_and_each_reply_goes_to_the_same_task() {
 /// know the task any more then.
 async fn gives_files_and_asks(forgets: bool) -> Fake {
     let file = |name: &str| json!({"raw": "JVBERi0xLjc=", "filename": name});
-    let lease = json!({"artifactId": "a", "parts": [file("lease.pdf")]});
+    let lease =
+        json!({"artifactId": "a", "parts": [file("lease.pdf"), {"text": "a,b", "filename": "rent.csv"}]});
     let question = json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "As in this plan?"},
         {"url": "https://files.example/plan.png", "filename": "plan.png"}]});
     let status = |state: &str, message: Option<&Value>| json!({"state": format!("TASK_STATE_{state}"), "message": message});
@@ -121,8 +122,8 @@ async fn what_an_agent_gave_before_its_question_stands_in_the_result() {
     let names = |output: &attache_a2a::A2aOutput| -> Vec<_> {
         output.documents().map(|document| document.file_name().map(str::to_owned)).collect()
     };
-    let prompt = "As in this plan?\nFiles so far: lease.pdf, plan.png";
-    let lease_and_plan = [Some("lease.pdf".to_owned()), Some("plan.png".to_owned())];
+    let prompt = "As in this plan?\nFiles so far: lease.pdf, rent.csv, plan.png";
+    let lease_and_plan = ["lease.pdf", "rent.csv", "plan.png"].map(|name| Some(name.to_owned()));
     // In a run whose process is another one behind the question.
     let fake = gives_files_and_asks(false).await;
     let journal = Arc::new(MemoryJournal::new());

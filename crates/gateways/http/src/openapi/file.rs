@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::reference::{resolved, text};
+use super::reference::{flag, resolved, text};
 use crate::body::is_json;
 use crate::endpoint::BodyFormat;
 
@@ -53,6 +53,27 @@ fn is_of_type(schema: &Value, kind: &str) -> bool {
         }
         only => only.is_some_and(|known| known == kind),
     }
+}
+
+/// True if `null` fits a schema.
+pub(super) fn may_be_null(document: &Value, schema: &Value) -> bool {
+    let mut schema = schema;
+    for _ in 0..DEEPEST {
+        schema = resolved(document, schema).unwrap_or(schema);
+        let choices = ["anyOf", "oneOf"].iter().find_map(|word| schema.get(word)?.as_array());
+        let is_said = flag(schema, "nullable") || is_null(document, schema);
+        let is_listed = schema
+            .get("type")
+            .and_then(Value::as_array)
+            .is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
+        let is_chosen = choices.is_some_and(|choices| choices.iter().any(|choice| is_null(document, choice)));
+        if is_said || is_listed || is_chosen {
+            return true;
+        }
+        let Some([only]) = choices.map(Vec::as_slice) else { return false };
+        schema = only;
+    }
+    false
 }
 
 /// A schema, or the only one of its choices that is not `null`: so are members written that may be left out.

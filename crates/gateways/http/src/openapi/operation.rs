@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::document::{OpenApi, Operation};
-use super::file::{File, file_of};
+use super::file::{File, file_of, may_be_null};
 use super::names::{free_name, shortened};
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
@@ -356,6 +356,10 @@ impl<'d> Reader<'d> {
                 if made.schema.get("items").is_none() {
                     made = made.with_description(format!("{} ({hint})", shortened(told)));
                 }
+            }
+            // One that must be there and may be null is left out by that word.
+            if made.is_document && required.contains(name.as_str()) && may_be_null(self.document, plain) {
+                made.schema = json!({"anyOf": [made.schema, {"type": "null"}]});
             }
             made.open_members = self.member_names(schema);
             if let Some(encoding) = encoding {

@@ -98,6 +98,22 @@ async fn texts_of_any_encoding_show_no_secret() {
     }
 }
 
+// Between the letters of UTF-16 stand zeros, which are not shown.
+#[tokio::test]
+async fn errors_of_utf_16_show_no_secret() {
+    let headers = &[("content-type", "text/plain; charset=utf-16")][..];
+    let text: Vec<u8> = "no: canary-key".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (status, expected) in [(403, "no: ***"), (200, "n\0o\0:\0 \0*\0*\0*\0")] {
+        let endpoint = Endpoint::get("get", "/files/x").with_secret_header("x-api-key", "", "canary-key");
+        let service = answering(status, headers, text.clone());
+        let output = call(&here(service).with_endpoint(endpoint).unwrap(), "get", json!({})).await.unwrap();
+        match status {
+            200 => assert_eq!(output.documents[0].bytes().unwrap()[..], *expected.as_bytes()),
+            _ => assert_eq!(value(&output)["error"]["body"], expected),
+        }
+    }
+}
+
 #[tokio::test]
 async fn json_stays_json_and_text_is_text() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, Value);

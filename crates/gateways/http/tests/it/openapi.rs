@@ -281,6 +281,32 @@ async fn forms_take_documents() {
     }
 }
 
+// One that a body must have and that may be null is left out by that word alone.
+#[tokio::test]
+async fn a_file_that_must_be_there_may_be_null() {
+    let binary = json!({"type": "string", "format": "binary"});
+    for (version, file) in [
+        ("3.1.0", json!({"anyOf": [binary, {"type": "null"}]})),
+        ("3.1.0", json!({"type": ["string", "null"], "format": "binary"})),
+        ("3.0.3", json!({"type": "string", "format": "binary", "nullable": true})),
+    ] {
+        for (media, expected) in
+            [("application/json", r#"{"file":null,"note":"x"}"#), ("multipart/form-data", "\r\nx\r\n")]
+        {
+            let schema = json!({"type": "object", "required": ["file"], "properties": {"file": file, "note": {"type": "string"}}});
+            let operation = json!({"operationId": "x", "requestBody": {"required": true, "content": {media: {"schema": schema}}}});
+            let tools = tools(&document(version, json!({"/files": {"post": operation}}), json!({})));
+            let sent = value(&call(&tools, "x", json!({"file": null, "note": "x"})).await.unwrap());
+            let body = sent["body"].as_str().unwrap();
+            assert!(body.contains(expected) && !body.contains("name=\"file\""), "{body}");
+            // A provider that checks arguments lets it pass, and what is missing altogether is told.
+            let spec = &ToolHandler::tools(&tools).await.unwrap()[0];
+            let fits = |arguments: Value| spec.definition.schema().unwrap().check(&arguments).is_empty();
+            assert!(fits(json!({"file": null})) && !fits(json!({"note": "x"})) && !fits(json!({"file": 7})));
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_form_of_one_line_and_a_delete_with_a_body() {
     let form = one(

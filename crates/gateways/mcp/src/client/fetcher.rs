@@ -10,7 +10,7 @@ use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 
 use super::remote_server::McpServer;
-use super::results::{Odd, decoded, media_type_of};
+use super::results::{Odd, clean_texts, decoded, media_type_of};
 use crate::uri::{SCHEME, file_name};
 
 /// The time that a resource may take.
@@ -61,12 +61,15 @@ impl McpFetcher {
         let read = server.read_within(uri, LIMIT).await.map_err(|error| failure(&error))?;
         let malformed = |text| FetchError::new(FetchErrorKind::Malformed, text);
         let unknown = || malformed("its server's answer is none that is known");
-        let (bytes, media_type) = match one(uri, read)? {
+        let redactor = server.config.redactor().given_only();
+        let (bytes, said) = match one(uri, read)? {
             Odd::Known(ResourceContents::TextResourceContents { text, mime_type, .. }) => {
-                (text.into_bytes(), mime_type)
+                (redactor.redact(&text).into_owned().into(), mime_type.unwrap_or_default())
             }
             Odd::Known(ResourceContents::BlobResourceContents { blob, mime_type, .. }) => {
-                (decoded(&blob).ok_or_else(unknown)?, mime_type)
+                let (bytes, said) = (decoded(&blob).ok_or_else(unknown)?, mime_type.unwrap_or_default());
+                let media_type = media_type_of(&said, &bytes);
+                (clean_texts(&redactor, bytes, &media_type), said)
             }
             _ => return Err(unknown()),
         };
@@ -74,7 +77,6 @@ impl McpFetcher {
             let text = format!("it has more than the {} bytes that are fetched", self.max_bytes);
             return Err(FetchError::new(FetchErrorKind::TooLarge, text));
         }
-        let said = media_type.unwrap_or_default();
         let media_type = MediaType::parse(&media_type_of(&said, &bytes));
         Ok(Fetched::new(bytes).with_media_type(media_type).with_file_name(file_name(uri)))
     }

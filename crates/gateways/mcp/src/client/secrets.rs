@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// A value this long of letters and digits is taken for a key, whatever it is called.
 const SHORTEST_KEY: usize = 20;
+/// A shorter value may be a word such as `sqlite`, so its name must say that it is a secret.
+const SHORTEST_UNNAMED: usize = 8;
 /// Ends of names whose values are secrets.
 const NAMES: [&str; 13] = [
     "key",
@@ -24,11 +26,11 @@ const NAMES: [&str; 13] = [
 /// Names of secrets that are too short to be looked for in others.
 const WORDS: [&str; 4] = ["pass", "sig", "pat", "jwt"];
 
-/// The redactor of these secrets in texts: each as a whole, and each line of those that have several. It leaves those alone
-/// that are too short to be told from words.
+/// The redactor of these secrets in texts: each as a whole, and each line of those that have several, but for lines that
+/// may be words.
 pub(crate) fn redactor<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Redactor {
-    let pieces =
-        secrets.into_iter().flat_map(|secret| std::iter::once(secret).chain(secret.lines().map(str::trim)));
+    let lines = |secret: &'a str| secret.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_UNNAMED);
+    let pieces = secrets.into_iter().flat_map(|secret| std::iter::once(secret).chain(lines(secret)));
     pieces.fold(Redactor::new(), Redactor::with_secret)
 }
 
@@ -77,6 +79,13 @@ fn of_argument(argument: &str, found: &mut Vec<String>) {
     } else {
         of_argument(value, found);
     }
+}
+
+/// The secrets in a variable or a header that is given: its value, unless it is so short that it may be a word and is not
+/// called so, and those in an address.
+pub(crate) fn of_given(name: &str, value: &str) -> Vec<String> {
+    let is_whole = value.len() >= SHORTEST_UNNAMED || is_named_so(name);
+    is_whole.then(|| value.to_owned()).into_iter().chain(of_url(value)).collect()
 }
 
 /// The secrets in a variable that is passed on: its value if it is called so or looks so, and those in an address.
@@ -190,6 +199,20 @@ mod tests {
         }
         assert_eq!(of_variable("GITHUB_TOKEN", "canary-1"), ["canary-1"]);
         assert_eq!(of_variable("DATABASE_URL", "postgres://u:canary@h/db").last().unwrap(), "canary");
+    }
+
+    // Settings that are words stand in names of tools and texts of servers: `search`, `sqlite`.
+    #[test]
+    fn a_short_value_is_a_secret_where_its_name_says_so() {
+        for (name, value) in [("MODE", "search"), ("DB_ENGINE", "sqlite"), ("LOG_LEVEL", "warning")] {
+            assert!(of_given(name, value).is_empty(), "{name}");
+        }
+        assert_eq!(of_given("DB_PASSWORD", "hunter"), ["hunter"]);
+        assert_eq!(of_given("X-Api-Key", "hunter2"), ["hunter2"]);
+        assert_eq!(of_given("SOMETHING", "hunter42"), ["hunter42"]);
+        assert_eq!(of_given("DATABASE_URL", "postgres://u:canary@h/db").last().unwrap(), "canary");
+        let settings = redactor(["mode:\n  search\nfolder: /srv/files"]);
+        assert_eq!(settings.redact("search in folder: /srv/files"), "search in ***");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::secrets::{of_arguments, of_variable};
+use super::secrets::{of_arguments, of_given, of_variable};
 use super::too_deep::ShallowLines;
 
 /// The variables that a child inherits: the places of programs, homes and temporary files, and the language.
@@ -105,8 +105,9 @@ impl McpCommand {
         self
     }
 
-    /// Sets a variable of the child's environment. Its value is a secret: it is shown nowhere, and where the server
-    /// repeats one of eight characters or more, a mask stands.
+    /// Sets a variable of the child's environment. Its value is shown nowhere, and where the server repeats it, a mask
+    /// stands if it has 8 bytes or more, or 6 if the variable is called so (`DB_PASSWORD`). Shorter ones may be words, such
+    /// as `sqlite`. Passwords in addresses are masked by themselves, too.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), Secret::new(value));
@@ -129,7 +130,7 @@ impl McpCommand {
     }
 
     pub(crate) fn secrets(&self) -> Vec<String> {
-        let given = self.env.values().map(|value| value.expose().to_owned());
+        let given = self.env.iter().flat_map(|(name, value)| of_given(name, value.expose()));
         let named = self.inherited.iter().filter(|name| !INHERITED.contains(&&***name));
         let inherited = named.filter_map(|name| Some(of_variable(name, &std::env::var(name).ok()?)));
         let arguments = of_arguments(self.args.iter().filter_map(|argument| argument.to_str()));

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::answer::{self, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
-use super::blocks::{Blocks, fetch_ours};
+use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
 use super::incoming;
 use super::paused::{Paused, Waits};
@@ -259,11 +259,13 @@ impl McpAgent {
         let mut found = Vec::new();
         if self.shows_documents {
             let all = self.agent.documents_of(messages);
+            let by = tokio::time::Instant::now() + FETCHING;
             for (at, document) in documents.into_iter().enumerate() {
                 let loaded = match document.source() {
                     // Those beyond are only counted.
                     DocumentSource::Stored if at < shared.limits.documents => {
-                        all.load(&DocumentRef::from(document.id())).await.ok()
+                        let at = DocumentRef::from(document.id());
+                        tokio::time::timeout_at(by, all.load(&at)).await.ok().and_then(Result::ok)
                     }
                     _ => None,
                 };

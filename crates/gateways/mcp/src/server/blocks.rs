@@ -15,7 +15,7 @@ use super::limits::McpServeLimits;
 use crate::uri::{FILE_NAME, SCHEME};
 
 /// The time to fetch the documents of a result that its client cannot fetch.
-const FETCHING: Duration = Duration::from_secs(60);
+pub(super) const FETCHING: Duration = Duration::from_secs(60);
 
 /// The content of a result, in the making.
 pub(super) struct Blocks<'a> {

@@ -114,6 +114,15 @@ impl Handler {
         Whose { principal, scope: is_session.then(|| Arc::clone(&self.state.scope)) }
     }
 
+    /// Does what a request asks, while its session stays.
+    async fn awake<T>(&self, request: Option<&Parts>, work: impl Future<Output = T>) -> T {
+        let awake = Awake::keep(request, self.shared.state.limits.idle());
+        match select(pin!(work), pin!(awake)).await {
+            Either::Left((done, _)) => done,
+            Either::Right((never, _)) => match never {},
+        }
+    }
+
     async fn tools(&self) -> Result<Vec<Tool>, ErrorData> {
         let mut tools: Vec<Tool> = Vec::new();
         let mut add = |tool: Tool| match tools.iter().any(|known| known.name == tool.name) {
@@ -261,7 +270,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
@@ -269,7 +278,6 @@ impl ServerHandler for Handler {
             .enable_resources_subscribe()
             .enable_logging()
             .build();
-        let mut capabilities = capabilities;
         if !self.shared.prompts.is_empty() {
             capabilities.prompts = Some(PromptsCapability::default());
         }
@@ -277,8 +285,8 @@ impl ServerHandler for Handler {
             capabilities.completions = Some(Default::default());
         }
         let Shared { name, version, instructions, .. } = &*self.shared;
-        let mut config = ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new(name.clone(), version.clone()));
+        let own = Implementation::new(name.clone(), version.clone());
+        let mut config = ServerConfig::new(capabilities).with_server_info(own);
         config.instructions.clone_from(instructions);
         config
     }
@@ -309,10 +317,9 @@ impl ServerHandler for Handler {
         };
         let cancelled = context.ct.clone();
         let parts = context.extensions.get::<Parts>().cloned();
-        let awake = Awake::keep(parts.as_ref(), self.shared.state.limits.session_idle);
         let tool = request.name.clone();
         let work = Box::pin(AssertUnwindSafe(self.called(request, context)).catch_unwind());
-        match select(work, select(pin!(cancelled.cancelled()), pin!(awake))).await {
+        match select(pin!(self.awake(parts.as_ref(), work)), pin!(cancelled.cancelled())).await {
             Either::Left((Ok(response), _)) => response,
             Either::Left((Err(_), _)) => {
                 tracing::error!(%tool, "a call failed unexpectedly");
@@ -346,7 +353,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
-        let document = self.found(&self.whose(&context), uri).await?;
+        let whose = self.whose(&context);
+        let document = self.awake(context.extensions.get(), self.found(&whose, uri)).await?;
         let bytes = document.as_ref().and_then(|document| document.bytes());
         let (Some(document), Some(bytes)) = (document, bytes) else {
             let data = serde_json::json!({"uri": uri});
@@ -394,11 +402,11 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let prompt = self.prompt(&request.name)?;
-        let whose = self.whose(&context);
+        let (prompt, whose) = (self.prompt(&request.name)?, self.whose(&context));
         let CallState { shelf, limits, .. } = &self.shared.state;
         let made = prompt.get(request, Blocks::new(shelf, &whose, limits));
-        match timeout(limits.function, AssertUnwindSafe(made).catch_unwind()).await {
+        let made = timeout(limits.function, AssertUnwindSafe(made).catch_unwind());
+        match self.awake(context.extensions.get(), made).await {
             Ok(Ok(made)) => made,
             Ok(Err(_)) => {
                 tracing::error!(prompt = prompt.name(), "a prompt could not be made");

@@ -1,12 +1,11 @@
 //! The server over streamable HTTP.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,11 +13,12 @@ use attache_core::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
@@ -27,8 +27,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::awake::{Awake, SESSION};
+use super::awake::{Awake, SESSION, keep};
 use super::handler::{Handler, Principal};
+use super::owned_sessions::OwnedSessions;
 use super::shared::Shared;
 use super::stdio::McpServeError;
 
@@ -40,8 +41,8 @@ const PARAMETER: &str = "mcp-param-";
 const HEAD: Duration = Duration::from_secs(10);
 /// The wait after a connection that could not be accepted.
 const BREATH: Duration = Duration::from_millis(50);
-/// The owners of sessions are looked through once there are so many more.
-const PRUNE: usize = 64;
+/// The time in which a session must be closed to make room.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// Says on whose behalf the bearer of a token works.
 type Bearer = Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
@@ -69,7 +70,7 @@ type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 pub struct McpHttp {
     shared: Arc<Shared>,
     sessions: Arc<LocalSessionManager>,
-    owners: Arc<Mutex<HashMap<String, Arc<str>>>>,
+    owners: Arc<OwnedSessions>,
     bearer: Option<Bearer>,
     principals: Option<Principals>,
     config: StreamableHttpServerConfig,
@@ -83,7 +84,7 @@ impl McpHttp {
             .with_allowed_origins(local)
             .with_max_request_body_bytes(shared.state.limits.message_bytes);
         let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(shared.state.limits.session_idle);
+        sessions.session_config.keep_alive = Some(shared.state.limits.idle());
         Self {
             shared,
             sessions: Arc::new(sessions),
@@ -180,12 +181,14 @@ impl McpHttp {
             return refused;
         };
         let session = head.headers.get(SESSION).cloned();
-        if let Some(session) = &session {
-            let owner = session.to_str().ok().and_then(|session| self.owner(session));
-            if owner.is_some_and(|owner| owner != principal) {
+        let mut uses = None;
+        if let Some(session) = session.as_ref().and_then(|session| session.to_str().ok()) {
+            if self.owners.owner(session).is_some_and(|owner| owner != principal) {
                 return plain(StatusCode::NOT_FOUND, "Not Found: Session not found");
             }
+            uses = self.owners.used(session).map(|uses| (session.to_owned(), uses));
         }
+        let listens = head.method == Method::GET;
         let limits = &self.shared.state.limits;
         let body = match tokio::time::timeout(limits.body, Limited::new(body, limits.message_bytes).collect())
             .await
@@ -205,7 +208,8 @@ impl McpHttp {
             self.shared.listed().await;
         }
         head.extensions.insert(Principal(Arc::clone(&principal)));
-        head.extensions.insert(Awake(Arc::downgrade(&self.sessions)));
+        let call = uses.as_ref().map(|(_, (call, _))| call.clone()).unwrap_or_default();
+        head.extensions.insert(Awake { sessions: Arc::downgrade(&self.sessions), call });
         let shared = Arc::clone(&self.shared);
         let mut service = StreamableHttpService::new(
             move || Ok(Handler::of_http(Arc::clone(&shared))),
@@ -219,36 +223,40 @@ impl McpHttp {
         {
             self.own(begun, principal).await;
         }
-        response.map(McpBody)
+        let mut awake = JoinSet::new();
+        if let Some((session, (_, stream))) = uses.filter(|_| listens && response.status().is_success()) {
+            let (sessions, idle) = (Arc::downgrade(&self.sessions), self.shared.state.limits.idle());
+            awake.spawn(async move {
+                let _stream = stream;
+                keep(&sessions, &session, idle).await;
+            });
+        }
+        response.map(|body| McpBody { body, _awake: awake })
     }
 
-    /// True if one more session fits, of all and of a principal, who may have half of them where there are several.
+    /// True if one more session fits, of all and of a principal, who may have half of them where there are several. It may
+    /// close one of the principal's that nobody uses: some clients leave one behind each question.
     async fn has_room(&self, principal: &Arc<str>, most: usize) -> bool {
-        let live = self.sessions.sessions.read().await;
-        if live.len() >= most {
-            return false;
-        }
-        if self.bearer.is_none() && self.principals.is_none() {
-            return true;
-        }
-        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = owners
-            .iter()
-            .filter(|(session, owner)| *owner == principal && live.contains_key(session.as_str()));
-        own.count() < most.div_ceil(2)
-    }
-
-    fn owner(&self, session: &str) -> Option<Arc<str>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+        let is_one = self.bearer.is_none() && self.principals.is_none();
+        let own_most = if is_one { most } else { most.div_ceil(2) };
+        let unused = {
+            let live = self.sessions.sessions.read().await;
+            let (own, unused) = self.owners.of(principal, |session| live.contains_key(session));
+            if live.len() < most && own < own_most {
+                return true;
+            }
+            unused
+        };
+        let Some(unused) = unused else { return false };
+        tracing::debug!("an MCP session that is not used makes room for another one of its principal");
+        self.owners.remove(&unused);
+        let closed = tokio::time::timeout(CLOSING, self.sessions.close_session(&unused.into())).await;
+        matches!(closed, Ok(Ok(())))
     }
 
     async fn own(&self, session: &str, principal: Arc<str>) {
         let live = self.sessions.sessions.read().await;
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        owners.insert(session.to_owned(), principal);
-        if owners.len() > live.len() + PRUNE {
-            owners.retain(|session, _| live.contains_key(session.as_str()));
-        }
+        self.owners.add(session, principal, live.len(), |session| live.contains_key(session));
     }
 }
 
@@ -262,7 +270,8 @@ fn begins_session(body: &[u8]) -> bool {
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<McpBody> {
-    let mut response = Response::new(McpBody(Full::new(Bytes::from_static(text.as_bytes())).boxed()));
+    let body = Full::new(Bytes::from_static(text.as_bytes())).boxed();
+    let mut response = Response::new(McpBody { body, _awake: JoinSet::new() });
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
@@ -288,7 +297,11 @@ where
 }
 
 /// The body of an answer.
-pub struct McpBody(BoxBody<Bytes, Infallible>);
+pub struct McpBody {
+    body: BoxBody<Bytes, Infallible>,
+    /// Keeps the session while the client listens; it ends with the body.
+    _awake: JoinSet<()>,
+}
 
 impl Body for McpBody {
     type Data = Bytes;
@@ -298,15 +311,15 @@ impl Body for McpBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.0).poll_frame(context)
+        Pin::new(&mut self.body).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        self.body.size_hint()
     }
 }
 

@@ -14,11 +14,12 @@ pub struct McpServeLimits {
     pub calls: usize,
     /// The most calls under way at once in one MCP session; 16.
     pub session_calls: usize,
-    /// The most MCP sessions over HTTP; 1,000. One more is refused, and where requests are told apart by their principals,
-    /// one principal has half of them at most.
+    /// The most MCP sessions over HTTP; 1,000. Where requests are told apart by their principals, one principal has half of
+    /// them at most. One more closes that session of its principal which is unused for the longest, and is refused if
+    /// all of these have a call under way.
     pub sessions: usize,
-    /// The time after which an MCP session over HTTP ends in which no message came or went and no call is under way, with its
-    /// conversations and the documents behind its links; 30 minutes.
+    /// The time after which an MCP session over HTTP ends in which no message came or went, no call is under way and on which no
+    /// client listens, with its conversations and the documents behind its links; 30 minutes, and 1 s at least.
     pub session_idle: Duration,
     /// The most connections of [`McpListener`](crate::McpListener); 256. Others wait.
     pub connections: usize,
@@ -99,6 +100,11 @@ impl McpServeLimits {
     pub fn with_session_idle(mut self, limit: Duration) -> Self {
         self.session_idle = limit;
         self
+    }
+
+    /// As it is kept: the SDK would end sessions at once, and messages that keep one would never cease.
+    pub(super) fn idle(&self) -> Duration {
+        self.session_idle.max(Duration::from_secs(1))
     }
 
     /// Sets the time that a person has to answer.

@@ -13,6 +13,7 @@ mod kept_documents;
 mod limits;
 mod listing;
 mod notices;
+mod owned_sessions;
 mod paused;
 mod prompt;
 mod resources;

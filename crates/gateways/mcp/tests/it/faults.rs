@@ -156,21 +156,24 @@ async fn a_refusal_of_credentials_is_said_as_one() {
 #[tokio::test]
 async fn secrets_that_a_server_repeats_are_masked() {
     let said = "token-canary-1234";
-    let scripted =
-        Scripted::new(json!([{"name": "a", "description": said, "inputSchema": {}}]), move |params| {
-            match params["arguments"]["fail"].as_bool() {
-                Some(true) => Answer::Error(-32000, "token-canary-1234 is wrong"),
-                _ => Answer::Result(complete(json!({
-                    "content": [
-                        {"type": "text", "text": said},
-                        {"type": "resource_link", "uri": format!("https://host/?key={said}"), "name": said},
-                        {"type": "odd", "key": said},
-                    ],
-                    "structuredContent": {"key": [said]},
-                }))),
-            }
-        })
-        .await;
+    // Texts that are not UTF-8 come so, from servers of ours too.
+    let blob = base64_simd::STANDARD.encode_to_string([b"caf\xe9 ", said.as_bytes()].concat());
+    let scripted = Scripted::new(
+        json!([{"name": "a", "description": said, "inputSchema": {}}]),
+        move |params| match params["arguments"]["fail"].as_bool() {
+            Some(true) => Answer::Error(-32000, "token-canary-1234 is wrong"),
+            _ => Answer::Result(complete(json!({
+                "content": [
+                    {"type": "text", "text": said},
+                    {"type": "resource_link", "uri": format!("https://host/?key={said}"), "name": said},
+                    {"type": "odd", "key": said},
+                    {"type": "resource", "resource": {"uri": "f://a", "mimeType": "text/csv", "blob": blob}},
+                ],
+                "structuredContent": {"key": [said]},
+            }))),
+        },
+    )
+    .await;
     let server =
         McpServer::http("test", McpEndpoint::new(scripted.url()).bearer(said)).era(McpEra::Stateless);
     let offered = tools(&server).await.unwrap();
@@ -178,6 +181,7 @@ async fn secrets_that_a_server_repeats_are_masked() {
     let output = call(&server, "mcp_test___a").await.unwrap();
     assert!(!output.tree.json().contains("canary"), "{}", output.tree.json());
     assert!(!output.documents[0].file_name().unwrap_or_default().contains("canary"));
+    assert_eq!(output.documents[1].bytes().unwrap()[..], b"caf\xe9 ***"[..]);
     let error = super::common::call_with(&server, "mcp_test___a", r#"{"fail":true}"#).await.unwrap_err();
     assert!(!format!("{error:?}").contains("canary") && error.for_model().contains("-32000"), "{error:?}");
 }

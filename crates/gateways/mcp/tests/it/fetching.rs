@@ -73,7 +73,10 @@ async fn links_are_fetched_as_they_were_given() {
             ]})))
         }
         "resources/read" if asked.body["params"]["uri"] == own_link => {
-            Answer::Result(complete(json!({"contents": [{"uri": "demo://1", "text": "found"}]})))
+            let blob = base64_simd::STANDARD.encode_to_string(b"caf\xe9 token-canary-1234");
+            Answer::Result(complete(
+                json!({"contents": [{"uri": "demo://1", "mimeType": "text/csv", "blob": blob}]}),
+            ))
         }
         other => greeting(other),
     })
@@ -89,9 +92,10 @@ async fn links_are_fetched_as_they_were_given() {
     let mut fetched = Vec::new();
     for document in &output.documents {
         let DocumentSource::External { url } = document.source() else { panic!("{document:?}") };
-        fetched.push(String::from_utf8(fetcher.fetch(url).await.unwrap().bytes.to_vec()).unwrap());
+        let bytes = fetcher.fetch(url).await.unwrap().bytes;
+        fetched.push(bytes.iter().map(|byte| char::from(*byte)).collect::<String>());
     }
-    assert_eq!(fetched, [signed.as_str(), "found", "https://c.example/?key=***"]);
+    assert_eq!(fetched, [signed.as_str(), "café ***", "https://c.example/?key=***"]);
 }
 
 // A server may answer with more than the one content that was asked for.

@@ -14,7 +14,7 @@ use http::header::AUTHORIZATION;
 pub(crate) use client::{SessionId, Wire};
 
 use super::oauth::{McpOAuth, Shared};
-use super::secrets::of_url;
+use super::secrets::{of_given, of_url};
 
 /// The address of a server, with what is sent to it.
 ///
@@ -48,7 +48,8 @@ impl McpEndpoint {
         self
     }
 
-    /// Sends a header with each request. Its value is a secret.
+    /// Sends a header with each request. Its value is a secret, as one of a variable
+    /// [`env`](crate::McpCommand::env) is.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), Secret::new(value)));
@@ -92,9 +93,10 @@ impl McpEndpoint {
     }
 
     pub(crate) fn secrets(&self) -> Vec<String> {
-        let given = self.headers.iter().map(|(_, value)| value).chain(&self.bearer);
+        let given = self.headers.iter().flat_map(|(name, value)| of_given(name, value.expose()));
+        let bearer = self.bearer.iter().map(|token| token.expose().to_owned());
         let tokens = self.oauth.iter().flat_map(|login| login.secrets());
-        given.map(|secret| secret.expose().to_owned()).chain(of_url(&self.url)).chain(tokens).collect()
+        given.chain(bearer).chain(of_url(&self.url)).chain(tokens).collect()
     }
 
     pub(crate) fn url(&self) -> &str {

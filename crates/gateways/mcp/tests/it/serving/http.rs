@@ -1,8 +1,8 @@
 //! The server over HTTP: whose requests it answers.
 
 use attache_agent::{Agent, Tools, tool_fn};
-use attache_core::{Document, ToolContext, ToolError};
-use attache_mcp::{McpHttp, McpServeLimits, McpService};
+use attache_core::{Document, ToolContext, ToolError, UserMessage};
+use attache_mcp::{McpHttp, McpPrompt, McpServeLimits, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -153,12 +153,11 @@ async fn a_document_of_one_client_is_neither_read_nor_watched_by_another() {
 #[tokio::test]
 async fn bodies_and_sessions_are_bounded() {
     let limits = McpServeLimits::new().with_message_bytes(1_000).with_sessions(2);
-    let http = who().with_limits(limits).http();
+    let http = holding().with_limits(limits).http();
     let large = request(1, "tools/call", json!({"name": "who", "arguments": {"x": "y".repeat(2_000)}}));
     assert_eq!(post(&http, &[], &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
-    for expected in [StatusCode::OK, StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE] {
-        assert_eq!(post(&http, &[], &initialize()).await.0, expected);
-    }
+    let _held = [hold(&http).await, hold(&http).await];
+    assert_eq!(post(&http, &[], &initialize()).await.0, StatusCode::SERVICE_UNAVAILABLE);
     // However it is written; and a word in an argument is none.
     let escaped = initialize().to_string().replace("\"initialize\"", "\"\\u0069nitialize\"");
     assert_eq!(post_text(&http, &[], escaped).await.0, StatusCode::SERVICE_UNAVAILABLE);
@@ -166,16 +165,144 @@ async fn bodies_and_sessions_are_bounded() {
     assert_ne!(post(&http, &[], &word).await.0, StatusCode::SERVICE_UNAVAILABLE);
 }
 
+/// A tool whose call begins and never ends.
+fn holding() -> McpService {
+    let hold = tool_fn("hold", "Holds", |context: ToolContext| async move {
+        context.progress(attache_core::tool::Progress::new(1.0));
+        std::future::pending::<()>().await;
+        Ok::<_, ToolError>("held")
+    });
+    McpService::tools(Tools::new().with(hold)).unwrap()
+}
+
+/// The status of the answer to `initialize`, and the session.
+async fn begun(http: &McpHttp, token: &str) -> (StatusCode, String) {
+    let (status, headers, _) = post(http, &[("authorization", token)], &initialize()).await;
+    let id = headers.get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
+    (status, id.unwrap_or_default())
+}
+
+fn asked(session: &str, body: &Value) -> Request<Full<Bytes>> {
+    Request::post("/mcp")
+        .header("host", "localhost")
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .header("mcp-session-id", session)
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap()
+}
+
+/// A session with a call that is under way.
+async fn hold(http: &McpHttp) -> attache_mcp::McpBody {
+    let (_, session) = begun(http, "").await;
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    http.clone().call(asked(&session, &initialized)).await.unwrap();
+    let call =
+        request(2, "tools/call", json!({"name": "hold", "arguments": {}, "_meta": {"progressToken": 1}}));
+    let mut body = http.clone().call(asked(&session, &call)).await.unwrap().into_body();
+    // The tool tells that it is at work.
+    loop {
+        let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        if String::from_utf8_lossy(&frame).contains("notifications/progress") {
+            return body;
+        }
+    }
+}
+
+// A client that leaves a session behind each question is answered for ever.
+#[tokio::test]
+async fn a_session_that_nobody_uses_makes_room() {
+    let http = who().with_limits(McpServeLimits::new().with_sessions(2)).http();
+    let list = request(2, "tools/list", json!({}));
+    let is_there = async |session: &str| post(&http, &[("mcp-session-id", session)], &list).await.0;
+    let (first, second) = (begun(&http, "").await.1, begun(&http, "").await.1);
+    // The first one is used again, so the second one is unused for longer.
+    assert_eq!(is_there(&first).await, StatusCode::OK);
+    let (status, third) = begun(&http, "").await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(is_there(&second).await, StatusCode::NOT_FOUND);
+    assert_eq!((is_there(&first).await, is_there(&third).await), (StatusCode::OK, StatusCode::OK));
+    // One on which the client listens goes last.
+    let listens = Request::get("/mcp")
+        .header("host", "localhost")
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", &first)
+        .body(Full::<Bytes>::default())
+        .unwrap();
+    let listening = http.clone().call(listens).await.unwrap();
+    assert_eq!((listening.status(), is_there(&third).await), (StatusCode::OK, StatusCode::OK));
+    assert_eq!(begun(&http, "").await.0, StatusCode::OK);
+    assert_eq!((is_there(&first).await, is_there(&third).await), (StatusCode::OK, StatusCode::NOT_FOUND));
+}
+
+// However short its time is.
+#[tokio::test(start_paused = true)]
+async fn a_session_on_which_a_client_listens_stays() {
+    let limits = McpServeLimits::new().with_session_idle(std::time::Duration::ZERO);
+    let http = who().with_limits(limits).http();
+    let list = request(2, "tools/list", json!({}));
+    let (left, listened) = (begun(&http, "").await.1, begun(&http, "").await.1);
+    let listens = Request::get("/mcp")
+        .header("host", "localhost")
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", &listened)
+        .body(Full::<Bytes>::default())
+        .unwrap();
+    let listening = http.clone().call(listens).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    let is_there = async |session: &str| post(&http, &[("mcp-session-id", session)], &list).await.0;
+    assert_eq!((is_there(&left).await, is_there(&listened).await), (StatusCode::NOT_FOUND, StatusCode::OK));
+    drop(listening);
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    assert_eq!(is_there(&listened).await, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_stays_while_its_requests_take_long() {
+    let slow = async || tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    let report = McpTemplate::new("report://{year}", "Reports", move |_| async move {
+        slow().await;
+        Ok(Some(Document::new("the report").with_file_name("report.txt")))
+    });
+    let prompt = McpPrompt::new("slow", "Slow", move |_| async move {
+        slow().await;
+        Ok(UserMessage::text("the prompt"))
+    });
+    let limits = McpServeLimits::new().with_session_idle(std::time::Duration::from_secs(1));
+    let http = who().with_template(report.unwrap()).with_prompt(prompt).with_limits(limits).http();
+    for (method, params, expected) in [
+        ("resources/read", json!({"uri": "report://2031"}), "the report"),
+        ("prompts/get", json!({"name": "slow"}), "the prompt"),
+    ] {
+        let (_, session) = begun(&http, "").await;
+        let said = post(&http, &[("mcp-session-id", &session)], &request(2, method, params)).await.2;
+        assert!(said.contains(expected), "{method}: {said}");
+    }
+}
+
 #[tokio::test]
 async fn one_principal_does_not_take_all_sessions() {
     let http = who().with_limits(McpServeLimits::new().with_sessions(4)).http();
     let http = http.with_bearer(|token| async move { Some(token) });
+    let mut sessions = Vec::new();
     for (token, expected) in [
         ("Bearer ann", StatusCode::OK),
+        ("Bearer ben", StatusCode::OK),
         ("Bearer ann", StatusCode::OK),
-        ("Bearer ann", StatusCode::SERVICE_UNAVAILABLE),
+        ("Bearer ann", StatusCode::OK),
         ("Bearer ben", StatusCode::OK),
     ] {
-        assert_eq!(post(&http, &[("authorization", token)], &initialize()).await.0, expected, "{token}");
+        let (status, session) = begun(&http, token).await;
+        assert_eq!(status, expected, "{token}");
+        sessions.push(session);
+    }
+    // The third one of ann's closed her own first one, and nobody else's.
+    let list = request(2, "tools/list", json!({}));
+    let is_there = async |token: &str, session: &str| {
+        post(&http, &[("authorization", token), ("mcp-session-id", session)], &list).await.0
+    };
+    assert_eq!(is_there("Bearer ann", &sessions[0]).await, StatusCode::NOT_FOUND);
+    for (token, at) in [("Bearer ben", 1), ("Bearer ann", 2), ("Bearer ann", 3), ("Bearer ben", 4)] {
+        assert_eq!(is_there(token, &sessions[at]).await, StatusCode::OK, "{at}");
     }
 }
