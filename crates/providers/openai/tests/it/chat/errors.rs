@@ -107,7 +107,7 @@ fn a_body_that_is_no_answer_is_malformed() {
     let calls: Vec<_> = (0..1_002).map(call).collect();
     let endless = sse(&[delta(json!({"tool_calls": calls}), Some("stop"))]);
     assert_eq!(failure(&endless).kind(), ErrorKind::Malformed);
-    // What stands beside the text is bounded and spoils no answer.
+    // Members beside the text are bounded, and spoil no answer.
     for member in ["annotations", "images", "executed_tools", "reasoning_details"] {
         let with = |count: usize| {
             let items: Vec<_> = (0..count).map(|at| json!({"index": at, "text": "a"})).collect();
