@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -51,9 +51,20 @@ impl<T> Default for Object<T> {
 #[derive(Debug)]
 pub struct List<T>(pub Vec<T>);
 
-/// The items of an array as they stand there.
+/// The items of an array as they stand there. An object in its place is the only item.
 #[derive(Debug, Default)]
 pub struct RawList<'a>(pub Vec<&'a RawValue>);
+
+impl<'a> RawList<'a> {
+    /// The items of a value; none where it is neither an array nor an object.
+    pub fn of(value: &'a RawValue) -> Self {
+        match value.get().as_bytes().first() {
+            Some(b'[') => Self(serde_json::from_str(value.get()).unwrap_or_default()),
+            Some(b'{') => Self(vec![value]),
+            _ => Self::default(),
+        }
+    }
+}
 
 impl<T> Default for List<T> {
     fn default() -> Self {
@@ -258,12 +269,6 @@ impl<'de, T: Lenient<'de> + Deserialize<'de>> Lenient<'de> for List<T> {
     }
 }
 
-impl<'de: 'a, 'a> Lenient<'de> for RawList<'a> {
-    fn list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Self)
-    }
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         lenient(deserializer)
@@ -290,7 +295,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawList<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient(deserializer)
+        <&'de RawValue>::deserialize(deserializer).map(Self::of)
     }
 }
 
@@ -352,6 +357,8 @@ mod tests {
         let json = r#"{"raws":[1.50,{"a":null}]}"#;
         let raws = serde_json::from_str::<Wire<'_>>(json).unwrap().raws;
         assert_eq!(raws.0.iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["1.50", "{\"a\":null}"]);
+        let one = serde_json::from_str::<Wire<'_>>(r#"{"raws": {"a":1} }"#).unwrap().raws;
+        assert_eq!(one.0.iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["{\"a\":1}"]);
         let one: List<Object<Inner<'_>>> = serde_json::from_str(r#"{"text":"x"}"#).unwrap();
         assert_eq!(one.0.len(), 1);
         assert_eq!(one.0[0].0.as_ref().unwrap().text.get(), Some("x"), "one that is not in a list");

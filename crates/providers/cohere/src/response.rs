@@ -12,7 +12,7 @@ use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError,
     ReasoningPart, ToolCall, Usage,
 };
-use attache_transport::lenient::{List, Object};
+use attache_transport::lenient::{List, Object, RawList};
 use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -193,8 +193,8 @@ impl Reply {
     }
 
     /// Takes what a piece of the answer rests on.
-    pub(crate) fn cites(&mut self, citation: Option<&RawValue>) {
-        self.citations.extend(citation.map(ToOwned::to_owned));
+    pub(crate) fn cites(&mut self, citations: &RawList<'_>) {
+        self.citations.extend(citations.0.iter().map(|citation| (*citation).to_owned()));
     }
 
     /// Takes how likely a piece was, where that was asked for.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::lenient::Count;
+use attache_transport::lenient::{Count, RawList};
 use attache_transport::{ChunkSink, ErrorBody, EventDecoder, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -83,7 +83,12 @@ impl Events {
                 reply.likely(logprobs);
                 let piece = delta()?.message.unwrap_or_default();
                 if let Some(content) = piece.content {
-                    reply.content(index, content, out).map_err(malformed)?;
+                    if let Some(text) = words(content) {
+                        reply.text(reply.place(index), &text.0, out);
+                    }
+                    for block in RawList::of(content).0 {
+                        reply.content(index, block, out).map_err(malformed)?;
+                    }
                 }
             }
             "tool-plan-delta" => {
@@ -94,7 +99,7 @@ impl Events {
             "tool-call-start" | "tool-call-delta" => {
                 reply.calls(index, &delta()?.message.unwrap_or_default().tool_calls, out);
             }
-            "citation-start" => reply.cites(delta()?.message.and_then(|piece| piece.citations)),
+            "citation-start" => reply.cites(&delta()?.message.unwrap_or_default().citations),
             "message-end" => {
                 let Delta { finish_reason, error, usage, .. } = delta()?;
                 reply.named(id);
@@ -115,18 +120,16 @@ impl Events {
         reply.named(whole.id);
         let message: Message<'_> = serde_json::from_str(whole.message.map_or("{}", RawValue::get))?;
         if let Some(content) = message.content {
-            if content.get().starts_with('[') {
-                let blocks: Vec<&RawValue> = serde_json::from_str(content.get())?;
-                for (at, block) in (0_u64..).zip(blocks) {
-                    reply.content(Some(at), block, out)?;
-                }
-            } else if content.get().starts_with('"') {
-                reply.text(0, &serde_json::from_str::<JsonStr<'_>>(content.get())?.0, out);
+            if let Some(text) = words(content) {
+                reply.text(0, &text.0, out);
+            }
+            for (at, block) in (0_u64..).zip(RawList::of(content).0) {
+                reply.content(Some(at), block, out)?;
             }
         }
         reply.plans(message.tool_plan.as_ref().map_or("", |plan| &plan.0));
         reply.calls(Some(0), &message.tool_calls, out);
-        message.citations.into_iter().flatten().for_each(|citation| reply.cites(Some(citation)));
+        reply.cites(&message.citations);
         whole.logprobs.into_iter().flatten().for_each(|logprobs| reply.likely(Some(logprobs)));
         reply.ended(whole.finish_reason, None, whole.usage);
         Ok(())
@@ -183,6 +186,11 @@ impl EventDecoder for Events {
     fn partial(&mut self) -> Completion {
         self.reply.finish(true)
     }
+}
+
+/// Content that is a text alone.
+fn words(content: &RawValue) -> Option<JsonStr<'_>> {
+    serde_json::from_str(content.get()).ok()
 }
 
 /// True if JSON has the shape of an error response.

@@ -66,8 +66,11 @@ pub trait OwnBlock: fmt::Debug + Sized {
     /// Takes a piece.
     fn extend(&mut self, piece: Piece<'_>);
 
-    /// The part of the message that the block becomes.
-    fn into_part(self, reading: &Reading) -> Option<AssistantPart>;
+    /// Ends the block.
+    fn close(&mut self) {}
+
+    /// The part of the message that the block becomes; the reply broke off in one that is `cut`.
+    fn into_part(self, cut: bool, reading: &Reading) -> Option<AssistantPart>;
 }
 
 /// The blocks of a reply so far, in order.
@@ -179,11 +182,12 @@ impl<O: OwnBlock> Blocks<O> {
         match self.list.get_mut(at) {
             Some((_, Block::Text(text))) => self.told.tell(at, text, self.citation, out),
             Some((_, Block::Call(call))) => call.close(out),
+            Some((_, Block::Own(own))) => own.close(),
             _ => {}
         }
     }
 
-    /// The parts of the message, of which a call that the reply broke off in is `cut`. A call that was still open
+    /// The parts of the message, of which the block that the reply broke off in is `cut`. A call that was still open
     /// yields its last delta to `out`. No block is left.
     pub fn finish(&mut self, cut: bool, reading: &Reading, out: &mut ChunkSink) -> Vec<AssistantPart> {
         self.by_index.clear();
@@ -200,7 +204,7 @@ impl<O: OwnBlock> Blocks<O> {
                     call.close(out);
                     Some(call.into_part(cut && at == last, reading))
                 }
-                Block::Own(own) => own.into_part(reading),
+                Block::Own(own) => own.into_part(cut && at == last, reading),
             });
         }
         append_blank(&mut parts, &blank);

@@ -73,17 +73,30 @@ impl ErrorBody {
 
     /// The kind of error, from code, type and message; `None` if they tell nothing.
     pub fn kind(&self) -> Option<ErrorKind> {
+        self.kind_under(self.status())
+    }
+
+    /// The same in a response with that status. Words tell of a full window, but a limit that code or status name may
+    /// be told in the same words.
+    pub(super) fn kind_under(&self, status: Option<u16>) -> Option<ErrorKind> {
         let words = [&self.code, &self.error_type];
         let by_code = words.into_iter().flatten().find_map(|word| kind_of_code(word));
-        let is_full = self.message.as_deref().is_some_and(tells_of_full_window);
+        let is_limit =
+            status == Some(429) || matches!(by_code, Some(ErrorKind::RateLimited | ErrorKind::QuotaExceeded));
+        let is_full = !is_limit && self.message.as_deref().is_some_and(tells_of_full_window);
         if is_full { Some(ErrorKind::ContextTooLong) } else { by_code }
+    }
+
+    /// A code that is an HTTP status.
+    fn status(&self) -> Option<u16> {
+        let code = self.code.as_ref().and_then(|code| code.parse::<u16>().ok());
+        code.filter(|status| (400..600).contains(status))
     }
 
     /// An error inside a reply under status 200: the kind by [`kind`](Self::kind), or that of a numeric code read
     /// as an HTTP status, or [`ErrorKind::Api`].
     pub fn to_error(&self) -> ProviderError {
-        let status = self.code.as_ref().and_then(|code| code.parse::<u16>().ok());
-        let by_status = status.filter(|status| (400..600).contains(status)).map(kind_of_status);
+        let by_status = self.status().map(kind_of_status);
         let is_invalid = self.error_type.as_deref() == Some("invalid_request_error");
         let kind = self.kind().or(by_status).unwrap_or(match is_invalid {
             true => ErrorKind::InvalidRequest,

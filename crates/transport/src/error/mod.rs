@@ -62,7 +62,7 @@ impl ErrorResponse {
     pub fn to_error(&self) -> ProviderError {
         let body = ErrorBody::parse(self.body.as_bytes()).unwrap_or_default();
         let status = self.status.as_u16();
-        let kind = match body.kind() {
+        let kind = match body.kind_under(Some(status)) {
             // Too large stays too large, also where it is called a rate limit.
             Some(kind) if status != 413 || kind == ErrorKind::ContextTooLong => kind,
             _ => kind_of_status(status),

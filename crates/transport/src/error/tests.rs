@@ -191,11 +191,28 @@ fn full_windows_are_told_from_other_errors() {
         "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
         "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
         "Range of max_tokens should be [1, 8192]",
+        // vLLM
+        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 16384 tokens and your request has 100 input tokens (32000 > 16384 - 100). None",
         "Unsupported value: tool description must not mention context window sizes",
         "context window caching is not available in this region",
     ] {
         assert_eq!(kind(other), ErrorKind::InvalidRequest, "{other}");
     }
+}
+
+// openai.md 0.3: a limit that passes is told by code or status, whatever its words name
+#[test]
+fn a_limit_may_be_told_in_the_words_of_a_full_window() {
+    let words = "Too many input tokens this minute";
+    let body = |code: &str| serde_json::json!({"error": {"message": words, "code": code}}).to_string();
+    let kind = |status: u16, code: &str| response(status, &[], &body(code)).to_error().kind();
+    assert_eq!(kind(400, ""), ErrorKind::ContextTooLong);
+    assert_eq!(kind(429, ""), ErrorKind::RateLimited);
+    assert_eq!(kind(400, "rate_limit_exceeded"), ErrorKind::RateLimited);
+    assert_eq!(kind(400, "insufficient_quota"), ErrorKind::QuotaExceeded);
+    assert_eq!(kind(429, "context_length_exceeded"), ErrorKind::ContextTooLong, "its code says it");
+    let inside = |code: &str| ErrorBody::parse(body(code).as_bytes()).unwrap().to_error().kind();
+    assert_eq!((inside("429"), inside("400")), (ErrorKind::RateLimited, ErrorKind::ContextTooLong));
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl OwnBlock for Own {
         }
     }
 
-    fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+    fn into_part(self, _: bool, reading: &Reading) -> Option<AssistantPart> {
         Some(match self {
             Self::Redacted(raw) => {
                 AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw)))

@@ -4,6 +4,7 @@ use attache_transport::JsonStr;
 use attache_transport::claude::Piece;
 use attache_transport::lenient::{Lenient, Number, RawList, lenient};
 use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
@@ -48,7 +49,7 @@ impl<'a> Lenient<'a> for Content<'a> {
     }
 
     fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
-        RawList::list(list).map(Self::Blocks)
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(RawList).map(Self::Blocks)
     }
 
     fn object<A: MapAccess<'a>>(mut object: A) -> Result<Self, A::Error> {

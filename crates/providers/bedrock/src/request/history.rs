@@ -39,16 +39,18 @@ pub(super) struct Held {
 impl Held {
     /// Counts a document. True if a further message begins with it, since this one is full.
     pub(super) fn take(&mut self, document: &Document) -> bool {
-        let mut more = *self;
-        more.add(document);
-        let is_full = !more.fits();
+        let is_full = !self.has_room(document);
         if is_full {
             *self = Self::default();
-            self.add(document);
-        } else {
-            *self = more;
         }
+        self.add(document);
         is_full
+    }
+
+    /// True if a document may stand beside those that are there.
+    pub(super) fn has_room(mut self, document: &Document) -> bool {
+        self.add(document);
+        self.fits()
     }
 
     fn add(&mut self, document: &Document) {

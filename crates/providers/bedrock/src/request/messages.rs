@@ -106,7 +106,17 @@ impl Renderer<'_> {
     fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<()> {
         check_routed(message)?;
         let place = place_of_user(message);
-        message.shown().iter().try_for_each(|content| self.content(content, place, page))?;
+        let shown = message.shown();
+        for (at, content) in shown.iter().enumerate() {
+            // Words right before a document belong to it, as its label does: they go where it has room.
+            if let (UserPart::Text(_), Some(UserPart::Document(next))) = (content, shown.get(at + 1))
+                && !page.held.has_room(next)
+            {
+                page.turn_over();
+                page.held = Held::default();
+            }
+            self.content(content, place, page)?;
+        }
         page.say_something();
         Ok(())
     }

@@ -31,6 +31,8 @@ pub(crate) struct OpaqueBlock {
     input: String,
     results: Vec<Box<RawValue>>,
     images: Vec<Box<RawValue>>,
+    /// It came to its end.
+    closed: bool,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +152,13 @@ impl OwnBlock for Own {
         }
     }
 
-    fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+    fn close(&mut self) {
+        if let Self::Opaque(block) = self {
+            block.closed = true;
+        }
+    }
+
+    fn into_part(self, cut: bool, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Replay {
@@ -161,7 +169,7 @@ impl OwnBlock for Own {
                 let raw = to_raw_value(&Replay { redacted_content: joined(pieces) }).ok()?;
                 Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
             }
-            Self::Opaque(block) => Some(block.into_part(reading)),
+            Self::Opaque(block) => Some(block.into_part(cut, reading)),
         }
     }
 }
@@ -176,6 +184,7 @@ impl OpaqueBlock {
             input: String::new(),
             results: Vec::new(),
             images: Vec::new(),
+            closed: false,
         }))
     }
 
@@ -191,8 +200,9 @@ impl OpaqueBlock {
         }
     }
 
-    /// The block as it came or, where pieces followed, as it would have come whole.
-    fn into_part(self, reading: &Reading) -> AssistantPart {
+    /// The block as it came or, where pieces followed, as it would have come whole. An image that broke off is no
+    /// document.
+    fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
         let mut value = self.start.get().trim().to_owned();
         let mut add = |name: &str, json: &str| {
             if value.ends_with('}') {
@@ -212,7 +222,8 @@ impl OpaqueBlock {
         if let Some(source) = image_source(&self.images) {
             add("source", &source);
         }
-        if let Some(made) = made(&self.member, &value) {
+        let is_whole = self.closed || self.images.is_empty() || !cut;
+        if is_whole && let Some(made) = made(&self.member, &value) {
             return made;
         }
         // The name of a member is plain, and everything else was JSON.

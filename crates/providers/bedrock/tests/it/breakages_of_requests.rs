@@ -116,6 +116,17 @@ fn documents_have_words_beside_them_and_are_not_too_many() {
     for at in [0, 2, 4] {
         assert!(kinds(&messages[at]).contains(&"text"));
     }
+    // The label before a document goes with it.
+    let labelled = (0..12).flat_map(|number| {
+        [UserPart::text(format!("label {number}")), Some(UserPart::Document(pdf(&number.to_string())))]
+    });
+    let body = self::body(&request([Message::User(UserMessage::new(labelled))]));
+    let messages = body["messages"].as_array().unwrap();
+    let all: Vec<_> = messages.iter().map(kinds).collect();
+    for (at, pairs) in [(0, 5), (2, 5), (4, 2)] {
+        assert_eq!(all[at], ["text", "document"].repeat(pairs), "{at}");
+    }
+    assert_eq!(messages[2]["content"][0]["text"], "label 5");
 }
 
 // bedrock.md 10: the limit is that of a message on the wire, which neighbours share

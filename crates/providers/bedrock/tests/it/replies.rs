@@ -191,6 +191,18 @@ fn images_come_in_pieces() {
         let note = "[You made a document of type image/png here. It cannot be shown in this place.]";
         assert_eq!(sent, json!([{"text": note}]));
     }
+    // Half an image is none; one that came to its end is, whatever breaks behind it.
+    let begun = [
+        start(0, &json!({"image": {"format": "png"}})),
+        delta(0, &json!({"image": {"source": {"bytes": "iVBORw=="}}})),
+    ];
+    for (pieces, count) in [(begun.concat(), 0), ([begun.concat(), stop(0)].concat(), 1)] {
+        let message =
+            replay_pieces([[event("messageStart", &json!({"role": "assistant"})), pieces].concat()])
+                .completion
+                .message;
+        assert_eq!((message.parts.len(), message.documents().count()), (1, count));
+    }
     let address = json!({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}});
     let message = completion(&whole(&json!([address]), "end_turn")).message;
     assert_eq!(shape(&message.parts), [format!("image {address}")], "only an address of one");

@@ -1,7 +1,7 @@
 //! The form of replies, whole or event by event.
 
 use attache_transport::JsonStr;
-use attache_transport::lenient::{Count, List, Object};
+use attache_transport::lenient::{Count, List, Object, RawList};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -35,7 +35,7 @@ pub(crate) struct Piece<'a> {
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) tool_plan: Option<JsonStr<'a>>,
     pub(crate) tool_calls: List<Object<Call<'a>>>,
-    pub(crate) citations: Option<&'a RawValue>,
+    pub(crate) citations: RawList<'a>,
 }
 
 /// A reply in one piece.
@@ -57,7 +57,7 @@ pub(crate) struct Message<'a> {
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) tool_plan: Option<JsonStr<'a>>,
     pub(crate) tool_calls: List<Object<Call<'a>>>,
-    pub(crate) citations: Option<Vec<&'a RawValue>>,
+    pub(crate) citations: RawList<'a>,
 }
 
 /// A call as it comes, whole or a piece of it.

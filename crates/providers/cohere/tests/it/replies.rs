@@ -101,6 +101,29 @@ fn calls_of_a_neighbouring_form_are_read() {
     }
 }
 
+// cohere.md 6
+#[test]
+fn content_of_a_neighbouring_form_is_read() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let whole = |content: Value| {
+        json!({"id": "r1", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": content, "citations": citation(0)}}).to_string()
+    };
+    let delta = |content: Value| {
+        sse(&[
+            piece("content-delta", 0, &json!({"content": content})),
+            piece("citation-start", 0, &json!({"citations": [citation(0)]})),
+            end("COMPLETE"),
+        ])
+    };
+    for content in [text("Hi"), json!([text("Hi")]), json!("Hi")] {
+        for body in [whole(content.clone()), delta(content.clone())] {
+            let done = reply(&body);
+            assert_eq!(done.message.text(), "Hi", "{body}");
+            assert_eq!(opaque(&done.message), [("citations", &*json!([citation(0)]).to_string())], "{body}");
+        }
+    }
+}
+
 // E17: what cannot be sent back is not shown either
 #[test]
 fn a_blank_text_is_none() {

@@ -84,8 +84,7 @@ impl<'a> Message<'a> {
                     self.parts.push(AssistantPart::Document(made));
                 }
                 Piece::Sound { samples, media_type } => {
-                    let made = MadeDocument::new(Document::from_bytes(samples, media_type.as_str()));
-                    self.parts.push(AssistantPart::Document(made));
+                    self.parts.push(AssistantPart::Document(MadeDocument::new(sound(samples, &media_type))));
                 }
                 Piece::Opaque { kind, raw } => self.opaque(kind, raw),
             }
@@ -166,6 +165,42 @@ impl<'a> Message<'a> {
     fn opaque(&mut self, kind: String, raw: Box<RawValue>) {
         self.parts.push(AssistantPart::Opaque(OpaquePart::new(kind, self.reading.tag(raw))));
     }
+}
+
+/// The document of samples without a container. Where their rate is known they get the head of a WAV file, without
+/// which nobody can play them: a media type is kept without its parameters. (gemini.md 8)
+fn sound(samples: Vec<u8>, media_type: &str) -> Document {
+    let parameter = |name: &str| {
+        let of = |part: &str| {
+            let (key, value) = part.split_once('=')?;
+            key.trim().eq_ignore_ascii_case(name).then(|| value.trim().parse::<u32>().ok())?
+        };
+        media_type.split(';').find_map(of).filter(|value| *value > 0)
+    };
+    let rate = parameter("rate");
+    match rate.and_then(|rate| wav(&samples, rate, parameter("channels").unwrap_or(1))) {
+        Some(wav) => Document::from_bytes(wav, "audio/wav"),
+        None => Document::from_bytes(samples, media_type),
+    }
+}
+
+/// Samples of 16 bits, the lower byte first, as a WAV file; nothing where its head has no room for the numbers.
+fn wav(samples: &[u8], rate: u32, channels: u32) -> Option<Vec<u8>> {
+    const HEAD: u32 = 36;
+    let length = u32::try_from(samples.len()).ok()?;
+    let block = channels.checked_mul(2)?;
+    let mut wav = Vec::with_capacity(samples.len().saturating_add(44));
+    wav.extend_from_slice(b"RIFF");
+    wav.extend_from_slice(&length.checked_add(HEAD)?.to_le_bytes());
+    wav.extend_from_slice(b"WAVEfmt \x10\0\0\0\x01\0");
+    wav.extend_from_slice(&u16::try_from(channels).ok()?.to_le_bytes());
+    wav.extend_from_slice(&rate.to_le_bytes());
+    wav.extend_from_slice(&rate.checked_mul(block)?.to_le_bytes());
+    wav.extend_from_slice(&u16::try_from(block).ok()?.to_le_bytes());
+    wav.extend_from_slice(b"\x10\0data");
+    wav.extend_from_slice(&length.to_le_bytes());
+    wav.extend_from_slice(samples);
+    Some(wav)
 }
 
 /// The data that go back with a part that has this signature.

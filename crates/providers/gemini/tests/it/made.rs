@@ -70,7 +70,11 @@ fn sound_that_comes_in_pieces_is_one_document() {
         let codec = GenerateCodec::new("gemini-2.5-flash-preview-tts");
         let replay = replay(&codec, StatusCode::OK, &HeaderMap::new(), [chunks.concat()]);
         assert!(replay.error.is_none(), "{:?}", replay.error);
-        replay.completion.message.documents().map(|made| made.bytes().unwrap().to_vec()).collect()
+        let samples = |made: &attache_core::Document| {
+            let bytes = made.bytes().unwrap().to_vec();
+            if made.media_type().essence() == "audio/wav" { bytes[44..].to_vec() } else { bytes }
+        };
+        replay.completion.message.documents().map(samples).collect()
     };
     let (one, two) = (chunk("AAE=", 24_000, None), chunk("AgM=", 24_000, None));
     assert_eq!(read(&[one.clone(), two, end.clone()]), [[0, 1, 2, 3]]);
@@ -80,6 +84,29 @@ fn sound_that_comes_in_pieces_is_one_document() {
     assert_eq!(read(&[one.clone(), signed, end.clone()]), [[0, 1], [2, 3]], "what is signed stays as it is");
     let many = vec![one; 20_000];
     assert_eq!(read(&[many.concat(), end])[0].len(), 40_000);
+}
+
+// gemini.md 8; the head is that of https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html
+#[test]
+fn sound_of_a_known_rate_is_a_file_that_can_be_played() {
+    let made = |media_type: &str| {
+        let part = json!({"inlineData": {"mimeType": media_type, "data": "AAECAw=="}});
+        let body = json!({"candidates": [{"finishReason": "STOP", "content": {"parts": part}}]});
+        let codec = GenerateCodec::new("gemini-2.5-flash-preview-tts");
+        let replay = replay(&codec, StatusCode::OK, &HeaderMap::new(), [body.to_string()]);
+        let documents: Vec<_> = replay.completion.message.documents().cloned().collect();
+        (documents[0].media_type().essence().to_owned(), documents[0].bytes().unwrap().to_vec())
+    };
+    let wav = [
+        &b"RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0"[..],
+        &[0xC0, 0x5D, 0, 0, 0x80, 0xBB, 0, 0, 2, 0, 16, 0],
+        b"data\x04\0\0\0\0\x01\x02\x03",
+    ];
+    assert_eq!(made("audio/L16;codec=pcm;rate=24000"), ("audio/wav".to_owned(), wav.concat()));
+    assert_eq!(made("audio/pcm; Rate=24000"), ("audio/wav".to_owned(), wav.concat()));
+    for unknown in ["audio/L16", "audio/L16;rate=0", "audio/L16;rate=x"] {
+        assert_eq!(made(unknown), ("audio/l16".to_owned(), vec![0, 1, 2, 3]), "{unknown}");
+    }
 }
 
 #[test]

@@ -149,7 +149,7 @@ impl Reply {
         if let Some(reason) = choice.finish_reason.get() {
             generation.finish = Some(reason.to_owned());
         }
-        if generation.reasoning.is_endless() { Err(too_many("details of reasoning")) } else { Ok(()) }
+        Ok(())
     }
 
     /// Takes a chunk of a stream that is a piece of a text.
@@ -262,7 +262,7 @@ impl Generation {
         let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
         self.think(&delta.reasoning_details.0, plain, other, out);
         self.body.take(&delta.content, !self.reasoning.is_empty(), out);
-        if let Some(said) = self.beside.push(delta)?.as_ref().and_then(Text::get) {
+        if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
             self.body.speak(said, out);
         }
         if let Some(refusal) = delta.refusal.get() {
@@ -303,7 +303,7 @@ impl Generation {
         if let Some(rest) = message.refusal.get().and_then(|whole| whole.strip_prefix(&*self.refusal)) {
             self.refusal.push_str(rest);
         }
-        if let Some(said) = self.beside.complete(message)?.as_ref().and_then(Text::get) {
+        if let Some(said) = self.beside.complete(message).as_ref().and_then(Text::get) {
             self.body.speak(said, out);
         }
         if let Some(extra) = message.extra_content.filter(|_| self.extra.is_none()) {

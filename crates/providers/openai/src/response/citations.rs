@@ -12,6 +12,8 @@ pub(crate) const ANNOTATIONS: &str = "annotations";
 /// The kind of the part that holds what the tools of a server did (openai.md C.7).
 pub(crate) const EXECUTED_TOOLS: &str = "executed_tools";
 
+/// The most searches whose pages are cited.
+const MAX_SEARCHES: usize = 100;
 /// The most digits of a mark.
 const MAX_DIGITS: usize = 4;
 /// The most bytes of snippets that marks repeat; marks behind them name the page alone.
@@ -46,11 +48,25 @@ fn of_block(block: &Beside<'_>) -> Vec<Citation> {
     }
     if block.kind == EXECUTED_TOOLS {
         // A stream says a search again once its results are there.
+        let mut searches: Vec<&[Value]> = Vec::new();
+        for tool in value.as_array().into_iter().flatten() {
+            let pages = tool.get("search_results").map(|found| list(found, "results")).unwrap_or_default();
+            if !pages.is_empty() && !searches.contains(&pages) && searches.len() < MAX_SEARCHES {
+                searches.push(pages);
+            }
+        }
+        // A mark counts the pages of one search; nothing tells of which.
+        if let [pages] = *searches {
+            let pages = pages.iter().take(MAX_CITATIONS).map(result).collect::<Vec<_>>();
+            let marks = marks(&block.message.text(), &pages);
+            if !marks.is_empty() {
+                return marks;
+            }
+        }
         let mut seen = HashSet::new();
-        let searches = value.as_array().into_iter().flatten().filter_map(|tool| tool.get("search_results"));
-        let pages = searches.flat_map(|search| list(search, "results"));
+        let pages = searches.into_iter().flatten();
         let pages = pages.filter(|result| text(result, "url").is_some_and(|url| seen.insert(url)));
-        return marked(&block.message.text(), pages.filter_map(result).take(MAX_CITATIONS).collect());
+        return pages.filter_map(result).take(MAX_CITATIONS).collect();
     }
     // Mistral names what it was told to name in a tool result, behind the text that rests on it.
     let source = |id: &Value| {
@@ -76,14 +92,18 @@ fn annotated(annotation: &Value, said: &str) -> Option<Citation> {
 
 /// The pages that a search of the server found, with their text or only by their addresses.
 pub(crate) fn found(message: &mut AssistantMessage, results: &[Value], urls: &[Value]) {
-    let sources = if results.is_empty() {
+    let sources: Vec<_> = if results.is_empty() {
         let urls = urls.iter().take(MAX_CITATIONS);
-        urls.filter_map(|url| Some(native(page(url.as_str()?, None)))).collect()
+        urls.map(|url| Some(native(page(url.as_str()?, None)))).collect()
     } else {
-        results.iter().take(MAX_CITATIONS).filter_map(result).collect()
+        results.iter().take(MAX_CITATIONS).map(result).collect()
     };
-    let cited = marked(&message.text(), sources);
-    message.citations.extend(cited);
+    let marks = marks(&message.text(), &sources);
+    if marks.is_empty() {
+        message.citations.extend(sources.into_iter().flatten());
+    } else {
+        message.citations.extend(marks);
+    }
 }
 
 fn result(result: &Value) -> Option<Citation> {
@@ -91,8 +111,8 @@ fn result(result: &Value) -> Option<Citation> {
     Some(native(page(text(result, "url")?, text(result, "title"))).with_quote(quote))
 }
 
-/// The citations of pages where the answer marks them `[1]`; all of them where it marks none.
-fn marked(said: &str, sources: Vec<Citation>) -> Vec<Citation> {
+/// The citations of pages where the answer marks them `[1]`. One without an address counts, too.
+fn marks(said: &str, sources: &[Option<Citation>]) -> Vec<Citation> {
     let mut marked = Vec::new();
     let mut quoted = 0;
     for (open, _) in said.match_indices('[') {
@@ -101,7 +121,7 @@ fn marked(said: &str, sources: Vec<Citation>) -> Vec<Citation> {
         let number =
             rest.get(..digits).filter(|_| rest.get(digits..).is_some_and(|rest| rest.starts_with(']')));
         let nth = number.and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
-        if let Some(source) = nth.and_then(|nth| sources.get(nth)) {
+        if let Some(source) = nth.and_then(|nth| sources.get(nth)?.as_ref()) {
             quoted += source.quote.as_deref().map_or(0, str::len);
             let marker = Span::new(open, open + digits + 2).map(AnswerSpan::Marker);
             let mark = native(source.source.clone()).with_answer_span(marker);
@@ -111,7 +131,7 @@ fn marked(said: &str, sources: Vec<Citation>) -> Vec<Citation> {
             break;
         }
     }
-    if marked.is_empty() { sources } else { marked }
+    marked
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl Reply {
     /// Takes the output of a response: what its events left out, or all of it.
     pub(super) fn output(&mut self, response: &Response<'_>, out: &mut ChunkSink) -> Result<()> {
         let Some(output) = response.output else { return Ok(()) };
-        let output: RawList<'_> = serde_json::from_str(output.get()).unwrap_or_default();
+        let output = RawList::of(output);
         if output.0.len() > MAX_ITEMS {
             return Err(too_many("items"));
         }

@@ -69,6 +69,25 @@ fn images_that_code_drew_are_documents_and_go_back_in_their_item() {
     assert!(second(&chat)["content"].as_str().unwrap().contains("type image/png"), "{chat}");
 }
 
+// openai.md B.2, D 23: the items stay behind with the reasoning of another model, of their pictures a note is left
+#[test]
+fn a_note_tells_of_an_image_whose_item_does_not_go_back() {
+    use common::items::{answer, at, gpt, input, says, thought};
+    let url = format!("data:image/png;base64,{PNG}");
+    let ran = json!({"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "plot()",
+        "container_id": "cntr_1", "outputs": [{"type": "image", "url": url}]});
+    let drew = json!({"type": "image_generation_call", "id": "ig_1", "status": "completed", "output_format": "png", "result": PNG});
+    let note = "[You made a document of type image/png here. It cannot be shown in this place.]";
+    for item in [ran, drew] {
+        let answer = answer(&gpt(), &[thought("rs_1", "gAAA1"), item.clone(), says("msg_1", "See.")]);
+        let request = ChatRequest::new([user("Draw"), answer, user("Bluer")]);
+        assert_eq!(input(&gpt(), &request)[2], item, "to its own model the item goes back");
+        let other = input(&at("openai", "gpt-5.5"), &request);
+        let said: Vec<&Value> = other.iter().map(|item| &item["content"]).collect();
+        assert_eq!((said[1], said[2], said.len()), (&json!(note), &json!("See."), 4), "{}", item["type"]);
+    }
+}
+
 // openai.md A.5, C.9
 #[test]
 fn images_and_sound_beside_the_content_are_documents() {
@@ -89,4 +108,28 @@ fn images_and_sound_beside_the_content_are_documents() {
     let message = reply(&streamed).message;
     assert_eq!((kinds(&message), message.text()), (vec!["audio/pcm".to_owned()], "Hello".to_owned()));
     assert_eq!(message.documents().next().unwrap().bytes().unwrap(), &[0, 1, 2, 3][..]);
+}
+
+// openai.md C.7
+#[test]
+fn pictures_that_code_drew_at_groq_are_documents() {
+    let begun = json!({"index": 0, "type": "python", "arguments": "{}"});
+    let mut ended = begun.clone();
+    ended["code_results"] =
+        json!([{"text": "Figure"}, {"png": PNG, "chart": {"type": "line", "elements": []}}]);
+    let message = reply(&whole(json!({"content": "See.", "executed_tools": [ended]}), "stop")).message;
+    let streamed = reply(&sse(&[
+        delta(json!({"executed_tools": [begun]}), None),
+        delta(json!({"executed_tools": [ended]}), None),
+        delta(json!({"content": "See.", "executed_tools": ended}), Some("stop")),
+    ]));
+    for message in [message, streamed.message] {
+        assert_eq!((kinds(&message), message.text()), (vec!["image/png".to_owned()], "See.".to_owned()));
+        let message = Message::Assistant(message);
+        let json = serde_json::to_string(&message).unwrap();
+        assert!(!json.contains(PNG) && json.contains("Figure"), "{json}");
+        let request = ChatRequest::new([user("Draw"), message.shared(), user("Bluer")]);
+        let chat: Value = serde_json::from_slice(&encode(&openai(), &request).parts.body.to_vec()).unwrap();
+        assert!(second(&chat)["content"].as_str().unwrap().contains("type image/png"), "{chat}");
+    }
 }

@@ -7,18 +7,18 @@ use attache_core::message::{MadeDocument, OpaquePart};
 use attache_core::{AssistantPart, Document};
 use attache_transport::{Reading, made_document, made_document_of_uri};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::Delta;
-use crate::error::{Result, too_many};
 use crate::response::citations::{ANNOTATIONS, EXECUTED_TOOLS};
-use attache_transport::lenient::{Object, Text};
+use attache_transport::lenient::{Object, RawList, Text};
 
 const IMAGES: &str = "images";
 const AUDIO: &str = "audio";
 /// Samples without a container. (openai.md A.5)
 const BARE_SOUND: &str = "audio/pcm";
-/// The most items of a member that is a list.
+/// The most items of a member that is a list; those behind them are not kept.
 const MAX_ITEMS: usize = 10_000;
 
 /// True if an opaque part of this kind was a member of an answer that messages of a request do not have.
@@ -37,19 +37,20 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// Takes those of a message or of a piece of one. Yields what is said in sound, as text.
-    pub(crate) fn push<'a>(&mut self, delta: &Delta<'a>) -> Result<Option<Text<'a>>> {
-        self.lists(delta, false)?;
-        Ok(self.hear(delta))
+    pub(crate) fn push<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
+        self.lists(delta, false);
+        self.hear(delta)
     }
 
     /// Takes of a whole message what its pieces did not bring.
-    pub(crate) fn complete<'a>(&mut self, message: &Delta<'a>) -> Result<Option<Text<'a>>> {
-        self.lists(message, true)?;
-        Ok(if self.audio.is_empty() { self.hear(message) } else { None })
+    pub(crate) fn complete<'a>(&mut self, message: &Delta<'a>) -> Option<Text<'a>> {
+        self.lists(message, true);
+        if self.audio.is_empty() { self.hear(message) } else { None }
     }
 
-    /// Takes the items of the members that are lists. With `again` those that came before are known.
-    fn lists(&mut self, delta: &Delta<'_>, again: bool) -> Result<()> {
+    /// Takes the items of the members that are lists, as far as there is room. With `again` those that came before are
+    /// known.
+    fn lists(&mut self, delta: &Delta<'_>, again: bool) {
         let members = [
             (delta.annotations, &mut self.annotations),
             (delta.images, &mut self.images),
@@ -57,17 +58,16 @@ impl Beside {
         ];
         for (member, pieces) in members {
             let Some(member) = member else { continue };
-            let mut list = serde_json::from_str::<Vec<&RawValue>>(member.get()).unwrap_or_default();
+            let mut list = RawList::of(member).0;
             if again {
                 let known: HashSet<&str> = pieces.iter().map(|piece| piece.get()).collect();
                 list.retain(|item| !known.contains(item.get()));
+            } else {
+                list.drain(..count_repeated(pieces, &list));
             }
-            if pieces.len().saturating_add(list.len()) > MAX_ITEMS {
-                return Err(too_many("things beside its text"));
-            }
-            pieces.extend(list.into_iter().map(ToOwned::to_owned));
+            let room = MAX_ITEMS.saturating_sub(pieces.len());
+            pieces.extend(list.into_iter().take(room).map(ToOwned::to_owned));
         }
-        Ok(())
     }
 
     fn hear<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
@@ -117,6 +117,14 @@ impl Beside {
             }
             None => true,
         });
+        let mut executed_tools = self.executed_tools;
+        let mut seen = HashSet::new();
+        for tool in &mut executed_tools {
+            if let Some((documents, rest)) = drawn(tool, &mut seen) {
+                made.extend(documents.into_iter().map(|it| AssistantPart::Document(MadeDocument::new(it))));
+                *tool = rest;
+            }
+        }
         let sound = sound(&self.audio);
         let audio = if sound.is_some() { Vec::new() } else { self.audio };
         made.extend(sound.map(|(document, beside)| {
@@ -130,7 +138,7 @@ impl Beside {
         let members = [
             (ANNOTATIONS, list(self.annotations)),
             (IMAGES, list(images)),
-            (EXECUTED_TOOLS, list(self.executed_tools)),
+            (EXECUTED_TOOLS, list(executed_tools)),
             (AUDIO, list(audio)),
         ];
         for (kind, json) in members {
@@ -139,6 +147,45 @@ impl Beside {
         }
         made
     }
+}
+
+/// The number of items at the start of a list that the pieces before it brought: all of one that is said again, and all
+/// that are known where each piece says everything so far.
+fn count_repeated(pieces: &[Box<RawValue>], list: &[&RawValue]) -> usize {
+    let is_same = |known: &[Box<RawValue>], items: &[&RawValue]| {
+        known.len() == items.len() && known.iter().zip(items).all(|(a, b)| a.get() == b.get())
+    };
+    let last = pieces.len().checked_sub(list.len()).and_then(|at| pieces.get(at..));
+    if last.is_some_and(|last| is_same(last, list)) {
+        list.len()
+    } else if list.get(..pieces.len()).is_some_and(|first| is_same(pieces, first)) {
+        pieces.len()
+    } else {
+        0
+    }
+}
+
+/// The pictures that code of the model drew and that were not `seen`, and the call of the tool without them, as they
+/// need not be kept twice (openai.md C.7). Nothing where there is none.
+fn drawn(tool: &RawValue, seen: &mut HashSet<String>) -> Option<(Vec<Document>, Box<RawValue>)> {
+    if !tool.get().contains("\"png\"") {
+        return None;
+    }
+    let mut tool: Value = serde_json::from_str(tool.get()).ok()?;
+    let results = match tool.get_mut("code_results")? {
+        Value::Array(results) => results.as_mut_slice(),
+        one => std::slice::from_mut(one),
+    };
+    let mut documents = Vec::new();
+    for result in results.iter_mut().filter_map(Value::as_object_mut) {
+        let Some(base64) = result.get("png").and_then(Value::as_str) else { continue };
+        let Some(document) = made_document(base64, "image/png") else { continue };
+        if seen.insert(base64.to_owned()) {
+            documents.push(document);
+        }
+        result.remove("png");
+    }
+    to_raw_value(&tool).ok().map(|rest| (documents, rest))
 }
 
 /// The sound of all pieces, each of which is base64 by itself. Streamed sound is bare samples, whose form nothing

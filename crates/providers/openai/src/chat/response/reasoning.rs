@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::wire::Delta;
 use attache_transport::lenient::{Count, Text};
 
-/// The most entries of `reasoning_details`.
+/// The most entries of `reasoning_details`; those behind them are not kept.
 const MAX_DETAILS: usize = 10_000;
 
 /// The data beside a reasoning part with which it goes back into the member that it came from.
@@ -95,11 +95,6 @@ impl MemberReasoning {
         rest
     }
 
-    /// True if there were more details than anybody needs. Those beyond are not kept.
-    pub(crate) fn is_endless(&self) -> bool {
-        self.details.is_endless
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.details.entries.is_empty()
     }
@@ -126,7 +121,6 @@ struct Details {
     cumulative: bool,
     /// The last delta brought details, with or without new text.
     repeated: bool,
-    is_endless: bool,
 }
 
 #[derive(Debug)]
@@ -211,7 +205,6 @@ impl Details {
 
     fn open(&mut self, item: &RawValue, detail: &Detail<'_>) -> Option<usize> {
         if self.entries.len() >= MAX_DETAILS {
-            self.is_endless = true;
             return None;
         }
         let members = serde_json::from_str(item.get()).ok()?;

@@ -276,7 +276,7 @@ impl<'a> Lenient<'a> for Content<'a> {
     }
 
     fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
-        RawList::list(list).map(|RawList(parts)| Self::Parts(parts))
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Self::Parts)
     }
 
     fn object<A: MapAccess<'a>>(object: A) -> Result<Self, A::Error> {

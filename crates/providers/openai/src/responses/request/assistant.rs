@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use attache_core::message::{OpaquePart, ReplayData};
+use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
 use attache_core::{AssistantMessage, AssistantPart, ReasoningPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
-use attache_transport::{ItemWriter, joined, separate, template, unknown_part};
+use attache_transport::{ItemWriter, joined, note, separate, template, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
@@ -28,6 +28,8 @@ enum Item<'a> {
     Message(Vec<&'a TextPart>, bool),
     /// A call by its number, and the same.
     Call(usize, &'a ToolCall, bool),
+    /// A word in the place of a document whose item does not go back.
+    Note(TextPart),
 }
 
 /// The fate of the reasoning that an item came behind.
@@ -49,6 +51,8 @@ struct Finder<'a> {
     pending: Vec<&'a str>,
     reason: Reason,
     calls: usize,
+    /// The item before goes back, and with it the documents that stand in it.
+    holds: bool,
 }
 
 impl Renderer<'_> {
@@ -73,6 +77,7 @@ impl Renderer<'_> {
                     out.raw("\"}");
                 }
                 Item::Message(texts, paired) => self.message(texts, *paired, &mut used, out),
+                Item::Note(note) => self.message(&[note], false, &mut used, out),
                 Item::Call(at, call, paired) => {
                     let id = ids.get(*at).map_or(call.id.as_str(), String::as_str);
                     self.call(call, id, *paired, &mut used, out);
@@ -188,7 +193,8 @@ impl Renderer<'_> {
 
 impl<'a> Finder<'a> {
     fn new(renderer: &'a Renderer<'a>) -> Self {
-        Self { renderer, items: Vec::new(), pending: Vec::new(), reason: Reason::None, calls: 0 }
+        let (items, pending) = (Vec::new(), Vec::new());
+        Self { renderer, items, pending, reason: Reason::None, calls: 0, holds: false }
     }
 
     fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>> {
@@ -201,18 +207,17 @@ impl<'a> Finder<'a> {
                     self.items.push(Item::Call(self.calls, call, paired));
                     self.calls += 1;
                 }
-                AssistantPart::Opaque(opaque) => self.opaque(opaque),
+                AssistantPart::Opaque(opaque) => {
+                    self.holds = self.opaque(opaque);
+                    continue;
+                }
                 AssistantPart::Document(made) => {
-                    // Others were replaced by notes, or stand in the item before them.
-                    let own = self.renderer.known(made.replay.as_ref());
-                    let own = own.filter(|replay| replay.json() != "{}");
-                    if let (Some(replay), Some(bytes)) = (own, made.document.bytes()) {
-                        self.product();
-                        self.items.push(Item::Made(replay.json(), bytes));
-                    }
+                    self.document(made);
+                    continue;
                 }
                 _ => return Err(unknown_part(&message.id)),
             }
+            self.holds = false;
         }
         if !self.is_paired() && !self.items.is_empty() {
             self.product();
@@ -267,15 +272,36 @@ impl<'a> Finder<'a> {
     }
 
     /// Items that we do not understand go back to where they came from, unless they belong to reasoning that does not,
-    /// or are sealed for another model.
-    fn opaque(&mut self, part: &'a OpaquePart) {
-        let Some(replay) = self.renderer.known(Some(&part.replay)) else { return };
+    /// or are sealed for another model. Yields whether it goes back.
+    fn opaque(&mut self, part: &'a OpaquePart) -> bool {
+        let Some(replay) = self.renderer.known(Some(&part.replay)) else { return false };
         let sealed = || self.renderer.own(Some(replay)).is_none() && has_encrypted_content(replay.json());
-        if self.pending.is_empty() && self.reason == Reason::Lost || sealed() {
-            return;
+        if self.is_orphan() || sealed() {
+            return false;
         }
         self.product();
         self.items.push(Item::Verbatim(replay.json()));
+        true
+    }
+
+    /// True if what comes next was led to by reasoning that does not go back.
+    fn is_orphan(&self) -> bool {
+        self.pending.is_empty() && self.reason == Reason::Lost
+    }
+
+    /// A document goes back as its own item, or inside the item before it, which has nothing beside it. Where that
+    /// item stays behind, a note tells of it. Documents of other servers are notes already.
+    fn document(&mut self, made: &'a MadeDocument) {
+        let Some(replay) = self.renderer.known(made.replay.as_ref()) else { return };
+        let stands_inside = replay.json() == "{}";
+        match made.document.bytes() {
+            _ if stands_inside && self.holds => {}
+            Some(bytes) if !stands_inside && !self.is_orphan() => {
+                self.product();
+                self.items.push(Item::Made(replay.json(), bytes));
+            }
+            _ => self.items.extend(TextPart::new(note(&made.document)).map(Item::Note)),
+        }
     }
 }
 

@@ -319,7 +319,57 @@ fn what_tools_of_the_server_did_is_kept_and_their_pages_are_cited() {
         assert_eq!(cited(&reply), [rain.clone(), sun.clone()]);
     }
     let message = json!({"content": "It shines [2].", "executed_tools": [ended]});
-    assert_eq!(cited(&reply(&common::whole(message, "stop"))), [sun], "as the answer marks it");
+    assert_eq!(
+        cited(&reply(&common::whole(message, "stop"))),
+        std::slice::from_ref(&sun),
+        "as the answer marks it"
+    );
+    // The pages of one search count as it names them, also one again or without an address.
+    let named = |pages: Value| json!({"index": 0, "type": "search", "search_results": {"results": pages}});
+    let rain_page = &ended["search_results"]["results"][0];
+    let sun_page = &ended["search_results"]["results"][1];
+    for first in [rain_page.clone(), json!({"title": "None"})] {
+        let tool = named(json!([rain_page, first, sun_page]));
+        let message = json!({"content": "It shines [3].", "executed_tools": [tool]});
+        assert_eq!(cited(&reply(&common::whole(message, "stop"))), std::slice::from_ref(&sun));
+    }
+    // Marks of several searches are those of nobody knows which.
+    let both = json!([named(json!([rain_page])), named(json!([sun_page, rain_page]))]);
+    let done = reply(&common::whole(json!({"content": "It rains [1].", "executed_tools": both}), "stop"));
+    assert_eq!(cited(&done), [rain, sun]);
+    assert!(done.message.citations.iter().all(|cited| cited.in_answer.is_none()));
+}
+
+// Perplexity and others say in each chunk everything so far, or the same once more.
+#[test]
+fn what_each_chunk_says_again_is_kept_once() {
+    let cite =
+        |at: u32| json!({"type": "url_citation", "url_citation": {"url": format!("https://{at}.example/")}});
+    for lists in [
+        [json!([cite(1)]), json!([cite(1), cite(2)]), json!([cite(1), cite(2)])],
+        [json!([cite(1)]), json!([cite(2)]), json!([cite(2)])],
+        [cite(1), json!([cite(1)]), cite(2)],
+    ] {
+        let chunks = lists.iter().map(|list| delta(json!({"content": "a", "annotations": list}), None));
+        let chunks: Vec<_> = chunks.chain([delta(json!({}), Some("stop"))]).collect();
+        assert_eq!(kept(&reply(&sse(&chunks))), [("annotations", json!([cite(1), cite(2)]))], "{lists:?}");
+    }
+}
+
+// openai.md A.7
+#[test]
+fn members_that_are_no_list_are_lists_of_one() {
+    let image = json!({"type": "image_url", "image_url": {"url": "https://a.example/x.png"}});
+    let detail = json!({"type": "reasoning.text", "text": "Hm."});
+    let done = reply(&whole(json!({"content": "Hi", "images": image, "reasoning_details": detail}), "stop"));
+    assert_eq!((done.message.text(), done.message.thinking()), ("Hi".to_owned(), "Hm.".to_owned()));
+    assert_eq!(kept(&done), [("images", json!([image]))]);
+    let said = json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]});
+    let body = json!({"object": "response", "id": "resp_1", "status": "completed", "output": said});
+    let codec = attache_openai::ResponsesCodec::from("m");
+    let replay =
+        attache_transport::replay(&codec, http::StatusCode::OK, &http::HeaderMap::new(), [body.to_string()]);
+    assert_eq!(replay.completion.message.text(), "Hi");
 }
 
 // Old servers of Hugging Face
