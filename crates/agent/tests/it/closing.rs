@@ -276,7 +276,9 @@ async fn the_next_run_is_told_of_calls_alone_whose_outcome_its_model_does_not_kn
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_knows_no_more_tells_the_next_run_nothing() {
     let (shared, gate) = (Shared::default(), Arc::default());
-    let first = taken_over(&shared, &gate).await;
+    let mut first = shared.session(gated(&gate, Effect::SideEffect)).await.run("one");
+    until_called(&mut first).await;
+    shared.advance();
     let mut second = shared.session(failing(true, None)).await.run("two");
     until_called(&mut second).await;
     // Its time is up after 5 seconds.
