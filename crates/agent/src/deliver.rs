@@ -171,8 +171,8 @@ pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Resu
 }
 
 /// The time for which a run may be about to end, and the pause between two looks whether it has.
-const ENDING: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const ENDING: Duration = Duration::from_secs(10);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 async fn entries_of(journal: &dyn Journal, seen: usize) -> Result<Vec<Entry>, SubmitError> {
     in_time(journal.behind(seen)).await.map_err(SubmitError::Journal)

@@ -5,7 +5,7 @@ use std::pin::pin;
 use async_stream::stream;
 use attache_core::{
     AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, MessageId, ProviderError,
-    StreamChunk, ToolCallId, Usage,
+    StoreError, StoreErrorKind, StreamChunk, ToolCallId, Usage,
 };
 use futures_core::Stream;
 
@@ -254,11 +254,17 @@ impl Driver {
     ) -> Option<Box<EventKind>> {
         let keeping = async { Ok::<_, Fault>(keep_of_reply(&*self.setup.store, reply).await) };
         let kept = interrupt.complete(Box::pin(keeping)).await;
-        if let Ok(Ok(())) = kept {
-            return None;
-        }
+        self.warn_of_loss(reply.documents());
+        let error = match kept {
+            Ok(Ok(())) => return None,
+            Ok(Err(error)) => error,
+            Err(_) => {
+                let problem = "the store did not answer before the run was interrupted";
+                StoreError::new(StoreErrorKind::Unavailable, problem)
+            }
+        };
         self.unstored.extend(reply.documents().filter(is_held).cloned());
-        kept.ok()?.err().map(|error| Box::new(not_stored(&error)))
+        Some(Box::new(not_stored(&error)))
     }
 
     /// True if the verdict of the hooks among these entries takes the reply back.

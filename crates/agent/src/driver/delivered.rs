@@ -152,7 +152,7 @@ impl Driver {
 
 /// The verdict for the moment in which nobody waits for a result any more, in front of its end: one that was delivered
 /// before stands in the place of that end, and no hook has seen it.
-pub(super) fn unseen(run: &Run, setup: &Setup, call: &ToolCall) -> Option<Entry> {
+pub(crate) fn unseen(run: &Run, setup: &Setup, call: &ToolCall) -> Option<Entry> {
     let is_looked_at = !setup.hooks.is_empty() && !run.has_hooked_result(&call.id);
     is_looked_at.then(|| verdict(&call.id, Some(Box::new(ToolResult::error(call, UNSEEN)))))
 }

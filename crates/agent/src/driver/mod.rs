@@ -60,11 +60,14 @@ use citable::Citable;
 use interrupt::Interrupt;
 use library::Library;
 use offer_state::Offers;
+use open::not_stored;
 use progress::Heard;
+use results::is_held;
 use stop::{Fault, Stop};
 use team::Team;
 
 pub(crate) use close::closed_calls;
+pub(crate) use delivered::unseen;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use open::Task;
@@ -152,12 +155,14 @@ impl Driver {
             self.looks_for_receipts() && interrupt.attempt(Box::pin(self.take_receipts())).await?;
         // Nobody knows a run that has no step yet.
         if self.run.steps() > 0 && !self.recorder.place().is_volatile() {
-            taken |= interrupt.attempt(Box::pin(self.take_said())).await?;
+            let said = interrupt.attempt(Box::pin(self.take_said())).await?;
+            (taken, warning) = (taken | said.0, said.1);
         }
         let messages = self.control.inbox();
         if !messages.is_empty() {
             interrupt.check().await?;
-            warning = interrupt.complete(Box::pin(self.take_inbox(messages.clone()))).await?;
+            let own = interrupt.complete(Box::pin(self.take_inbox(messages.clone()))).await?;
+            warning = own.or(warning);
             self.control.taken(&messages);
             taken = true;
         }
@@ -183,6 +188,7 @@ impl Driver {
     ) -> Result<Option<Box<EventKind>>, Fault> {
         let kept = keep_of_messages(&*self.setup.store, &messages).await;
         let warning = self.unless_kept(kept)?;
+        self.warn_of_loss(messages.iter().flat_map(|message| message.documents()));
         let kind = EntryKind::Inbox(messages);
         // One that somebody left in this moment stands in the place of these.
         while self.record(Key::inbox(self.run.inboxes()), kind.clone()).await?.kind != kind {}
@@ -190,8 +196,8 @@ impl Driver {
     }
 
     /// Takes the messages that others left in the journal; see [`say`](crate::say).
-    async fn take_said(&mut self) -> Result<bool, Fault> {
-        let mut taken = false;
+    async fn take_said(&mut self) -> Result<(bool, Option<Box<EventKind>>), Fault> {
+        let (mut taken, mut warning) = (false, None);
         // One that comes behind the last append is taken behind the next one; see `say`.
         while self.recorder.place().has_deliveries()
             && matches!(
@@ -202,13 +208,22 @@ impl Driver {
             let (key, place) = (Key::inbox(self.run.inboxes()), self.recorder.place().clone());
             let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? else { break };
             if let EntryKind::Inbox(messages) = &entry.kind {
-                let kept = Box::pin(keep_of_messages(&*self.setup.store, messages)).await;
-                self.unless_kept(kept)?;
+                match Box::pin(keep_of_messages(&*self.setup.store, messages)).await {
+                    Ok(()) => {}
+                    Err(error) if error.is_retryable() => return Err(error.into()),
+                    // It was taken, and would stop each driver of the run.
+                    Err(error) => {
+                        let documents = messages.iter().flat_map(|message| message.documents());
+                        self.unstored.extend(documents.filter(is_held).cloned());
+                        warning = Some(Box::new(not_stored(&error)));
+                    }
+                }
+                self.warn_of_loss(messages.iter().flat_map(|message| message.documents()));
             }
             self.record(key, entry.kind).await?;
             taken = true;
         }
-        Ok(taken)
+        Ok((taken, warning))
     }
 
     /// The messages that others left in the journal, and that the run does not read any more.

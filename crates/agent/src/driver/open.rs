@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::repair::{Repaired, repair};
 use attache_core::tool::{DocumentView, Extensions, RunValues};
-use attache_core::{ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
+use attache_core::{Document, ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
 
 use crate::approval::DecideError;
 use crate::control::Control;
@@ -12,6 +12,7 @@ use crate::driver::Driver;
 use crate::driver::library::Library;
 use crate::driver::limits::{check_priced, prices_of};
 use crate::driver::offer_state::Offers;
+use crate::driver::results::is_held;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;
@@ -303,9 +304,7 @@ impl Driver {
         let mut events = Vec::new();
         let kept = keep_of_messages(&*setup.store, &messages).await;
         events.extend(self.unless_kept(kept)?);
-        if messages.iter().any(|message| !message.documents().is_empty()) {
-            self.warn_of_loss();
-        }
+        self.warn_of_loss(messages.iter().flat_map(|message| message.documents()));
         // Repairs keep the new input last, whatever they do to the history before it.
         let task = new.first().map_or(messages.len(), |first| {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
@@ -380,8 +379,9 @@ impl Driver {
     }
 
     /// Warns once of documents that do not outlive the process, while the log that mentions them does.
-    pub(super) fn warn_of_loss(&self) {
-        if !self.setup.keeps && self.recorder.place().is_lasting() {
+    pub(super) fn warn_of_loss<'a>(&self, documents: impl IntoIterator<Item = &'a Document>) {
+        let is_at_stake = !self.setup.keeps && self.recorder.place().is_lasting();
+        if is_at_stake && documents.into_iter().any(|document| is_held(&document)) {
             self.setup.loss.call_once(|| {
                 tracing::warn!(
                     "a run that is kept has documents in memory alone: set a store by `AgentBuilder::store`, or they are \

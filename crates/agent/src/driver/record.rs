@@ -170,10 +170,12 @@ pub(super) async fn record_result(
 async fn leave_receipt(place: &Place, entry: &Entry) {
     let EntryKind::ToolOutcome(outcome) = &entry.kind else { return };
     let left = match place.deliver(entry.clone()).await {
-        Ok(stands) if stands.kind == entry.kind => Ok(stands),
-        // This driver knows no more than is recorded already.
-        Ok(stands) if matches!(outcome.disposition, Disposition::TimedOut | Disposition::Panicked) => {
-            Ok(stands)
+        Ok(stands) if stands.kind == entry.kind => return,
+        // This driver knows no more than is recorded already, or will be by whoever closes the run.
+        Ok(_) | Err(JournalError::Fenced)
+            if matches!(outcome.disposition, Disposition::TimedOut | Disposition::Panicked) =>
+        {
+            return;
         }
         // Or another run of the session is about to close this one.
         Ok(_) | Err(JournalError::Fenced) => {

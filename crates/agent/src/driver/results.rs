@@ -65,9 +65,7 @@ impl Driver {
             recording.note(Box::new(Ran { entry, result: None, not_stored: None, fault: None }));
             return;
         }
-        if has_documents(&outcome.result) {
-            self.warn_of_loss();
-        }
+        self.warn_of_loss(outcome.result.tree.documents().iter().chain(&outcome.result.documents));
         let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
         recording.push(outcome, is_result, recorder, store, self.setup.keeps);
     }

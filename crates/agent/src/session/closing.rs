@@ -9,7 +9,7 @@ use attache_core::Message;
 use super::error::SessionError;
 use super::id::SessionId;
 use super::store::SessionStore;
-use crate::driver::closed_calls;
+use crate::driver::{closed_calls, unseen};
 use crate::journal::JournalError;
 use crate::log::{Decision, Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
@@ -42,25 +42,24 @@ impl Last<'_> {
     pub(super) async fn closed(self, setup: &Setup, leaves_approvals: bool) -> Result<Before, SessionError> {
         let mut run = Run::replay(&self.entries)?;
         if self.entries.iter().any(|entry| entry.key == Key::end()) {
-            return Ok(Before { outcome: run.outcome(), unread: Vec::new(), closes: None });
+            // One that came between the last look of its driver and the end is told by the run that comes next.
+            let unread = self.receipts(&run).await?;
+            return Ok(Before { outcome: run.outcome(), unread, closes: None });
         }
-        let (mut unread, said) = (self.receipts(&run).await?, self.said(&run).await?);
-        let ended = Ended {
-            detail: Some(CLOSED.to_owned()),
-            unread: said.clone(),
-            ..Ended::new(EndReason::Cancelled)
-        };
-        unread.extend(said);
-        let mut outcome = run.outcome();
+        let mut unread = self.receipts(&run).await?;
+        // They are in the conversation, so that the end of the run does not count them among those that nobody read.
+        unread.extend(self.said(&run).await?);
+        let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
         let mut closes = Vec::new();
+        for entry in self.results(&run, setup).await? {
+            // The one before may have ended the round.
+            if run.apply(&entry).is_ok() {
+                closes.push(entry);
+            }
+        }
+        let mut outcome = run.outcome();
         // Calls that wait for approval refuse a run, which a history says that has not ended.
         if outcome.approvals.is_empty() {
-            for entry in self.results(&run).await? {
-                // The one before may have ended the round.
-                if run.apply(&entry).is_ok() {
-                    closes.push(entry);
-                }
-            }
             for mut entry in closed_calls(&run, setup) {
                 // A result that came while nobody drove the run is the model's.
                 if matches!(entry.kind, EntryKind::ToolOutcome(_))
@@ -108,16 +107,23 @@ impl Last<'_> {
         Ok(told)
     }
 
-    /// The results of calls that were begun, and came to their end at a driver that had the run no more.
-    async fn results(&self, run: &Run) -> Result<Vec<Entry>, JournalError> {
+    /// The results that came while nobody drove the run: of clients, and of tools that came to their end at a driver that
+    /// had the run no more.
+    async fn results(&self, run: &Run, setup: &Setup) -> Result<Vec<Entry>, JournalError> {
         let Action::AnswerCalls { calls } = run.next() else { return Ok(Vec::new()) };
         let mut results = Vec::new();
-        for pending in calls.into_iter().filter(|call| call.begun.is_some() && !call.external) {
+        // Nobody let a call through that waits for a decision.
+        for pending in calls.into_iter().filter(|pending| !run.waits_for_decision(&pending.call.id)) {
             let left = match self.left(&pending.key).await? {
-                None => self.left(&Key::receipt(&pending.call.id)).await?,
+                None if pending.begun.is_some() && !pending.external => {
+                    self.left(&Key::receipt(&pending.call.id)).await?
+                }
                 left => left,
             };
             if let Some(EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome)) = left {
+                if pending.external {
+                    results.extend(unseen(run, setup, &pending.call));
+                }
                 results.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
             }
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
+use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::guard::Lease;
@@ -15,10 +16,10 @@ use super::settings::Settings;
 use super::store::{Append, Appended, Beginning, Delivery, SessionStore, StoredRun};
 use super::title::title;
 use super::weave::{Woven, unweave};
-use crate::deliver::{SubmitError, say};
+use crate::deliver::{ENDING, LOOK, SubmitError, say};
 use crate::journal::{Fence, Journal, JournalError};
 use crate::log::{Entry, EntryKind, Hooked, Key};
-use crate::run::told_late;
+use crate::run::{Run, told_late};
 
 /// The number of times that an append is tried that others overtook.
 const TRIES: u32 = 16;
@@ -102,24 +103,63 @@ impl SessionJournal {
         }
     }
 
-    /// Says to the run that goes on with the conversation what came of a call, whose own run has ended: the model was told
-    /// that nobody knows it.
-    async fn tell_next(&self, receipt: Entry) -> Result<Entry, JournalError> {
+    /// Leaves an entry. Another run that holds the lease has looked already at what there is for this one, and is about to
+    /// close it: results and messages are refused then. Decisions and receipts wait until that run has begun or was refused,
+    /// and are left all the same where it does neither in time, since its process may be gone.
+    async fn leave(&self, entry: Entry) -> Result<Entry, JournalError> {
+        let mut documents = Vec::new();
+        if self.notes_documents {
+            note_documents(&entry, &mut documents);
+        }
+        let waits = matches!(entry.kind, EntryKind::Decided(_) | EntryKind::Receipt(_));
+        let until = Instant::now() + ENDING;
+        loop {
+            let is_late = waits && Instant::now() >= until;
+            let alone_at = (!is_late).then(|| self.clock.now());
+            let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
+            let (own, documents) = (entry.clone(), documents.clone());
+            let delivery = Delivery { principal, session, run, entry: own, documents, alone_at };
+            match self.store.deliver(delivery).await {
+                Err(JournalError::Fenced) if waits => {}
+                stands => return stands,
+            }
+            let runs = self.store.runs(principal, session).await?;
+            let Some(last) = runs.last().filter(|last| last.ended.is_none()) else {
+                return Err(JournalError::Fenced);
+            };
+            if last.id != run {
+                return Box::pin(self.tell(&last.id, entry)).await;
+            }
+            if is_late {
+                return Err(JournalError::Fenced);
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Says to the run that goes on with the conversation what came of a call, whose own run has ended and has told the
+    /// model that nobody knows it.
+    async fn tell(&self, next: &str, receipt: Entry) -> Result<Entry, JournalError> {
         let EntryKind::Receipt(outcome) = &receipt.kind else { return Err(JournalError::Fenced) };
-        let runs = self.store.runs(&self.principal, &self.session).await?;
-        let next = runs.last().filter(|run| run.ended.is_none() && run.id != self.run_id());
+        // The model of a run inside a tool is another one.
+        if !receipt.key.scope_text().is_empty() {
+            return Err(JournalError::Fenced);
+        }
+        let run = Run::replay(&self.behind(0).await?)
+            .map_err(|error| JournalError::Unreadable { problem: error.to_string() })?;
+        let call =
+            run.unknown().iter().find(|call| call.id == outcome.call_id).ok_or(JournalError::Fenced)?;
         let next = Self {
             store: Arc::clone(&self.store),
             session: self.session.clone(),
             principal: Arc::clone(&self.principal),
             clock: self.clock.clone(),
             name: Arc::clone(&self.name),
-            run: OnceLock::from(Arc::from(next.ok_or(JournalError::Fenced)?.id.as_str())),
+            run: OnceLock::from(Arc::from(next)),
             turn: OnceLock::new(),
             notes_documents: self.notes_documents,
         };
-        let tool = outcome.result.tool_name.as_deref().unwrap_or_default();
-        match say(&next, told_late(tool, outcome)).await {
+        match say(&next, told_late(&call.name, outcome)).await {
             Ok(()) => Ok(receipt),
             Err(SubmitError::Journal(error)) => Err(error),
             Err(_) => Err(JournalError::Fenced),
@@ -332,25 +372,7 @@ impl Journal for SessionJournal {
     }
 
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
-        Box::pin(async move {
-            let mut documents = Vec::new();
-            if self.notes_documents {
-                note_documents(&entry, &mut documents);
-            }
-            // Decisions keep another run out of the session; results and messages do not.
-            let goes_alone = matches!(entry.kind, EntryKind::ToolOutcome(_) | EntryKind::Inbox(_));
-            let alone_at = goes_alone.then(|| self.clock.now());
-            let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
-            let receipt = match &entry.kind {
-                EntryKind::Receipt(_) => Some(entry.clone()),
-                _ => None,
-            };
-            let delivery = Delivery { principal, session, run, entry, documents, alone_at };
-            match (self.store.deliver(delivery).await, receipt) {
-                (Err(JournalError::Fenced), Some(receipt)) => Box::pin(self.tell_next(receipt)).await,
-                (stands, _) => stands,
-            }
-        })
+        Box::pin(self.leave(entry))
     }
 
     fn wait<'a>(

@@ -299,19 +299,22 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Journal`] if a store fails. Sessions that were deleted by then stay deleted.
     pub async fn cleanup(&self) -> Result<usize, SessionError> {
-        let mut count = 0;
+        let (mut count, mut failure) = (0, None);
         loop {
             let now = self.0.clock.now();
             let Some(before) = self.0.expired_before(now) else { break };
             let cleared = self.0.store.clean(Idle { before, now, limit: BATCH }).await?;
             count += cleared.sessions.len();
-            self.0.delete_documents(&cleared.documents).await?;
+            if let Err(error) = self.0.delete_documents(&cleared.documents).await {
+                failure.get_or_insert(error);
+            }
             if cleared.sessions.len() < BATCH {
                 tracing::info!(sessions = count, "expired sessions were deleted");
                 break;
             }
         }
-        self.0.delete_left_documents().await?;
+        let left = self.0.delete_left_documents().await;
+        failure.map_or(left, Err)?;
         Ok(count)
     }
 

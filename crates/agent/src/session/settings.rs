@@ -1,5 +1,6 @@
 //! The settings that the sessions of an agent share.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub enum Busy {
     },
 }
 
-/// The most documents of deleted sessions that are deleted at a time where they were left.
+/// The number of documents that are asked for at a time where their deletion was left.
 const LEFT: usize = 1000;
 
 /// The agent, the store and the settings.
@@ -75,7 +76,19 @@ impl Settings {
     /// store of the sessions has those that are left.
     pub(super) async fn delete_documents(&self, documents: &[DocumentId]) -> Result<(), StoreError> {
         let Some(store) = &self.documents else { return Ok(()) };
-        let (mut deleted, mut failure) = (Vec::new(), None);
+        match self.delete_from(&**store, documents).await {
+            (_, None) => Ok(()),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// Yields those that are left, and the first failure.
+    async fn delete_from(
+        &self,
+        store: &dyn DocumentStore,
+        documents: &[DocumentId],
+    ) -> (Vec<DocumentId>, Option<StoreError>) {
+        let (mut deleted, mut left, mut failure) = (Vec::new(), Vec::new(), None);
         for document in documents {
             let mut is_deleted = true;
             for id in [document, &document.facts()] {
@@ -84,24 +97,39 @@ impl Settings {
                     failure.get_or_insert(error);
                 }
             }
-            if is_deleted {
-                deleted.push(document.clone());
-            }
+            let of = if is_deleted { &mut deleted } else { &mut left };
+            of.push(document.clone());
         }
         if !deleted.is_empty()
             && let Err(error) = self.store.forget_documents(&deleted).await
         {
             failure.get_or_insert(error);
+            left.append(&mut deleted);
         }
-        failure.map_or(Ok(()), Err)
+        (left, failure)
     }
 
-    /// Deletes the documents of sessions that were deleted by somebody who failed or died before the documents were.
+    /// Deletes the documents of sessions that were deleted by somebody who failed or died before the documents were. Those
+    /// that cannot be deleted keep no others from it, unless the store of documents is away.
     pub(super) async fn delete_left_documents(&self) -> Result<(), StoreError> {
-        if self.documents.is_none() {
-            return Ok(());
+        // Without a store nobody notes documents here: those that are left are of others, who have one.
+        let Some(store) = &self.documents else { return Ok(()) };
+        let (mut failed, mut failure) = (HashSet::new(), None);
+        loop {
+            let mut gone = self.store.gone_documents(LEFT.saturating_add(failed.len())).await?;
+            gone.retain(|document| !failed.contains(document));
+            if gone.is_empty() {
+                break;
+            }
+            let (left, error) = self.delete_from(&**store, &gone).await;
+            let is_away = left.len() == gone.len() && error.as_ref().is_some_and(StoreError::is_retryable);
+            failed.extend(left);
+            failure = failure.or(error);
+            if is_away {
+                break;
+            }
         }
-        self.delete_documents(&self.store.gone_documents(LEFT).await?).await
+        failure.map_or(Ok(()), Err)
     }
 
     /// A session that nobody has used since then has expired.

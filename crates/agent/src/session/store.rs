@@ -510,8 +510,8 @@ pub struct Delivery<'a> {
     pub entry: Entry,
     /// Documents that it refers to.
     pub documents: Vec<DocumentId>,
-    /// The time, if the entry must not go beside another run that holds the lease: that one has looked already at the
-    /// results that this one has, and closes it.
+    /// The time, if the entry must not go beside another run that holds the lease: that one has looked already at
+    /// what came for this one, and closes it.
     pub alone_at: Option<u64>,
 }
 

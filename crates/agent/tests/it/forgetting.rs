@@ -68,6 +68,8 @@ async fn documents_that_do_not_outlive_the_process_are_warned_of_where_the_run_d
     agent.run(question(b"one".to_vec())).outcome().await.unwrap();
     agent.run_in(Arc::new(MemoryJournal::new()), question(b"two".to_vec())).outcome().await.unwrap();
     agent.run_in(lasting(), "no document").outcome().await.unwrap();
+    let elsewhere = Document::external("https://h.example/plan.txt");
+    let _answered_or_not = agent.run_in(lasting(), UserMessage::new([elsewhere.into()])).outcome().await;
     assert_eq!(told.times(WORDS), 0, "nothing is lost that was kept");
     for _ in 0..2 {
         let agent = agent.clone();
@@ -75,7 +77,16 @@ async fn documents_that_do_not_outlive_the_process_are_warned_of_where_the_run_d
         let _answered_or_not = run.outcome().await;
     }
     assert_eq!(told.times(WORDS), 1);
+    let made = Turn::text("Here.").making(Document::from_bytes(&b"a picture"[..], "image/png"));
+    let making = Agent::builder(ScriptedModel::new([made]).unverified()).build().unwrap();
+    making.run_in(lasting(), "Draw.").outcome().await.unwrap();
+    assert_eq!(told.times(WORDS), 2, "the model made it");
+    let agent = builder().build().unwrap();
+    let run = agent.run_in(lasting(), "go");
+    run.control().inject(question(b"five".to_vec())).unwrap();
+    let _answered_or_not = run.outcome().await;
+    assert_eq!(told.times(WORDS), 3, "it was said on the way");
     let kept = builder().store(Arc::new(MemoryDocumentStore::default())).build().unwrap();
     kept.run_in(lasting(), question(b"four".to_vec())).outcome().await.unwrap();
-    assert_eq!(told.times(WORDS), 1, "it has a store");
+    assert_eq!(told.times(WORDS), 3, "it has a store");
 }

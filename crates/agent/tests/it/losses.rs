@@ -11,7 +11,7 @@ use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, RunInput,
-    tool_fn,
+    say, tool_fn,
 };
 use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
@@ -20,6 +20,7 @@ use attache_core::{
     ToolError, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
 use serde_json::json;
 
 fn agent(turns: impl IntoIterator<Item = Turn>) -> Agent {
@@ -312,6 +313,74 @@ async fn a_document_that_the_model_made_is_told_and_stored_later() {
         let made = outcome.messages.last().unwrap().documents()[0].id().clone();
         assert!(store.inner.get(&made).await.is_ok(), "it is tried again before the end");
     }
+}
+
+/// A store that takes no document, or does not answer.
+struct Refusing {
+    hangs: bool,
+}
+
+impl DocumentStore for Refusing {
+    fn id(&self) -> &str {
+        "refusing"
+    }
+
+    fn put<'a>(&'a self, _document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async {
+            if self.hangs {
+                std::future::pending::<()>().await;
+            }
+            Err(StoreError::new(StoreErrorKind::TooLarge, "it is too large"))
+        })
+    }
+
+    fn get<'a>(&'a self, _id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        Box::pin(async { Err(StoreError::new(StoreErrorKind::NotFound, "nothing is here")) })
+    }
+
+    fn delete<'a>(&'a self, _id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_was_left_is_read_where_the_store_refuses_its_document() {
+    let journal = Arc::new(MemoryJournal::new());
+    let model = ScriptedModel::new([Turn::call("t", json!({"n": 1})), Turn::text("done")]);
+    let model = model.with_capabilities_of("openai-chat", "gpt-4o");
+    let tool = counting("t", Effect::Read, &Counter::default());
+    let agent = Agent::builder(model).tool(tool).store(Arc::new(Refusing { hangs: false })).build().unwrap();
+    let mut run = agent.run_in(journal.clone(), "go");
+    let mut events = Vec::new();
+    while let Some(event) = run.next().await {
+        if let EventKind::ToolStarted { .. } = event.kind {
+            say(&*journal, UserMessage::new([pdf("x.pdf").into()])).await.unwrap();
+        }
+        events.push(event);
+    }
+    let outcome = end(&events);
+    assert_eq!((outcome.reason, &*roles(&outcome.messages)), (EndReason::Answer, "ucrua"));
+    assert_eq!(warnings(&events), ["document_not_stored"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_that_the_model_made_is_told_where_the_store_hangs_and_somebody_cancels() {
+    let model = ScriptedModel::new([Turn::text("Here.").making(pdf("a.pdf"))]).unverified();
+    let agent = Agent::builder(model).store(Arc::new(Refusing { hangs: true })).build().unwrap();
+    let mut run = agent.run_in(Arc::new(MemoryJournal::new()), "go");
+    let control = run.control();
+    let mut events = Vec::new();
+    loop {
+        // Nothing happens for an hour.
+        let event = tokio::time::timeout(Duration::from_secs(3600), run.next()).await;
+        match event {
+            Ok(Some(event)) => events.push(event),
+            Ok(None) => break,
+            Err(_) => control.cancel(),
+        }
+    }
+    assert_eq!(end(&events).reason, EndReason::Cancelled);
+    assert_eq!(warnings(&events), ["document_not_stored"]);
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod catalogs;
 mod chat_loop;
 mod checked;
 mod citing;
+mod closing;
 mod common;
 mod counting;
 mod deferred;

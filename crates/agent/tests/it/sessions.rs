@@ -1,7 +1,7 @@
 //! Sessions of an agent, in memory; the tests of `attache-stores` run them over each store.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +9,12 @@ use attache_agent::{
     Agent, Decision, EndReason, Fork, ForkedFrom, Idle, MemoryDocumentStore, MemorySessions, OpenSession,
     RunInput, SessionId, SessionStore as _, Sessions, SubmitError, decide, say, tool_fn,
 };
-use attache_core::{Approval, Document, DocumentStore as _, Message, UserMessage, UserPart};
+use attache_core::{
+    Approval, BoxFuture, Document, DocumentId, DocumentStore, Message, StoreError, StoreErrorKind,
+    UserMessage, UserPart,
+};
 use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
 use serde_json::json;
 
 fn sessions(turns: impl IntoIterator<Item = Turn>, store: MemorySessions) -> Sessions {
@@ -340,4 +344,81 @@ async fn an_approval_inside_an_agent_is_known_by_the_log() {
     let done = session.resume().outcome().await.unwrap();
     assert_eq!((done.reason.clone(), &*done.text), (EndReason::Answer, "Done."));
     assert_eq!(session.last().await.unwrap().unwrap(), done);
+}
+
+/// A store that refuses to delete some documents, for good or once.
+struct Keeping {
+    inner: MemoryDocumentStore,
+    /// The first letter of the names of those that it keeps for good.
+    keeps: &'static str,
+    fails_once: AtomicBool,
+}
+
+impl DocumentStore for Keeping {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.put(document)
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        self.inner.get(id)
+    }
+
+    fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        let kind = match self.fails_once.swap(false, Ordering::SeqCst) {
+            true => StoreErrorKind::Unavailable,
+            false if !self.keeps.is_empty() && id.as_str().starts_with(self.keeps) => StoreErrorKind::Invalid,
+            false => return self.inner.delete(id),
+        };
+        Box::pin(async move { Err(StoreError::new(kind, "it stays")) })
+    }
+}
+
+fn keeping(keeps: &'static str, fails_once: bool) -> Arc<Keeping> {
+    let fails_once = AtomicBool::new(fails_once);
+    Arc::new(Keeping { inner: MemoryDocumentStore::default(), keeps, fails_once })
+}
+
+fn named(name: String) -> Document {
+    Document::from_bytes(name.clone(), "text/plain").with_id(DocumentId::parse(name).unwrap())
+}
+
+async fn with_documents(documents: &Arc<Keeping>, given: Vec<Document>) -> (Arc<MemorySessions>, Sessions) {
+    let store = Arc::new(MemorySessions::new());
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
+    let agent = Agent::builder(model).store(Arc::clone(documents) as _).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::clone(&store) as _).with_documents(Arc::clone(documents) as _);
+    let message = UserMessage::new(given.into_iter().map(|document| Some(UserPart::Document(document))));
+    let _answered_or_not = sessions.open("ann", Some("s")).await.unwrap().run(message).outcome().await;
+    (store, sessions)
+}
+
+#[tokio::test]
+async fn documents_that_cannot_be_deleted_keep_no_others_from_it() {
+    let documents = keeping("kept", false);
+    let kept = (0..3000).map(|at| named(format!("kept-{at}")));
+    let free: Vec<_> = (0..50).map(|at| named(format!("free-{at}"))).collect();
+    let (store, sessions) = with_documents(&documents, kept.chain(free.clone()).collect()).await;
+    documents.get(free[0].id()).await.unwrap();
+    // The process dies behind the deletion of the session.
+    store.clear("ann", None).await.unwrap();
+    sessions.cleanup().await.unwrap_err();
+    for document in free {
+        assert!(documents.get(document.id()).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn what_a_cleanup_fails_to_delete_it_tries_again() {
+    let documents = keeping("", false);
+    let document = named("a".to_owned());
+    let (_, sessions) = with_documents(&documents, vec![document.clone()]).await;
+    documents.get(document.id()).await.unwrap();
+    let late = sessions.with_clock(|| SystemTime::now() + Duration::from_secs(2 * 3600));
+    documents.fails_once.store(true, Ordering::SeqCst);
+    late.cleanup().await.unwrap_err();
+    assert!(documents.get(document.id()).await.is_err(), "it is gone all the same");
 }

@@ -123,6 +123,7 @@ impl McpAgent {
             Ok(checked) => checked,
             Err(error) => return Ok(failure(error.for_model())),
         };
+        let mut asked = None;
         let (session, mut documents, mut next) = match &client.state {
             Some(state) => {
                 let whose = &client.whose;
@@ -151,7 +152,8 @@ impl McpAgent {
                 let input = RunInput::from(question.message)
                     .with_context(client.call.clone())
                     .with_leaves_approvals(true);
-                let run = session.run(input);
+                let run = session.run(input.clone());
+                asked = Some(input);
                 (session, Vec::new(), Ok(Next::Run(run)))
             }
         };
@@ -161,6 +163,14 @@ impl McpAgent {
                 Ok(Next::Ask(waits)) => waits,
                 Ok(Next::Run(run)) => {
                     let end = drive(run, &client.call, &mut documents).await;
+                    if let Some(question) = asked.take().filter(|_| is_refused_for_approved(&end)) {
+                        // The user approved calls of an earlier question, and that one did not go on: it does first.
+                        let earlier =
+                            session.resume_with(RunOptions::new().with_context(client.call.clone()));
+                        let _ = drive(earlier, &client.call, &mut Vec::new()).await;
+                        next = Ok(Next::Run(session.run(question)));
+                        continue;
+                    }
                     match end.as_ref().ok().and_then(waiting) {
                         Some(waits) => waits,
                         None => return Ok(self.finished(shared, client, &session, end, documents).await),
@@ -297,6 +307,11 @@ async fn drive(
         }
     }
     run.outcome().await
+}
+
+/// True if a run did not begin because the one before it has calls that were approved.
+fn is_refused_for_approved(end: &Result<Outcome, RunError>) -> bool {
+    matches!(end, Err(error) if matches!(error.session_error(), Some(SessionError::Approved { .. })))
 }
 
 fn gather<'a>(found: impl IntoIterator<Item = &'a Document>, documents: &mut Vec<Document>) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_agent::{Agent, Decision, MemorySessions, Sessions, decide, tool_fn};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, UserPart};
@@ -248,6 +248,29 @@ async fn a_stateless_client_answers_an_agent_by_calling_again() {
     };
     assert_eq!((text(&result), rounds), ("Done.", 3));
     assert_eq!(results(&model), ["Bob", "paid"]);
+}
+
+// The process died, or the store failed, behind the approval
+#[tokio::test]
+async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let turns = [Turn::call("pay", "{}"), Turn::text("It is paid."), Turn::text("Hello.")];
+    let model = ScriptedModel::new(turns).unverified();
+    let agent = Agent::builder(model.clone()).tool(pay).build().unwrap();
+    let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::new()));
+    let ask = McpAgent::new("ask", "Answers", agent).with_sessions(&sessions);
+    let service = McpService::new("books").with_agent(ask);
+    let mut client = Client::stateless(service, json!({"elicitation": {}}));
+    let asks = client.call("ask", json!({"question": "Pay."})).await;
+    assert_eq!(asks["resultType"], "input_required", "{asks}");
+    let id = sessions.list("local").await.unwrap()[0].id.to_string();
+    let session = sessions.get("local", &id).await.unwrap();
+    let approval = session.last().await.unwrap().unwrap().approvals[0].id.clone();
+    let journal = session.journal().await.unwrap().unwrap();
+    decide(&*journal, &approval, "the user", Decision::Approve).await.unwrap();
+    let result = client.call("ask", json!({"question": "Hello?", "session": id})).await;
+    assert_eq!(text(&result), "Hello.", "{result}");
+    assert_eq!(results(&model), ["paid"]);
 }
 
 #[tokio::test]
