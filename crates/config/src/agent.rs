@@ -25,13 +25,19 @@ impl Config {
         if let Some(prices) = self.prices() {
             agent = agent.prices(prices);
         }
+        let mut problems = Vec::new();
         #[cfg(feature = "tools")]
-        {
-            agent = agent.tools(self.local_tools().map_err(Problems::of)?);
+        match self.local_tools() {
+            Ok(tools) => agent = agent.tools(tools),
+            Err(more) => problems.extend(more),
         }
         #[cfg(feature = "http-tools")]
-        for service in self.http_tools().map_err(Problems::of)? {
-            agent = agent.handler(service);
+        match self.http_tools() {
+            Ok(services) => agent = services.into_iter().fold(agent, AgentBuilder::handler),
+            Err(more) => problems.extend(more),
+        }
+        if !problems.is_empty() {
+            return Err(Problems::of(problems));
         }
         #[cfg(feature = "mcp")]
         for server in self.mcp_servers() {

@@ -283,7 +283,7 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
     if app.runs.is_closed() {
         return false;
     }
-    // Each attempt counts: a run that found no room again and again would be given up.
+    // No more than there is room for: whoever waits here with a run keeps other processes from it.
     let most = app.runs.room().min(AT_ONCE);
     let adopted = match hosted.sessions.adopt(most).await {
         Ok(adopted) => adopted,
@@ -298,8 +298,11 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
         let way = Way { is_taken_over: true, ..Way::default() };
         if let Err(fault) = go_on_so(app, &principal, hosted, &session, &run, way).await {
             tracing::warn!(run, reason = fault.message(), "a run could not be taken over");
-            // Another process may have room for it.
-            let _ = session.let_go(true).await;
+            // Another process has room for it. A run with which nobody can go on stays taken until its lease is over, so
+            // that others have their turn before it, and that counts as an attempt.
+            if app.runs.is_closed() {
+                let _ = session.let_go(true).await;
+            }
             is_more = false;
         }
     }

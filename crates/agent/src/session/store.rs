@@ -222,7 +222,9 @@ pub trait SessionStore: Send + Sync {
 
     /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.
     /// Nobody else takes the lease of one before `until`, apart from the next [`take`](Self::take) of this process. A run
-    /// whose lease was taken `most` times to go on with it, without anything being recorded, is left.
+    /// whose lease was taken `most` times to go on with it, without anything being recorded, is left; so is one that was
+    /// taken over as often by processes that neither took its lease nor [let it go](Self::let_go). Those that were taken
+    /// over least often come first.
     ///
     /// A store that does not do that yields none.
     ///

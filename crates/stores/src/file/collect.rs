@@ -19,8 +19,8 @@ struct Old {
 
 impl FileDocumentStore {
     /// Removes documents that no log of `references` mentions, if they are older than the
-    /// [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document stay as long as it does, and
-    /// documents of live runs stay: they are in the runs' logs. A file whose first line is damaged stays.
+    /// [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document that a log mentions
+    /// stay, too; those about another one go by their own age. Documents of live runs stay: they are in the runs' logs. A file whose first line is damaged stays.
     ///
     /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
     /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;
@@ -75,22 +75,52 @@ impl Folder {
 
     fn remove_old(&self, old: &[Old]) -> Result<Collected, StoreError> {
         let mut collected = Collected::default();
+        let mut problem = None;
         for Old { path, written, .. } in old {
-            // Others have their turn between two files.
-            let _turn = self.lock()?;
-            let Ok(file) = fs::metadata(path) else { continue };
-            // It was put again meanwhile.
-            if file.modified().ok() != Some(*written) {
-                continue;
+            // Others have their turn between two files. One that was put again meanwhile stays.
+            match self.remove(path, Some(*written)) {
+                Ok(Some(bytes)) => {
+                    collected.documents += 1;
+                    collected.contents += 1;
+                    collected.bytes += bytes;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    problem.get_or_insert(error);
+                }
             }
-            fs::remove_file(path).map_err(|error| failed("delete", path, error))?;
-            collected.documents += 1;
-            collected.contents += 1;
-            collected.bytes += file.len();
         }
         disk::sync_folder(&self.path)?;
-        self.release(collected.bytes);
         collected.kept_bytes = self.count()?;
-        Ok(collected)
+        problem.map_or(Ok(collected), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use attache_core::{Document, DocumentStore as _};
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_removed_keeps_no_other_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileDocumentStore::open(folder.path()).unwrap();
+        let ids = ["a", "b"].map(|id| DocumentId::parse(id).unwrap());
+        for id in &ids {
+            store.put(&Document::inline("bytes").with_id(id.clone())).await.unwrap();
+        }
+        let stuck = folder.path().join("stuck.doc");
+        fs::create_dir(&stuck).unwrap();
+        let old = |path: PathBuf, id: &DocumentId| {
+            let written = fs::metadata(&path).unwrap().modified().unwrap();
+            Old { path, id: id.clone(), written }
+        };
+        let [one, other] = ["a.doc", "b.doc"].map(|name| folder.path().join(name));
+        let old = [old(one, &ids[0]), old(stuck.clone(), &ids[0]), old(other, &ids[1])];
+        let removed = store.with(move |folder| folder.remove_old(&old)).await;
+        assert!(removed.unwrap_err().to_string().contains("stuck.doc"));
+        for id in &ids {
+            assert!(store.get(id).await.is_err(), "{id}");
+        }
     }
 }

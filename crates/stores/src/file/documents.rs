@@ -179,10 +179,13 @@ impl Folder {
         let sha256 = name::hex(&hash);
         let path = self.path_of(id);
         if self.holds(&path, id, &sha256, &bytes)? {
-            let _turn = self.lock()?;
-            // It may have been removed meanwhile.
-            if open(&path, id)?.is_some_and(|found| found.header.sha256 == sha256) {
-                return renew(&path);
+            match self.renew_in_turn(&path, id, &sha256) {
+                Ok(true) => return Ok(()),
+                // It was removed meanwhile.
+                Ok(false) => {}
+                // Nor does this process remove anything from the folder.
+                Err(error) if is_read_only(&error) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -199,6 +202,16 @@ impl Folder {
             self.release(size);
         }
         put.map(drop)
+    }
+
+    /// Makes a document as young as a new one; `false` if it is not there.
+    fn renew_in_turn(&self, path: &Path, id: &DocumentId, sha256: &str) -> Result<bool, StoreError> {
+        let _turn = self.lock()?;
+        let is_there = open(path, id)?.is_some_and(|found| found.header.sha256 == sha256);
+        if is_there {
+            renew(path)?;
+        }
+        Ok(is_there)
     }
 
     /// Writes a new file, has it on the disk, and gives it the name that `name` says once it is its turn; `false` if it
@@ -279,18 +292,30 @@ impl Folder {
     }
 
     fn delete(&self, id: &DocumentId) -> Result<(), StoreError> {
-        let path = self.path_of(id);
-        let turn = self.lock()?;
-        let size = fs::metadata(&path).map_or(0, |file| file.len());
-        match fs::remove_file(&path) {
-            Ok(()) => disk::sync_folder(&self.path)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed("delete", &path, error)),
+        match self.remove(&self.path_of(id), None)? {
+            Some(_) => disk::sync_folder(&self.path),
+            None => Ok(()),
         }
-        // The count is never waited for with the turn in hand: who counts waits for the turn.
-        drop(turn);
-        self.release(size);
-        Ok(())
+    }
+
+    /// Removes a file, and yields its size; `None` if it is not there, or not the one that was `written` then.
+    pub(super) fn remove(&self, path: &Path, written: Option<SystemTime>) -> Result<Option<u64>, StoreError> {
+        // Whoever counts the files meanwhile would count this one as removed, and have it subtracted once more. The count is
+        // taken before the turn, as there.
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.lock()?;
+        let removed = fs::metadata(path).and_then(|file| {
+            let is_meant = written.is_none_or(|written| file.modified().is_ok_and(|time| time == written));
+            if is_meant { fs::remove_file(path).map(|()| Some(file.len())) } else { Ok(None) }
+        });
+        match removed {
+            Ok(removed) => {
+                *used = used.map(|used| used.saturating_sub(removed.unwrap_or(0)));
+                Ok(removed)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("delete", path, error)),
+        }
     }
 
     /// Waits for the turn to change names in the folder, which ends when the file is closed.
@@ -317,7 +342,7 @@ impl Folder {
         Ok(())
     }
 
-    pub(super) fn release(&self, size: u64) {
+    fn release(&self, size: u64) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         *used = used.map(|used| used.saturating_sub(size));
     }
@@ -362,6 +387,13 @@ fn renew(path: &Path) -> Result<(), StoreError> {
     let file = fs::OpenOptions::new().write(true).open(path);
     let renewed = file.and_then(|file| file.set_modified(SystemTime::now()));
     renewed.map_err(|error| failed("write", path, error))
+}
+
+/// True if the folder may be read and not written to.
+fn is_read_only(error: &StoreError) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    let is_one = |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
+    cause.is_some_and(|cause| is_one(cause.kind()))
 }
 
 /// The id in the first line of a file; `None` if it cannot be read.

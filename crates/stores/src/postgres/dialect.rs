@@ -1,5 +1,7 @@
 //! The statements that PostgreSQL has otherwise than others. Rows that a transaction decides about are locked.
 
+use std::time::Duration;
+
 use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
@@ -47,11 +49,13 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
 
 pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_run r JOIN attache_session s ON s.id = r.session \
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
-    AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3 \
+    AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY r.adopted, s.leased_until LIMIT $3 \
     FOR UPDATE OF s SKIP LOCKED";
 
 /// Begins a migration.
 pub(super) const BEGIN: &str = "BEGIN";
+/// The time for which a migration waits while others use the database.
+pub(super) const IN_USE_FOR: Duration = Duration::from_secs(60 * 60);
 /// Keeps other migrations out until the transaction ends, whatever connection of a pooler it runs on. All calls queue behind
 /// a migration that waits for a table, so that it gives up soon and tries again.
 pub(super) const HOLD_SCHEMA: &str =

@@ -103,6 +103,7 @@ impl PostgresStore {
                     if unused.idle_for < UNUSED { Ok(true) } else { answers(connection).await }
                 })
             })
+            // sqlx asks by itself behind this, and waits for the answer of a silent connection without limit.
             .after_release(|connection, _| Box::pin(answers(connection)))
             .connect_lazy_with(options.clone());
         Ok(Self(Arc::new(Inner { pool, left: Left::default(), ear: Ear::new(options) })))

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// Wakes those who wait for something in a run, and nobody else.
+/// Wakes those who wait for something in a run, and nobody else. A mark is there as long as somebody waits, and tells how
+/// many do.
 #[derive(Debug, Default)]
-pub(crate) struct Changes(Mutex<HashMap<u64, Arc<Notify>>>);
+pub(crate) struct Changes(Mutex<HashMap<u64, (usize, Arc<Notify>)>>);
 
 /// Somebody who waits.
 pub(crate) struct Waiting<'c> {
@@ -29,8 +30,10 @@ pub(crate) fn mark_of(session: &str, run: &str) -> u64 {
 impl Changes {
     pub(crate) fn waiting(&self, session: &str, run: &str) -> Waiting<'_> {
         let mark = mark_of(session, run);
-        let notify = Arc::clone(self.lock().entry(mark).or_default());
-        Waiting { changes: self, mark, notify }
+        let mut waiting = self.lock();
+        let (count, notify) = waiting.entry(mark).or_default();
+        *count += 1;
+        Waiting { changes: self, mark, notify: Arc::clone(notify) }
     }
 
     /// Something came to a run.
@@ -41,7 +44,7 @@ impl Changes {
     }
 
     pub(crate) fn wake_marked(&self, mark: u64) {
-        if let Some(notify) = self.lock().get(&mark) {
+        if let Some((_, notify)) = self.lock().get(&mark) {
             notify.notify_waiters();
         }
     }
@@ -49,10 +52,10 @@ impl Changes {
     /// Something may have come to any run.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite tells of each run"))]
     pub(crate) fn wake_all(&self) {
-        self.lock().values().for_each(|notify| notify.notify_waiters());
+        self.lock().values().for_each(|(_, notify)| notify.notify_waiters());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Notify>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, (usize, Arc<Notify>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,9 +69,11 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut waiting = self.changes.lock();
-        // Nobody else but the map has it, and nobody gets it meanwhile.
-        if Arc::strong_count(&self.notify) == 2 {
-            waiting.remove(&self.mark);
+        if let Some((count, _)) = waiting.get_mut(&self.mark) {
+            *count -= 1;
+            if *count == 0 {
+                waiting.remove(&self.mark);
+            }
         }
     }
 }
@@ -115,6 +120,23 @@ mod tests {
         }
         drop(other);
         assert!(changes.lock().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_left_of_two_who_go_together() {
+        let (changes, meet) = (Changes::default(), std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for round in 0..5_000 {
+                        let waiting = changes.waiting("s", &format!("r{round}"));
+                        meet.wait();
+                        drop(waiting);
+                    }
+                });
+            }
+        });
+        assert_eq!(changes.lock().len(), 0);
     }
 
     // Nodes of several versions tell each other.

@@ -9,7 +9,7 @@ use sqlx::Error;
 use tokio::time::Instant;
 
 /// The time that one call of a database may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The time for which looks of a wait may fail one after the other.
 const FAILING: Duration = Duration::from_secs(60);

@@ -1,13 +1,15 @@
 //! Brings a database to the form that this program knows.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use attache_core::{StoreError, StoreErrorKind};
 use sqlx::migrate::{AppliedMigration, Migrate as _, MigrateError, Migration, MigrationType};
 use sqlx::{Connection as _, SqlSafeStr as _, raw_sql};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::dialect::{BEGIN, Connection, HOLD_SCHEMA};
-use crate::sql::error::SqlError;
+use super::dialect::{BEGIN, Connection, HOLD_SCHEMA, IN_USE_FOR};
+use crate::sql::error::{PATIENCE, SqlError};
 
 /// The table of the migrations that were run. Others may keep their tables in the same database.
 const TABLE: &str = "attache_migration";
@@ -32,7 +34,7 @@ pub(super) async fn migrate(
         Migration::new(number, (*name).into(), MigrationType::Simple, (*sql).into_sql_str(), false)
     };
     let known: Vec<_> = (1..).zip(migrations).map(known).collect();
-    let migrated = tokio::time::timeout(LONGEST, run(connection, &known)).await;
+    let migrated = timeout(LONGEST, run(connection, &known)).await;
     migrated.unwrap_or_else(|_| {
         let text = "the database was not brought to the form that this program knows within an hour";
         Err(StoreError::new(StoreErrorKind::Unavailable, text))
@@ -40,22 +42,25 @@ pub(super) async fn migrate(
 }
 
 async fn run(connection: &mut Connection, known: &[Migration]) -> Result<(), StoreError> {
-    let (mut attempts, mut is_told) = (0, false);
+    let (mut attempts, mut waits_since) = (0, None);
     loop {
         match next(connection, known).await {
-            Ok(true) => {}
+            Ok(true) => waits_since = None,
             Ok(false) => return Ok(()),
             Err(error) if is_in_use(&error) => {
-                if !is_told {
+                let since: Instant = *waits_since.get_or_insert_with(|| {
                     tracing::warn!(%error, "a migration of the database waits for tables that are in use");
-                    is_told = true;
+                    Instant::now()
+                });
+                if since.elapsed() >= IN_USE_FOR {
+                    return failed(error, ATTEMPTS, known.len());
                 }
-                tokio::time::sleep(TURN).await;
+                sleep(TURN).await;
             }
             Err(error) => {
                 attempts += 1;
                 failed(error, attempts, known.len())?;
-                tokio::time::sleep(PAUSE).await;
+                sleep(PAUSE).await;
             }
         }
     }
@@ -64,31 +69,43 @@ async fn run(connection: &mut Connection, known: &[Migration]) -> Result<(), Sto
 /// Runs the first migration that the database lacks. False if it lacks none.
 async fn next(connection: &mut Connection, known: &[Migration]) -> Result<bool, MigrateError> {
     // Whoever finds nothing to do waits for nobody. There is no table in a new database.
-    if let Ok(applied) = connection.list_applied_migrations(TABLE).await
-        && lacking(&applied, known)?.is_none()
-    {
-        return Ok(false);
+    match in_time(connection.list_applied_migrations(TABLE)).await {
+        Ok(applied) if lacking(&applied, known)?.is_none() => return Ok(false),
+        Err(error) if is_late(&error) => return Err(error),
+        _ => {}
     }
-    let mut writing = connection.begin_with(BEGIN).await?;
+    let mut writing = in_time(async { Ok(connection.begin_with(BEGIN).await?) }).await?;
     let done = async {
-        raw_sql(HOLD_SCHEMA).execute(&mut *writing).await?;
-        writing.ensure_migrations_table(TABLE).await?;
-        // Another process may have been faster.
-        let applied = writing.list_applied_migrations(TABLE).await?;
-        if let Some(next) = lacking(&applied, known)? {
+        let applied = in_time(async {
+            raw_sql(HOLD_SCHEMA).execute(&mut *writing).await?;
+            writing.ensure_migrations_table(TABLE).await?;
+            // Another process may have been faster.
+            writing.list_applied_migrations(TABLE).await
+        });
+        if let Some(next) = lacking(&applied.await?, known)? {
             writing.apply(TABLE, next).await?;
         }
         Ok(())
     };
     match done.await {
-        Ok(()) => writing.commit().await?,
+        Ok(()) => in_time(async { Ok(writing.commit().await?) }).await?,
         // Its locks are free before the next attempt.
         Err(error) => {
-            let _ = writing.rollback().await;
+            let _ = timeout(PATIENCE, writing.rollback()).await;
             return Err(error);
         }
     }
     Ok(true)
+}
+
+/// A database that does not answer has failed. Only a migration itself may take longer.
+async fn in_time<T>(work: impl Future<Output = Result<T, MigrateError>>) -> Result<T, MigrateError> {
+    let late = |_| MigrateError::Execute(sqlx::Error::Io(ErrorKind::TimedOut.into()));
+    timeout(PATIENCE, work).await.map_err(late)?
+}
+
+fn is_late(error: &MigrateError) -> bool {
+    matches!(error, MigrateError::Execute(sqlx::Error::Io(error)) if error.kind() == ErrorKind::TimedOut)
 }
 
 /// The first migration that a database lacks.
@@ -125,6 +142,7 @@ fn failed(error: MigrateError, attempts: u32, known: usize) -> Result<(), StoreE
             let text = format!("version {version} of the database is another one than this program knows");
             Err(StoreError::new(StoreErrorKind::Corrupt, text))
         }
+        error if is_late(&error) => Err(SqlError::Late.store()),
         _ if attempts < ATTEMPTS => Ok(()),
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
             Err(SqlError::from(error).store())

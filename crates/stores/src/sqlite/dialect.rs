@@ -1,5 +1,7 @@
 //! The statements that SQLite has otherwise than others. A transaction that writes is alone.
 
+use std::time::Duration;
+
 use attache_agent::{Appended, JournalError, OpenSession, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
@@ -45,10 +47,12 @@ pub(super) const CLEAN: &str = "SELECT id FROM attache_session \
 
 pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_run r JOIN attache_session s ON s.id = r.session \
     WHERE r.ended IS NULL AND r.name = $1 AND r.adopted < $4 AND r.id = s.leased_by \
-    AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY s.leased_until LIMIT $3";
+    AND s.leased_until > 0 AND s.leased_until <= $2 ORDER BY r.adopted, s.leased_until LIMIT $3";
 
 /// Begins a migration.
 pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+/// The time for which a migration waits while others use the database: whoever writes to a file is done in a moment.
+pub(super) const IN_USE_FOR: Duration = Duration::from_secs(60);
 /// Keeps other migrations out until the transaction ends.
 pub(super) const HOLD_SCHEMA: &str = "SELECT 1";
 

@@ -33,20 +33,62 @@ async fn runs_that_could_not_be_opened_are_left_to_others() {
     let sessions = timed(&place, Gate::default().agent(), &clock).await.with_name("agent");
     let opened = sessions.adopt(8).await.unwrap();
     assert_eq!(opened.iter().map(|(session, _)| session.id().as_str()).collect::<Vec<_>>(), ["a"]);
-    // More often than a run is gone on with in vain.
-    for _ in 0..6 {
-        sqlx::query("UPDATE attache_session SET leased_until = 2 WHERE id = 'c'")
-            .execute(&mut other)
-            .await
-            .unwrap();
-        sessions.adopt(8).await.unwrap_err();
-    }
     sqlx::query("DROP TRIGGER fails").execute(&mut other).await.unwrap();
     let other = timed(&place, Gate::default().agent(), &clock).await.with_name("agent");
     let opened = other.adopt(8).await.unwrap();
-    let mut ids: Vec<_> = opened.iter().map(|(session, _)| session.id().as_str()).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, ["b", "c"], "at once");
+    assert_eq!(opened.iter().map(|(session, _)| session.id().as_str()).collect::<Vec<_>>(), ["c"], "at once");
+    clock.advance(Duration::from_secs(31));
+    let opened = other.adopt(8).await.unwrap();
+    assert!(opened.iter().any(|(session, _)| session.id().as_str() == "b"), "once its lease is over");
+}
+
+/// Those with which nobody can go on do not keep the others waiting, and are given up in the end.
+async fn runs_with_which_nobody_can_go_on_keep_nobody_waiting(place: Place) {
+    let clock = Clock::new();
+    left(&place, &clock, &["a", "b", "c"]).await;
+    let store = place.store().await;
+    let now = u64::try_from(clock.now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    let adopted = async |round: u64, limit| {
+        let now = now + round * 1001;
+        let adopt = Adopt { name: "agent", holder: "one", now, until: now + 1000, limit, most: 5 };
+        let orphans = store.adopt(adopt).await.unwrap();
+        orphans.iter().map(|orphan| orphan.session.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(adopted(0, 2).await, ["a", "b"]);
+    // Those whose lease was over first, then those that came to nothing less often.
+    assert_eq!(adopted(1, 8).await.first().unwrap(), "c");
+    assert_eq!(adopted(2, 1).await, ["c"]);
+    let mut attempts = 2;
+    for round in 3..20 {
+        let found = adopted(round, 8).await;
+        attempts += found.iter().filter(|session| *session == "c").count();
+    }
+    assert_eq!(attempts, 5);
+    assert!(adopted(20, 8).await.is_empty());
+}
+
+#[tokio::test]
+async fn runs_in_sqlite_with_which_nobody_can_go_on_keep_nobody_waiting() {
+    runs_with_which_nobody_can_go_on_keep_nobody_waiting(Place::sqlite()).await;
+}
+
+#[tokio::test]
+async fn runs_in_postgres_with_which_nobody_can_go_on_keep_nobody_waiting() {
+    runs_with_which_nobody_can_go_on_keep_nobody_waiting(Place::postgres()).await;
+}
+
+// More often than a run is gone on with in vain.
+#[tokio::test]
+async fn a_run_for_which_there_is_no_room_is_not_given_up() {
+    let (place, clock) = (Place::sqlite(), Clock::new());
+    left(&place, &clock, &["s"]).await;
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let now = u64::try_from(clock.now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    for _ in 0..9 {
+        let adopt = Adopt { name: "agent", holder: "full", now, until: now + 1000, limit: 8, most: 5 };
+        assert_eq!(store.adopt(adopt).await.unwrap().len(), 1);
+        store.let_go(&id, true).await.unwrap();
+    }
 }
 
 async fn a_run_that_comes_to_nothing_is_given_up(place: Place) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, SessionError, SessionState, Sessions,
-    decide, tool_fn,
+    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, OpenSession, SessionError, SessionId,
+    SessionState, SessionStore as _, Sessions, decide, tool_fn,
 };
 use attache_core::{Approval, Document, DocumentStore as _, Message, ToolError};
 use attache_stores::PostgresStore;
@@ -255,4 +255,37 @@ async fn two_that_delete_at_once_both_come_to_their_end() {
         first.unwrap();
         sessions.clear_all("ann").await.unwrap();
     }
+}
+
+/// A cleanup beside it notes the same documents. PostgreSQL fails one of them.
+#[tokio::test]
+async fn an_expired_session_is_opened_beside_a_deletion() {
+    let Place::Postgres(database) = Place::postgres() else { unreachable!() };
+    let url = format!("{}?options[deadlock_timeout]=5s", database.url);
+    let store = PostgresStore::connect(&url).await.unwrap();
+    let id = SessionId::parse("s").unwrap();
+    let open =
+        |now| OpenSession { id: &id, principal: "ann", make: true, now, expired_before: Some(now - 1) };
+    store.open(open(1)).await.unwrap();
+    let mut other = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::query("SET deadlock_timeout = '20s'").execute(&mut other).await.unwrap();
+    let mut look = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::query("INSERT INTO attache_document (session, document) VALUES ('s', 'a'), ('s', 'b')")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let mut deleting = other.begin().await.unwrap();
+    let note = "INSERT INTO attache_gone (document) VALUES ($1) ON CONFLICT DO NOTHING";
+    sqlx::query(note).bind("b").execute(&mut *deleting).await.unwrap();
+    let second = async {
+        let waits =
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        let waiting =
+            async { while sqlx::query(waits).fetch_optional(&mut look).await.unwrap().is_none() {} };
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+        sqlx::query(note).bind("a").execute(&mut *deleting).await.unwrap();
+        deleting.rollback().await.unwrap();
+    };
+    let (opened, ()) = join(store.open(open(9)), second).await;
+    assert_eq!(opened.unwrap().state, SessionState::Expired);
 }

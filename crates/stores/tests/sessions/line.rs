@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_agent::{Key, OpenSession, SessionId, SessionStore};
-use attache_core::ToolCallId;
+use attache_core::{StoreErrorKind, ToolCallId};
 use attache_stores::PostgresStore;
 use futures_util::future::{Either, join_all, select};
 use sqlx::Connection as _;
@@ -104,6 +104,29 @@ async fn connections_that_went_silent_are_replaced() {
     skip(6).await;
     let count = tokio::time::timeout(Duration::from_secs(15), SessionStore::count(&store, "ann")).await;
     assert_eq!(count.expect("there is room for another connection").unwrap(), 0);
+}
+
+// The limit of a migration is an hour, and nothing is migrated here.
+#[tokio::test]
+async fn a_database_that_goes_silent_while_it_is_opened_is_given_up() {
+    let Place::Postgres(database) = Place::postgres() else { unreachable!() };
+    PostgresStore::connect(&database.url).await.unwrap().close().await;
+    let line = Line::to(&database.url).await;
+    let mut look = sqlx::PgConnection::connect(&database.url).await.unwrap();
+    let mut other = sqlx::PgConnection::connect(&database.url).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE attache_migration").execute(&mut *holding).await.unwrap();
+    let url = line.url.clone();
+    let opening = tokio::spawn(async move { PostgresStore::connect(&url).await.map(drop) });
+    let waits = "SELECT count(*) FROM pg_stat_activity \
+                 WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    until(&mut look, waits, 1).await;
+    line.cut_all();
+    holding.rollback().await.unwrap();
+    skip(31).await;
+    let opened = tokio::time::timeout(Duration::from_secs(15), opening).await;
+    let error = opened.expect("it waits for more than a call may take").unwrap().unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unavailable);
 }
 
 #[tokio::test]

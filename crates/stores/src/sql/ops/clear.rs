@@ -11,7 +11,7 @@ use crate::sql::ranges::each;
 use crate::sql::row::{int, place};
 
 /// The attempts of a deletion, the first one included.
-const ATTEMPTS: usize = 3;
+pub(super) const ATTEMPTS: usize = 3;
 
 /// The sessions to delete.
 pub(super) enum Meant {

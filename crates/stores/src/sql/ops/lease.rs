@@ -3,12 +3,31 @@
 use attache_agent::{Cleared, JournalError, OpenSession, Opened, SessionError, SessionState, Take, Taken};
 use sqlx::{Row as _, query};
 
-use super::clear::delete;
+use super::clear::{ATTEMPTS, delete};
 use super::dialect::{Connection, FIND_LEASE, FIND_SESSION, NEXT_FENCE};
+use super::store::Store;
 use crate::sql::error::SqlError;
 use crate::sql::row::{int, number};
 
-pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> Result<Opened, SqlError> {
+/// Opens a session. One that has expired is deleted, which PostgreSQL may fail where others delete beside it.
+pub(super) async fn open(store: &Store, open: OpenSession<'_>) -> Result<Opened, SqlError> {
+    for _ in 1..ATTEMPTS {
+        match attempt(store, open).await {
+            Err(error) if error.is_deadlock() => {}
+            done => return done,
+        }
+    }
+    attempt(store, open).await
+}
+
+async fn attempt(store: &Store, open: OpenSession<'_>) -> Result<Opened, SqlError> {
+    let mut writing = store.writing().await?;
+    let opened = opened(&mut writing, open).await?;
+    writing.commit().await?;
+    Ok(opened)
+}
+
+async fn opened(connection: &mut Connection, open: OpenSession<'_>) -> Result<Opened, SqlError> {
     let (id, now) = (open.id.as_str(), int(open.now));
     let found = query(FIND_SESSION).bind(id).fetch_optional(&mut *connection).await?;
     let mut state = SessionState::New;
@@ -46,7 +65,7 @@ pub(super) async fn open(connection: &mut Connection, open: OpenSession<'_>) -> 
     .await?;
     // Somebody else was faster.
     if made.rows_affected() == 0 {
-        Box::pin(self::open(connection, open)).await
+        Box::pin(opened(connection, open)).await
     } else {
         Ok(Opened { state, gone })
     }

@@ -75,12 +75,28 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
     let mut orphans = Vec::with_capacity(rows.len());
     for row in rows {
         let session: &str = row.try_get(0)?;
-        query("UPDATE attache_session SET leased_until = $2, holder = $3 WHERE id = $1")
-            .bind(session)
-            .bind(int(adopt.until))
-            .bind(adopt.holder)
-            .execute(&mut *connection)
-            .await?;
+        // Whoever took it over before neither went on with it nor let it go.
+        let counted = query(
+            "UPDATE attache_run SET adopted = adopted + 1 WHERE session = $1 AND id = $2 AND EXISTS \
+             (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND appends = 9223372036854775807) \
+             RETURNING adopted >= $3",
+        )
+        .bind(session)
+        .bind(row.try_get::<&str, _>(2)?)
+        .bind(i64::from(adopt.most))
+        .fetch_optional(&mut *connection)
+        .await?;
+        if counted.is_some_and(|counted| counted.try_get(0).unwrap_or(false)) {
+            continue;
+        }
+        query(
+            "UPDATE attache_session SET leased_until = $2, holder = $3, appends = 9223372036854775807 WHERE id = $1",
+        )
+        .bind(session)
+        .bind(int(adopt.until))
+        .bind(adopt.holder)
+        .execute(&mut *connection)
+        .await?;
         let session = SessionId::parse(session)?;
         orphans.push(Orphan { session, principal: row.try_get(1)?, run: row.try_get(2)? });
     }

@@ -31,10 +31,7 @@ impl SessionStore for Store {
             }
             let opened = written(async move {
                 let open = OpenSession { id: &id, principal: &principal, make, now, expired_before };
-                let mut writing = store.writing().await?;
-                let opened = lease::open(&mut writing, open).await?;
-                writing.commit().await?;
-                Ok(opened)
+                lease::open(&store, open).await
             });
             opened.await.map_err(SqlError::session)
         })
