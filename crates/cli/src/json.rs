@@ -21,7 +21,7 @@ fn object(event: &Event) -> Value {
     body
 }
 
-/// The line of a warning that comes before a run: it has neither `seq` nor `step`.
+/// The line of a warning that is no event of a run, before it or between its events: it has neither `seq` nor `step`.
 pub(crate) fn warning(code: &str, message: &str) -> String {
     format!("{}\n", json!({ "type": "warning", "code": code, "message": message }))
 }

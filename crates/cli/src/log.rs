@@ -42,6 +42,9 @@ pub(crate) fn of_command(command: &Command, watch: &Watch) -> Result<(), String>
     }
     match command {
         Command::Mcp(_) => return begin(false, "warn"),
+        // A database may have to be migrated, which others may delay.
+        #[cfg(feature = "chat")]
+        Command::Sessions(_) => return begin(false, "attache=warn"),
         command if !command.runs() => return Ok(()),
         _ => {}
     }

@@ -63,25 +63,22 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
-        return runtime.block_on(mcp::run(command, &args)).into();
-    }
+    let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
     let watched = show::watch::Watch::new();
     if !args.command.has_log()
         && let Err(problem) = log::of_command(&args.command, &watched.0)
     {
-        output::fail(&problem);
-        return Exit::Usage.into();
+        return ask::failed(as_json, Exit::Usage, &problem).into();
+    }
+    if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
+        return runtime.block_on(mcp::run(command, &args)).into();
     }
     let known = config_files::Config::load(&args)
         .map_err(model_by_name::SetupError::new)
         .and_then(|config| Ok((model_by_name::registry(&args, &config)?, config)));
     let (registry, config) = match known {
         Ok(known) => known,
-        Err(error) => {
-            let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
-            return ask::failed(as_json, Exit::Setup, &error.to_string()).into();
-        }
+        Err(error) => return ask::failed(as_json, Exit::Setup, &error.to_string()).into(),
     };
     #[cfg(feature = "server")]
     if let Command::Serve(serve) = &args.command {

@@ -62,9 +62,17 @@ impl Documents {
         Ok(document)
     }
 
-    /// An upload of that principal, for a message that refers to it.
+    /// An upload of that principal, for a message that refers to it. It is put again: a collection would remove one that is
+    /// old before a log mentions it.
     pub(crate) async fn reference(&self, principal: &str, id: &str) -> Result<Document, Fault> {
-        let (document, _) = self.get(principal, id).await?;
+        let (document, bytes) = self.get(principal, id).await?;
+        let facts = document.id().facts();
+        if let Ok(bytes) = self.store.get(&facts).await {
+            let facts = Document::from_bytes(bytes, "application/json").with_id(facts);
+            self.store.put(&facts).await.map_err(|error| failed(&error))?;
+        }
+        let again = Document::from_bytes(bytes, "").with_id(document.id().clone());
+        self.store.put(&again).await.map_err(|error| failed(&error))?;
         Ok(document.without_bytes())
     }
 
@@ -124,7 +132,30 @@ fn owner(principal: &str) -> String {
 mod tests {
     use super::*;
     use attache_agent::MemoryDocumentStore;
+    use attache_stores::FileDocumentStore;
     use http::StatusCode;
+
+    // A collection looks at the age of files.
+    #[tokio::test]
+    async fn an_upload_that_is_used_again_is_as_young_as_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(FileDocumentStore::open(folder.path()).unwrap());
+        let documents = Documents::new(store, &[]);
+        let name = Some("a.csv".to_owned());
+        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
+        let files = || std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let files: Vec<_> = files().filter(|path| path.extension().is_some_and(|end| end == "doc")).collect();
+        assert_eq!(files.len(), 2, "it and its facts");
+        for file in &files {
+            let file = std::fs::File::options().write(true).open(file).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        let again = documents.reference("ann", put.id().as_str()).await.unwrap();
+        assert_eq!((again.file_name(), again.media_type().essence()), (Some("a.csv"), "text/csv"));
+        for file in &files {
+            assert!(std::fs::metadata(file).unwrap().modified().unwrap() > std::time::UNIX_EPOCH);
+        }
+    }
 
     // A40
     #[tokio::test]

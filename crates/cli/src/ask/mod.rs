@@ -30,6 +30,8 @@ use crate::output::{answer, fail, line, page, written};
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 use crate::show::watch::Watched;
+#[cfg(feature = "chat")]
+use crate::show::watch::beside;
 
 pub(crate) use attached::{Attachments, file, piped_in};
 #[cfg(feature = "server")]
@@ -99,8 +101,13 @@ async fn prepared(
     let mut wanted = Wanted::new(name, &ask.model, config);
     wanted.fetches = attachments.has_addresses();
     #[cfg(feature = "chat")]
+    let mut notices = notices;
+    #[cfg(feature = "chat")]
     let kept = match ask.kept.is_chosen() {
-        true => Some(Kept::open(config).await.map_err(setup)?),
+        true => {
+            let opened = beside(Kept::open(config), &mut notices, ask.json, ask.shown.quiet).await;
+            Some(opened.map_err(setup)?)
+        }
         false => None,
     };
     #[cfg(feature = "chat")]

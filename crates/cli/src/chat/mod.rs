@@ -28,7 +28,7 @@ use crate::show::number::grouped;
 use crate::show::style::{Style, When};
 use crate::show::table::named;
 use crate::show::terminal::Terminal;
-use crate::show::watch::{Notice, Watched};
+use crate::show::watch::{Notice, Watched, beside};
 use crate::show::width::terminal_width;
 use command::Command;
 
@@ -108,14 +108,14 @@ async fn begin<'c>(
     registry: &Registry,
     config: &'c Config,
     color: When,
-    (watch, notices): Watched,
+    (watch, mut notices): Watched,
 ) -> Result<Chat<'c>, SetupError> {
     let name = model_by_name::chosen(registry, arguments.model.name.as_deref()).to_owned();
     let registry = model_by_name::at(
         &model_by_name::watched(registry, watch, None),
         arguments.model.base_url.as_deref(),
     );
-    let kept = Kept::open(config).await?;
+    let kept = beside(Kept::open(config), &mut notices, false, arguments.shown.quiet).await?;
     let folders = folders(&arguments.opened, config, true).await?;
     if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
         line(&notice);

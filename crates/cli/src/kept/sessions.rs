@@ -76,6 +76,7 @@ async fn done(
         SessionsCommand::Delete { all: true, .. } => {
             let count = sessions.clear_all(PRINCIPAL).await.map_err(|error| failed(&error))?;
             line(&format!("· deleted {}", counted(count as u64, "session")));
+            sessions.cleanup().await.map_err(|error| failed(&error))?;
             Exit::Done
         }
         SessionsCommand::Delete { ids, .. } => {
@@ -90,6 +91,8 @@ async fn done(
                 sessions.clear(PRINCIPAL, &id).await.map_err(|error| failed(&error))?;
                 line(&format!("· deleted {id}"));
             }
+            // Documents of sessions that were deleted before, where that failed: no server runs here that would try again.
+            sessions.cleanup().await.map_err(|error| failed(&error))?;
             Exit::Done
         }
     })

@@ -4,6 +4,12 @@ use attache_transport::{EndedExchange, Hook, RequestParts};
 use http::{HeaderMap, StatusCode};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+#[cfg(feature = "chat")]
+use crate::{
+    json,
+    output::{answer, line, short},
+};
+
 /// A request that failed, or one that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
@@ -34,6 +40,37 @@ impl Watch {
     /// Tells a warning of the library.
     pub(crate) fn warned(&self, text: String) {
         let _gone = self.notices.send(Notice::Warned(text));
+    }
+}
+
+/// Waits for what comes before a run, and tells the warnings that come meanwhile at once: it may take long because of them.
+#[cfg(feature = "chat")]
+pub(crate) async fn beside<T>(
+    work: impl Future<Output = T>,
+    notices: &mut UnboundedReceiver<Notice>,
+    as_json: bool,
+    is_quiet: bool,
+) -> T {
+    let mut work = std::pin::pin!(work);
+    let told = |notice| match notice {
+        Notice::Warned(text) if as_json => {
+            // A reader that has enough is told apart with the first event.
+            let _unwritten = answer(&json::warning("log", &text));
+        }
+        Notice::Warned(text) if !is_quiet => line(&format!("! {}", short(&text, 300))),
+        _ => {}
+    };
+    loop {
+        tokio::select! {
+            biased;
+            Some(notice) = notices.recv() => told(notice),
+            done = &mut work => {
+                while let Ok(notice) = notices.try_recv() {
+                    told(notice);
+                }
+                return done;
+            }
+        }
     }
 }
 

@@ -84,6 +84,32 @@ fn sessions_are_listed_shown_searched_exported_and_deleted() {
     assert_eq!(at(home, &["ask", "x", "-c"]).status.code(), Some(3), "there is nothing to go on with");
 }
 
+// No server runs that would try again.
+#[test]
+fn documents_whose_deletion_failed_go_with_the_next_one() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    asked_in(home, "one", "When is the invoice due?");
+    assert!(at(home, &["ask", "Hello", "--session", "other", "-q"]).status.success());
+    let folder = home.join("documents");
+    let documents = || std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let documents: Vec<_> =
+        documents().filter(|path| path.extension().is_some_and(|end| end == "doc")).collect();
+    assert!(!documents.is_empty());
+    for document in &documents {
+        std::fs::rename(document, document.with_extension("kept")).unwrap();
+        // A folder cannot be removed as a file.
+        std::fs::create_dir(document).unwrap();
+    }
+    assert_eq!(at(home, &["sessions", "delete", "one"]).status.code(), Some(3));
+    for document in &documents {
+        std::fs::remove_dir(document).unwrap();
+        std::fs::rename(document.with_extension("kept"), document).unwrap();
+    }
+    assert!(at(home, &["sessions", "delete", "other"]).status.success());
+    assert!(documents.iter().all(|document| !document.exists()));
+}
+
 #[test]
 fn a_chat_reads_its_lines_from_a_pipe_too() {
     let home = tempfile::tempdir().unwrap();

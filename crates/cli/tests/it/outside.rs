@@ -446,6 +446,9 @@ async fn warnings_of_the_library_are_told_once_and_the_log_where_it_is_asked_for
     assert!(code == 0 && told.contains("WARN attache_agent") && told.contains(WARNING), "{told}");
     let (code, _, told) = ask(&[], Some("attache=loud")).await.unwrap();
     assert!(code == 2 && told.contains("ATTACHE_LOG"), "{told}");
+    let (code, said, _) = ask(&["--json"], Some("attache=loud")).await.unwrap();
+    let failed: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &failed["type"], &failed["exit_code"]), (2, &json!("error"), &json!(2)), "{said}");
 }
 
 #[test]

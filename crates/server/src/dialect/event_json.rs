@@ -382,14 +382,15 @@ fn failure_members<'o>(object: Object<'o>, error: &RunError, shown: Shown) -> Ob
     end_members(object, error.partial(), shown)
 }
 
-/// The words of a message that somebody wrote.
+/// The words of a message that somebody wrote, if there are some: it may be documents alone.
 fn words(message: &Message) -> Option<String> {
     let Message::User(user) = message else { return None };
     let texts = user.parts.iter().filter_map(|part| match part {
         UserPart::Text(text) => Some(text.text()),
         _ => None,
     });
-    (user.origin == UserOrigin::Author).then(|| texts.collect::<Vec<_>>().join("\n"))
+    let words = (user.origin == UserOrigin::Author).then(|| texts.collect::<Vec<_>>().join("\n"));
+    words.filter(|words| !words.is_empty())
 }
 
 /// Counts without the provider's own object.
@@ -397,4 +398,20 @@ fn bare(usage: &attache_core::Usage) -> attache_core::Usage {
     let mut bare = usage.clone();
     bare.raw = None;
     bare
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::UserMessage;
+
+    use super::*;
+
+    #[test]
+    fn a_message_of_documents_alone_has_no_words() {
+        let document = UserPart::Document(Document::inline("day,rain"));
+        let message = UserMessage::new([Some(document.clone())]);
+        assert_eq!(words(&Message::User(message)), None);
+        let message = UserMessage::new([UserPart::text("Read this."), Some(document)]);
+        assert_eq!(words(&Message::User(message)).unwrap(), "Read this.");
+    }
 }
