@@ -11,9 +11,8 @@ use futures_core::Stream;
 
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
-use crate::driver::open::not_stored;
-use crate::driver::results::is_held;
 use crate::driver::stop::{Fault, Stop};
+use crate::driver::unstored::{is_held, not_stored};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::output::{Partial, Piece};

@@ -35,6 +35,7 @@ mod stop;
 mod team;
 mod token_count;
 mod truncate;
+mod unstored;
 mod wait;
 
 use std::sync::Arc;
@@ -60,11 +61,10 @@ use citable::Citable;
 use interrupt::Interrupt;
 use library::Library;
 use offer_state::Offers;
-use open::not_stored;
 use progress::Heard;
-use results::is_held;
 use stop::{Fault, Stop};
 use team::Team;
+use unstored::{is_held, not_stored};
 
 pub(crate) use close::closed_calls;
 pub(crate) use delivered::unseen;

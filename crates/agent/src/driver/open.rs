@@ -12,9 +12,9 @@ use crate::driver::Driver;
 use crate::driver::library::Library;
 use crate::driver::limits::{check_priced, prices_of};
 use crate::driver::offer_state::Offers;
-use crate::driver::results::is_held;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
+use crate::driver::unstored::{is_held, not_stored};
 use crate::event::EventKind;
 use crate::input::{RunInput, is_run_only};
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
@@ -398,14 +398,6 @@ impl Driver {
             Err(error) if self.recorder.place().is_volatile() => Ok(Some(not_stored(&error))),
             kept => kept.map(|()| None),
         }
-    }
-}
-
-pub(super) fn not_stored(error: &StoreError) -> EventKind {
-    tracing::warn!(%error, "documents could not be stored");
-    EventKind::Warning {
-        code: "document_not_stored",
-        message: format!("a document could not be stored, and stays in memory: {error}"),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentSource};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc::Receiver;
@@ -11,19 +10,14 @@ use crate::driver::Driver;
 use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
-use crate::driver::open::not_stored;
 use crate::driver::record::{Ran, Recording, has_documents, record_result, store_documents};
 use crate::driver::stop::Fault;
+use crate::driver::unstored::{is_held, not_stored};
 use crate::driver::wait::{Answer, Answered};
 use crate::event::EventKind;
 use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
 use crate::outcome::EndReason;
 use crate::run::Action;
-
-/// True if a document's bytes are in memory alone.
-pub(super) fn is_held(document: &&Document) -> bool {
-    matches!(document.source(), DocumentSource::Bytes(_))
-}
 
 impl Driver {
     /// Folds in the result of a tool.
