@@ -105,7 +105,7 @@ async fn prepared(
     #[cfg(feature = "chat")]
     let kept = match ask.kept.is_chosen() {
         true => {
-            let opened = beside(Kept::open(config), &mut notices, ask.json, ask.shown.quiet).await;
+            let opened = beside(Box::pin(Kept::open(config)), &mut notices, ask.json, ask.shown.quiet).await;
             Some(opened.map_err(setup)?)
         }
         false => None,

@@ -115,7 +115,7 @@ async fn begin<'c>(
         &model_by_name::watched(registry, watch, None),
         arguments.model.base_url.as_deref(),
     );
-    let kept = beside(Kept::open(config), &mut notices, false, arguments.shown.quiet).await?;
+    let kept = beside(Box::pin(Kept::open(config)), &mut notices, false, arguments.shown.quiet).await?;
     let folders = folders(&arguments.opened, config, true).await?;
     if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
         line(&notice);
