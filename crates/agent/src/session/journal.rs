@@ -124,17 +124,23 @@ impl SessionJournal {
                 stands => return stands,
             }
             let runs = self.store.runs(principal, session).await?;
-            let Some(last) = runs.last().filter(|last| last.ended.is_none()) else {
-                return Err(JournalError::Fenced);
-            };
-            if last.id != run {
+            let Some(last) = runs.last() else { return Err(JournalError::Fenced) };
+            let is_over = last.ended.is_some();
+            if last.id != run && !is_over {
                 return Box::pin(self.tell(&last.id, entry)).await;
             }
-            if is_late {
+            // Whoever holds the lease of a session whose last run has ended is about to begin one.
+            let is_told = matches!(entry.kind, EntryKind::Receipt(_)) && last.id == run;
+            if is_late || (is_over && !(is_told && self.is_leased().await?)) {
                 return Err(JournalError::Fenced);
             }
             sleep(LOOK).await;
         }
+    }
+
+    async fn is_leased(&self) -> Result<bool, StoreError> {
+        let info = self.store.info(&self.principal, &self.session).await?;
+        Ok(info.is_some_and(|info| info.leased_until > self.clock.now()))
     }
 
     /// Says to the run that goes on with the conversation what came of a call, whose own run has ended and has told the

@@ -199,8 +199,23 @@ async fn taken_over(shared: &Shared, gate: &Arc<Notify>) -> AgentRun {
 
 #[tokio::test(start_paused = true)]
 async fn a_receipt_that_comes_while_the_next_run_begins_is_told() {
-    let (shared, gate, door) = (Shared::default(), Arc::default(), Door::default());
+    let (shared, gate) = (Shared::default(), Arc::default());
     let first = taken_over(&shared, &gate).await;
+    told_while_the_next_run_begins(&shared, first, &gate).await;
+}
+
+// Its other driver has ended the run by then.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_of_a_run_that_has_ended_is_told_while_the_next_one_begins() {
+    let (shared, gate) = (Shared::default(), Arc::default());
+    let first = taken_over(&shared, &gate).await;
+    let resumed = shared.session(waiting(None)).await.resume().outcome().await.unwrap();
+    assert_eq!(resumed.reason, EndReason::Answer);
+    told_while_the_next_run_begins(&shared, first, &gate).await;
+}
+
+async fn told_while_the_next_run_begins(shared: &Shared, first: AgentRun, gate: &Notify) {
+    let door = Door::default();
     let next = shared.session(failing(true, Some(door.clone()))).await;
     let receipt = async {
         // The next run has looked already at what there is for the first one.

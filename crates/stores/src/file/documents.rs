@@ -389,11 +389,10 @@ fn renew(path: &Path) -> Result<(), StoreError> {
     renewed.map_err(|error| failed("write", path, error))
 }
 
-/// True if the folder may be read and not written to.
+/// True if nobody can write to the folder here. A file of another user is none: that one may remove it as one that is old.
 fn is_read_only(error: &StoreError) -> bool {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    let is_one = |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
-    cause.is_some_and(|cause| is_one(cause.kind()))
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::ReadOnlyFilesystem)
 }
 
 /// The id in the first line of a file; `None` if it cannot be read.

@@ -51,8 +51,9 @@ pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_ru
 
 /// Begins a migration.
 pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
-/// The time for which a migration waits while others use the database: whoever writes to a file is done in a moment.
-pub(super) const IN_USE_FOR: Duration = Duration::from_secs(60);
+/// The time for which a migration waits while others use the database. Whoever writes to a file is done in a moment, apart
+/// from another process that migrates it.
+pub(super) const IN_USE_FOR: Duration = Duration::from_secs(10 * 60);
 /// Keeps other migrations out until the transaction ends.
 pub(super) const HOLD_SCHEMA: &str = "SELECT 1";
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use attache_agent::{Adopt, OpenSession, SessionId, Take};
 use sqlx::Connection as _;
 
-use crate::kit::{Clock, Gate, timed, until_called};
+use crate::kit::{Clock, Gate, rest, timed, until_called};
 use crate::place::Place;
 
 /// Leaves runs in sessions of that name, one a second.
@@ -117,6 +117,28 @@ async fn a_run_in_sqlite_that_comes_to_nothing_is_given_up() {
 #[tokio::test]
 async fn a_run_in_postgres_that_comes_to_nothing_is_given_up() {
     a_run_that_comes_to_nothing_is_given_up(Place::postgres()).await;
+}
+
+/// A machine sleeps for longer than a lease, and looks for runs without a process before it renews its own.
+async fn a_run_that_is_taken_over_under_its_driver_comes_to_its_end(place: Place) {
+    let (clock, gate) = (Clock::new(), Gate::default());
+    let sessions = timed(&place, gate.agent(), &clock).await.with_name("agent");
+    let mut run = sessions.open("ann", Some("s")).await.unwrap().run("go");
+    until_called(&mut run).await;
+    clock.advance(Duration::from_secs(31));
+    assert_eq!(sessions.adopt(8).await.unwrap().len(), 1);
+    gate.open.notify_one();
+    assert_eq!(rest(run).await.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn a_run_in_sqlite_that_is_taken_over_under_its_driver_comes_to_its_end() {
+    a_run_that_is_taken_over_under_its_driver_comes_to_its_end(Place::sqlite()).await;
+}
+
+#[tokio::test]
+async fn a_run_in_postgres_that_is_taken_over_under_its_driver_comes_to_its_end() {
+    a_run_that_is_taken_over_under_its_driver_comes_to_its_end(Place::postgres()).await;
 }
 
 /// A renewal was under way when the lease was let go.

@@ -63,7 +63,7 @@ pub(super) async fn stops(connection: &mut Connection) -> Result<Vec<StopRequest
     rows.iter().map(request).collect()
 }
 
-/// Takes runs over, and holds their leases for whoever did.
+/// Takes runs over, and holds their leases for whoever did, whose name begins with `adopted:`.
 pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Result<Vec<Orphan>, SqlError> {
     let rows = query(ORPHANS)
         .bind(adopt.name)
@@ -78,8 +78,7 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
         // Whoever took it over before neither went on with it nor let it go.
         let counted = query(
             "UPDATE attache_run SET adopted = adopted + 1 WHERE session = $1 AND id = $2 AND EXISTS \
-             (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND appends = 9223372036854775807) \
-             RETURNING adopted >= $3",
+             (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND holder LIKE 'adopted:%') RETURNING adopted >= $3",
         )
         .bind(session)
         .bind(row.try_get::<&str, _>(2)?)
@@ -87,16 +86,17 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
         .fetch_optional(&mut *connection)
         .await?;
         if counted.is_some_and(|counted| counted.try_get(0).unwrap_or(false)) {
+            let run: &str = row.try_get(2)?;
+            tracing::warn!(session, run, "nobody could go on with the run, and it is taken over no more");
             continue;
         }
-        query(
-            "UPDATE attache_session SET leased_until = $2, holder = $3, appends = 9223372036854775807 WHERE id = $1",
-        )
-        .bind(session)
-        .bind(int(adopt.until))
-        .bind(adopt.holder)
-        .execute(&mut *connection)
-        .await?;
+        // A driver that only slept goes on appending, until somebody takes its lease.
+        query("UPDATE attache_session SET leased_until = $2, holder = $3 WHERE id = $1")
+            .bind(session)
+            .bind(int(adopt.until))
+            .bind(adopt.holder)
+            .execute(&mut *connection)
+            .await?;
         let session = SessionId::parse(session)?;
         orphans.push(Orphan { session, principal: row.try_get(1)?, run: row.try_get(2)? });
     }
