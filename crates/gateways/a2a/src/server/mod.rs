@@ -218,14 +218,21 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, Bytes
         response.headers_mut().insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return Err(response);
     };
-    // Before it is read: nobody sends the whole of one for nothing.
-    if !body.is_end_stream() && !gate::is_json(&head) {
-        return Err(answered(
+    let is_json = gate::is_json(&head);
+    let no_json = || {
+        answered(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             &json!({"error": {"code": 415, "status": "INVALID_ARGUMENT", "message": "a request is application/json or application/a2a+json"}}),
-        ));
+        )
+    };
+    // Before it is read: nobody sends the whole of one for nothing. One that says neither its type nor its length may be
+    // empty, as in HTTP/2.
+    let says = head.headers.contains_key(http::header::CONTENT_TYPE) || body.size_hint().lower() > 0;
+    if !is_json && says && !body.is_end_stream() {
+        return Err(no_json());
     }
     match tokio::time::timeout(READING, to_bytes(body, LARGEST)).await {
+        Ok(Ok(body)) if !is_json && !body.is_empty() => Err(no_json()),
         Ok(Ok(body)) => Ok((principal, head, body)),
         Ok(Err(_)) => Err(answered(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -11,7 +11,7 @@ use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::error::Refusal;
 use crate::origin::{has_user, origin};
@@ -23,13 +23,14 @@ const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 const MOST_OF_TASK: usize = 10;
 const MOST_OF_PRINCIPAL: usize = 1_000;
 const MOST: usize = 100_000;
-/// The most tasks of which anybody is told at once, each with its documents in memory. The others wait.
+/// The most tasks of which anybody is told at once, each with its documents in memory, and the most of one principal. The
+/// others wait.
 const MOST_TOLD: usize = 16;
+const MOST_TOLD_OF_PRINCIPAL: usize = MOST_TOLD / 2;
 /// The longest text in what a caller writes.
 const LONGEST: usize = 4_096;
-/// The time for one notification, and the waits before it is sent again.
+/// The time for one notification.
 const SENDING: Duration = Duration::from_secs(30);
-const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 
 /// The addresses to which an [`A2aServer`](crate::A2aServer) sends notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub(crate) struct Target {
 /// A task of which somebody is told.
 pub(crate) struct Watched {
     principal: Arc<str>,
+    /// The room of the principal for whole tasks that are on their way, the same for all of its tasks.
+    room: Arc<Semaphore>,
     pub(crate) targets: Vec<Target>,
 }
 
@@ -98,6 +101,11 @@ impl Notifications {
 
     pub(crate) fn targets(&self, task: &str) -> Vec<Target> {
         self.lock().get(task).map(|watched| watched.targets.clone()).unwrap_or_default()
+    }
+
+    /// The room for whole tasks of the principal of a task, which is taken before that of all.
+    pub(crate) fn own_room(&self, task: &str) -> Option<Arc<Semaphore>> {
+        self.lock().get(task).map(|watched| Arc::clone(&watched.room))
     }
 
     /// Reads what a caller asks for, in either version.
@@ -146,9 +154,13 @@ impl Notifications {
         let mut by_task = self.lock();
         has_room(&by_task, principal, Some(task), &target.id)?;
         let is_new = !by_task.contains_key(task);
-        let watched = by_task
-            .entry(task.to_owned())
-            .or_insert_with(|| Watched { principal: principal.into(), targets: Vec::new() });
+        let known = by_task.values().find(|watched| *watched.principal == *principal);
+        let room = known.map(|watched| Arc::clone(&watched.room));
+        let watched = by_task.entry(task.to_owned()).or_insert_with(|| Watched {
+            principal: principal.into(),
+            room: room.unwrap_or_else(|| Arc::new(Semaphore::new(MOST_TOLD_OF_PRINCIPAL))),
+            targets: Vec::new(),
+        });
         let targets = &mut watched.targets;
         match targets.iter_mut().find(|known| known.id == target.id) {
             Some(known) => *known = target,
@@ -207,7 +219,8 @@ impl Target {
         }
     }
 
-    pub(crate) async fn send(&self, client: &HttpClient, body: Bytes) {
+    /// Sends it once; yields the problem where it may be taken the next time.
+    pub(crate) async fn send(&self, client: &HttpClient, body: Bytes) -> Result<(), String> {
         let mut parts = RequestParts::post_json(self.url.clone(), body);
         if let Some(token) = &self.token {
             parts = parts.with_secret_header(TOKEN, "", token);
@@ -216,24 +229,16 @@ impl Target {
             let scheme = self.scheme.as_deref().unwrap_or("Bearer");
             parts = parts.with_secret_header(AUTHORIZATION, &format!("{scheme} "), credentials);
         }
-        for wait in AGAIN.into_iter().map(Some).chain([None]) {
-            let answered = timeout(SENDING, client.answer(&parts)).await;
-            let problem = match answered {
-                Ok(Ok(reply)) if reply.status().is_success() => return,
-                // Nobody follows it elsewhere, and it is not taken any better the next time.
-                Ok(Ok(reply)) if !matches!(reply.status().as_u16(), 408 | 429 | 500..) => {
-                    tracing::warn!(status = reply.status().as_u16(), "a notification of a task is refused");
-                    return;
-                }
-                Ok(Ok(reply)) => reply.status().to_string(),
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => "it takes too long".to_owned(),
-            };
-            let Some(wait) = wait else {
-                tracing::warn!(problem, "a notification of a task cannot be sent");
-                return;
-            };
-            sleep(wait).await;
+        match timeout(SENDING, client.answer(&parts)).await {
+            Ok(Ok(reply)) if reply.status().is_success() => Ok(()),
+            // Nobody follows it elsewhere, and it is not taken any better the next time.
+            Ok(Ok(reply)) if !matches!(reply.status().as_u16(), 408 | 429 | 500..) => {
+                tracing::warn!(status = reply.status().as_u16(), "a notification of a task is refused");
+                Ok(())
+            }
+            Ok(Ok(reply)) => Err(reply.status().to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("it takes too long".to_owned()),
         }
     }
 }

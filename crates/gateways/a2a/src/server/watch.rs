@@ -1,5 +1,6 @@
 //! Looks after tasks for whoever wants to be told of them.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LAST_LOOK: Duration = Duration::from_secs(30);
 /// The time for which a task is watched.
 const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The waits before a notification is sent again.
+const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 
 impl Tasks {
     /// Does what a caller asks about the notifications of one of its tasks.
@@ -107,40 +110,29 @@ impl Tasks {
 /// nothing of the server while it waits, so that the runs end with the server.
 async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     let (end, mut wait) = (Instant::now() + LIFETIME, FIRST_LOOK);
-    let mut told: Option<(A2aState, u64)> = None;
-    let mut reached: Vec<String> = Vec::new();
+    let mut told = Told::default();
     while Instant::now() < end {
         let Some(served) = tasks.upgrade() else { return };
         let Some(notifications) = &served.notifications else { return };
         let step = match served.view(&principal, &task, Wanted::STATE).await {
             Ok((place, view)) => {
                 let state = (view.state, view.at);
-                if told.replace(state) != Some(state) {
-                    reached.clear();
+                if told.state != Some(state) {
+                    told = Told { state: Some(state), ..Told::default() };
                     wait = FIRST_LOOK;
                 }
                 let is_final = view.state.is_final();
-                let mut new = notifications.targets(&task);
-                new.retain(|target| !reached.contains(&target.id));
-                if (is_final || view.state.is_waiting()) && !new.is_empty() {
-                    let (client, room) = (notifications.client.clone(), Arc::clone(&notifications.room));
+                let is_told = is_final || view.state.is_waiting();
+                if is_told && !told.left(notifications.targets(&task)).is_empty() {
                     drop(served);
-                    // It is never closed.
-                    let Ok(_room) = room.acquire().await else { return };
-                    let Some(served) = tasks.upgrade() else { return };
-                    match served.view(&principal, &task, Wanted::ALL).await {
-                        Ok((_, whole)) if (whole.state, whole.at) == state => {
-                            drop(served);
-                            tell(&client, whole, &new).await;
-                            reached.extend(new.into_iter().map(|target| target.id));
-                        }
-                        // Its state is another one by now.
-                        Ok(_) => {}
-                        Err(_) => sleep(wait).await,
+                    let pause = told.attempt(&tasks, &principal, &task).await;
+                    sleep(pause.unwrap_or(wait)).await;
+                    if pause.is_none() {
+                        wait = (wait * 2).min(LAST_LOOK);
                     }
                     continue;
                 }
-                if notifications.is_done(&task, is_final, &reached) {
+                if notifications.is_done(&task, is_final, &told.reached) {
                     return;
                 }
                 served.step(&place.id)
@@ -167,8 +159,64 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     }
 }
 
-/// Tells each of them, side by side: one that does not answer holds nobody up.
-async fn tell(client: &HttpClient, view: View, targets: &[Target]) {
+/// A state of a task, with those that need not be told of it any more and the attempts that failed with others.
+#[derive(Default)]
+struct Told {
+    state: Option<(A2aState, u64)>,
+    reached: Vec<String>,
+    failed: HashMap<String, usize>,
+}
+
+impl Told {
+    /// Those that are to be told.
+    fn left(&self, mut targets: Vec<Target>) -> Vec<Target> {
+        targets.retain(|target| !self.reached.contains(&target.id));
+        targets
+    }
+
+    /// Tells those that are left once, and yields the wait before the next look; `None` where the task cannot be read. It
+    /// has room for this attempt alone, so that addresses that do not answer leave it to others in between.
+    async fn attempt(&mut self, tasks: &Weak<Tasks>, principal: &str, task: &str) -> Option<Duration> {
+        let (own, room, client) = {
+            let served = tasks.upgrade()?;
+            let notifications = served.notifications.as_ref()?;
+            (notifications.own_room(task)?, Arc::clone(&notifications.room), notifications.client.clone())
+        };
+        // They are never closed.
+        let _own = own.acquire().await.ok()?;
+        let _room = room.acquire().await.ok()?;
+        let served = tasks.upgrade()?;
+        // Some may be deleted by now, and the state may be another one.
+        let targets = self.left(served.notifications.as_ref()?.targets(task));
+        if targets.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let (_, whole) = served.view(principal, task, Wanted::ALL).await.ok()?;
+        if Some((whole.state, whole.at)) != self.state {
+            return Some(Duration::ZERO);
+        }
+        drop(served);
+        let mut pause = Duration::ZERO;
+        for (id, sent) in tell(&client, whole, &targets).await {
+            let Err(problem) = sent else {
+                self.reached.push(id);
+                continue;
+            };
+            let count = self.failed.entry(id.clone()).or_default();
+            if let Some(wait) = AGAIN.get(*count) {
+                *count += 1;
+                pause = pause.max(*wait);
+            } else {
+                tracing::warn!(problem, "a notification of a task cannot be sent");
+                self.reached.push(id);
+            }
+        }
+        Some(pause)
+    }
+}
+
+/// Tells each of them once, side by side: one that does not answer holds up none of the others. Yields what came of each.
+async fn tell(client: &HttpClient, view: View, targets: &[Target]) -> Vec<(String, Result<(), String>)> {
     let body = |version| {
         let shape = Shape(version);
         Bytes::from(shape.wrapped(shape.task(&view, true)).to_string())
@@ -186,10 +234,13 @@ async fn tell(client: &HttpClient, view: View, targets: &[Target]) {
             }
         };
         let (client, target) = (client.clone(), target.clone());
-        sending.spawn(async move { target.send(&client, body).await });
+        sending.spawn(async move {
+            let sent = target.send(&client, body).await;
+            (target.id, sent)
+        });
     }
-    drop(view);
-    sending.join_all().await;
+    drop((view, bodies));
+    sending.join_all().await
 }
 
 #[cfg(test)]
@@ -199,6 +250,7 @@ mod tests {
     use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, Sessions, tool_fn};
     use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, ToolError};
     use attache_testkit::{ScriptedModel, Turn};
+    use tokio::sync::{Semaphore, mpsc};
 
     use super::*;
     use crate::server::notify::{A2aTargets, Notifications};
@@ -214,6 +266,110 @@ mod tests {
         let mut tasks = Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())));
         tasks.notifications = Some(Notifications::new(A2aTargets::Any));
         Arc::new(tasks)
+    }
+
+    /// Tasks that are over at once, of which so many are told at once.
+    fn answering(room: usize) -> Arc<Tasks> {
+        let model = ScriptedModel::new(std::iter::repeat_n(Turn::text("Here."), 20)).unverified();
+        let agent = Agent::builder(model).build().unwrap();
+        let mut tasks = Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())));
+        let mut notifications = Notifications::new(A2aTargets::Any);
+        notifications.room = Arc::new(Semaphore::new(room));
+        tasks.notifications = Some(notifications);
+        Arc::new(tasks)
+    }
+
+    /// A task of a principal that is over.
+    async fn over(tasks: &Arc<Tasks>, principal: &str) -> String {
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        let place = tasks.send(principal, bare_message(&message.to_string()).unwrap()).await.unwrap();
+        tasks.stopped(&place).await;
+        place.id
+    }
+
+    fn notify(tasks: &Arc<Tasks>, principal: &str, task: &str, id: &str, url: &str) {
+        tasks.notify(principal, task, &json!({"id": id, "url": url}), A2aVersion::V1).unwrap();
+    }
+
+    /// An address that answers so, and what comes there.
+    async fn hook(status: u16) -> (String, mpsc::UnboundedReceiver<()>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let (sender, told) = mpsc::unbounded_channel();
+        let router = axum::Router::new().fallback(async move || {
+            sender.send(()).unwrap();
+            http::StatusCode::from_u16(status).unwrap()
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        (url, told)
+    }
+
+    async fn next(told: &mut mpsc::UnboundedReceiver<()>) {
+        tokio::time::timeout(Duration::from_secs(10), told.recv()).await.unwrap().unwrap();
+    }
+
+    // The room is for one, and an address that refuses is told again for 36 s.
+    #[tokio::test]
+    async fn others_are_told_between_two_attempts() {
+        let tasks = answering(1);
+        let (refusing, mut refused) = hook(503).await;
+        let (url, mut told) = hook(200).await;
+        let (anns, bobs) = (over(&tasks, "ann").await, over(&tasks, "bob").await);
+        notify(&tasks, "ann", &anns, "one", &refusing);
+        next(&mut refused).await;
+        notify(&tasks, "bob", &bobs, "one", &url);
+        next(&mut told).await;
+        next(&mut refused).await;
+    }
+
+    // Again after 1, 5 and 30 s; each attempt takes 30 s at most.
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_cannot_be_reached_is_given_up() {
+        let tasks = answering(1);
+        let task = over(&tasks, "ann").await;
+        let begun = Instant::now();
+        notify(&tasks, "ann", &task, "one", "http://127.0.0.1:1/hook");
+        while !tasks.notifications.as_ref().unwrap().targets(&task).is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(160));
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert!(begun.elapsed() >= Duration::from_secs(36));
+    }
+
+    #[tokio::test]
+    async fn addresses_of_one_caller_that_do_not_answer_hold_up_no_other() {
+        let tasks = answering(16);
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = format!("http://{}/hook", silent.local_addr().unwrap());
+        for _ in 0..16 {
+            let task = over(&tasks, "ann").await;
+            notify(&tasks, "ann", &task, "one", &silent);
+        }
+        let (url, mut told) = hook(200).await;
+        let task = over(&tasks, "bob").await;
+        notify(&tasks, "bob", &task, "one", &url);
+        next(&mut told).await;
+    }
+
+    #[tokio::test]
+    async fn an_address_that_is_deleted_while_it_waits_for_room_is_not_told() {
+        let tasks = answering(1);
+        let (deleted, mut never) = hook(200).await;
+        let (url, mut told) = hook(200).await;
+        let task = over(&tasks, "ann").await;
+        let room = Arc::clone(&tasks.notifications.as_ref().unwrap().room);
+        let full = room.acquire().await.unwrap();
+        notify(&tasks, "ann", &task, "one", &deleted);
+        // Whoever watches the task comes to its wait for room.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let one = json!({"taskId": task, "id": "one"});
+        tasks.notifications("ann", Asked::Delete, &one, A2aVersion::V1).await.unwrap();
+        notify(&tasks, "ann", &task, "two", &url);
+        drop(full);
+        next(&mut told).await;
+        assert!(never.try_recv().is_err());
     }
 
     // Whoever drops the router ends the runs.
@@ -272,22 +428,17 @@ mod tests {
         tasks.notifications = Some(Notifications::new(A2aTargets::Any));
         tasks.store = Some(store.clone());
         let tasks = Arc::new(tasks);
-        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
-        let place = tasks.send("ann", bare_message(&message.to_string()).unwrap()).await.unwrap();
-        tasks.stopped(&place).await;
+        let task = over(&tasks, "ann").await;
         let before = store.1.load(Ordering::Relaxed);
-        tasks.view("ann", &place.id, Wanted::ALL).await.unwrap();
+        tasks.view("ann", &task, Wanted::ALL).await.unwrap();
         let of_one = store.1.load(Ordering::Relaxed) - before;
         assert!(of_one > 0);
 
-        let hook = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let config = json!({"url": format!("http://{}/hook", hook.local_addr().unwrap())});
-        tasks.notify("ann", &place.id, &config, A2aVersion::V1).unwrap();
-        let router = axum::Router::new().fallback(|| async { "" });
-        tokio::spawn(async move { axum::serve(hook, router).await.unwrap() });
+        let (url, _told) = hook(200).await;
+        notify(&tasks, "ann", &task, "one", &url);
         let notifications = tasks.notifications.as_ref().unwrap();
         let done = async {
-            while !notifications.targets(&place.id).is_empty() {
+            while !notifications.targets(&task).is_empty() {
                 sleep(Duration::from_millis(5)).await;
             }
         };
@@ -314,7 +465,7 @@ mod tests {
         let telling = tell(&notifications.client, view, &targets);
         let asked = tokio::time::timeout(Duration::from_secs(10), other.accept());
         tokio::select! {
-            () = telling => panic!("nobody answers"),
+            _ = telling => panic!("nobody answers"),
             asked = asked => drop(asked.unwrap().unwrap()),
         }
     }
