@@ -410,7 +410,9 @@ test('a question that did not arrive waits where the session is looked at again,
   heard({ data: { session: 's' } });
   await turn();
   assert.deepEqual(chat.messages.slice(0, 2).map(({ id }) => id), ids);
-  // It is said behind theirs, which is there as a whole.
+  // It may be on its way still: it is said by hand alone.
+  assert.deepEqual([chat.questions.map(({ text }) => text), waits(chat)], [['first', 'Theirs.'], ['Mine.']]);
+  await chat.interject(chat.queue[0]?.id ?? 0);
   assert.deepEqual(chat.questions.map(({ text }) => text), ['first', 'Theirs.', 'Mine.']);
   // It has arrived after all: it is not said twice.
   all.push({ role: 'user', id: 'u3', parts: part('Mine.') }, { role: 'assistant', id: 'a3', runId: 'r3', parts: part('It will be.') });
@@ -531,8 +533,14 @@ test('a result of the page is sent again where the server has too many requests,
     async function* () {},
   );
   Object.assign(chat.client, { headers: {} });
-  await chat.deliver('c', 1, false, 's');
-  assert.deepEqual([asked.length, chat.problem], [3, undefined]);
+  const delivered = chat.deliver('c', 1, false, 's');
+  await turn();
+  await turn();
+  // Nobody asks without the key.
+  assert.deepEqual([asked.length, chat.needsKey], [2, 'none']);
+  await chat.useKey('key');
+  await delivered;
+  assert.deepEqual([asked.filter((each) => each.endsWith('/tool-result')).length, chat.problem], [3, undefined]);
   define('addEventListener', () => undefined);
 });
 

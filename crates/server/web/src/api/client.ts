@@ -139,6 +139,7 @@ export class Client {
     path: string,
     { body, signal, extra }: { body?: string; signal?: AbortSignal; extra?: Record<string, string> },
   ): Promise<Response> {
+    const given = this.headers;
     const headers = await this.head();
     for (const [name, value] of Object.entries(extra ?? {})) {
       headers.set(name, value);
@@ -156,6 +157,10 @@ export class Client {
         throw error;
       }
       throw new Failure('', 0, 'offline');
+    }
+    if (response.status === 401 && given !== this.headers) {
+      // That says nothing of the headers that came meanwhile, and nothing was done.
+      return this.send(method, path, { body, signal, extra });
     }
     if (!response.ok) {
       throw failure(response.status, await response.text(), response.headers.get('retry-after'));

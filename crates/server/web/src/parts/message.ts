@@ -123,15 +123,22 @@ class MessageView extends Part {
     </span>`;
   }
 
-  /** Lets the user write the message anew. */
+  /** Lets the user write the message anew: with words that came to nothing, unless somebody writes it anew already. */
   edit(words?: string): void {
+    if (this.isEditing && words !== undefined) {
+      return;
+    }
     this.isEditing = true;
     void this.updateComplete.then(() => {
       const area = this.querySelector('textarea');
       if (area) {
         area.value = words ?? area.value;
-        area.focus();
-        area.setSelectionRange(area.value.length, area.value.length);
+        const { activeElement } = this.getRootNode() as ShadowRoot;
+        // Words that come back late take the focus from nobody who writes.
+        if (words === undefined || !(activeElement as HTMLTextAreaElement | null)?.value) {
+          area.focus();
+          area.setSelectionRange(area.value.length, area.value.length);
+        }
       }
     });
   }

@@ -15,6 +15,8 @@ export interface Queued {
   documents: Doc[];
   /** True if the server did not take it, because something else was under way. */
   isRefused?: boolean;
+  /** True if it may have arrived: it is said by hand alone. */
+  isHeld?: boolean;
 }
 
 /** A decision about a call. */
@@ -25,6 +27,8 @@ export type Decision =
 
 /** The time after which the answer of a page is sent again. */
 const AGAIN = 2000;
+/** True unless the server has refused before anything began: a request of which that is not known may have been taken. */
+const mayHaveArrived = (error: unknown): boolean => !(error instanceof Failure && [401, 409, 429].includes(error.status));
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -77,14 +81,17 @@ export class Chat extends Conversation {
     }
   }
 
-  /** Looks at the session again. A question that did not arrive waits then. */
-  protected override async reload(): Promise<void> {
-    const { session } = this;
-    const failed = this.last?.state === 'failed' ? this.questions.findLast(({ isAside }) => !isAside) : undefined;
-    await super.reload();
-    if (failed?.isSending && session === this.session && this.questions.every(({ id }) => id !== failed.id)) {
-      this.wait(session, { id: next(), text: failed.text, documents: [...failed.documents] });
-    }
+  /** Questions that failed wait where the session is told without them. They may still arrive: nobody says them by themselves. */
+  protected override replaced(messages: readonly Message[]): void {
+    const told = messages.filter((message) => message.role === 'user');
+    const hasArrived = (question: Question) => told.slice(this.placeOf(question)).some(({ text }) => text === question.text);
+    const lost = this.questions.filter((question) => this.hasFailed(question) && !hasArrived(question));
+    this.queue = [...lost.map(({ text, documents }) => ({ id: next(), text, documents: [...documents], isHeld: true })), ...this.queue];
+  }
+
+  private hasFailed(question: Question): boolean {
+    const answer = this.messages[this.messages.indexOf(question) + 1];
+    return !!question.isSending && answer?.role === 'assistant' && answer.state === 'failed';
   }
 
   /** Says what waits, unless a decision is on its way. */
@@ -92,9 +99,9 @@ export class Chat extends Conversation {
     if (!this.session && this.queue.length === 0) {
       this.takeQueue('');
     }
-    const [first, ...rest] = this.queue;
+    const first = this.queue.find(({ isHeld }) => !isHeld);
     if (first && !this.isDeciding) {
-      this.queue = rest;
+      this.unqueue(first.id);
       void this.turn(first);
     }
   }
@@ -143,12 +150,11 @@ export class Chat extends Conversation {
     try {
       await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/messages`, { message: queued.text, when: 'next' });
     } catch (error) {
-      if (session === this.session) {
-        this.unread(last.runId, [queued.text]);
-        this.fail(error);
-      } else {
-        this.wait(session, queued);
+      // Otherwise the run has said already that it did not read it.
+      if (this.takeBack(last.runId, queued.text, aside)) {
+        this.wait(session, { ...queued, isHeld: mayHaveArrived(error) });
       }
+      session === this.session && this.fail(error);
     }
   }
 
@@ -157,15 +163,23 @@ export class Chat extends Conversation {
     if (texts.length === 0) {
       return;
     }
-    const name = `aside.${run}`;
-    const said = list(this.own.get(name));
-    const asides = texts.flatMap((words) => this.questions.findLast(({ isAside, text }) => isAside && text === words) ?? []);
     // The view may have been made anew since they were said.
-    const mine = texts.filter((words) => said.includes(words) || asides.some(({ text }) => text === words));
-    this.own.set(name, undefined);
-    this.messages = this.messages.filter((message) => !asides.includes(message as Question));
+    const mine = texts.filter((words) => this.takeBack(run, words, this.questions.findLast(({ isAside, text }) => isAside && text === words)));
     this.queue = [...mine.map((text) => ({ id: next(), text, documents: [] })), ...this.queue];
     this.changed();
+  }
+
+  /** Takes words back that were said to a run, with the message that shows them. False if they were not said here. */
+  private takeBack(run: string, words: string, aside: Question | undefined): boolean {
+    const name = `aside.${run}`;
+    const said = list(this.own.get(name));
+    const at = said.indexOf(words);
+    const others = said.filter((_, each) => each !== at);
+    this.own.set(name, others.length > 0 ? others : undefined);
+    const messages = this.messages.filter(({ id }) => id !== aside?.id);
+    const wasSeen = messages.length < this.messages.length;
+    this.messages = messages;
+    return at >= 0 || wasSeen;
   }
 
   private async turn({ text, documents, isRefused }: Omit<Queued, 'id'>): Promise<void> {
@@ -209,7 +223,7 @@ export class Chat extends Conversation {
       if (following.signal.aborted) {
         if (following.signal.reason !== STOPPED) {
           // Somebody looks elsewhere: the words wait where they were said.
-          this.wait(isNew ? '' : session, { id: next(), text, documents });
+          this.wait(isNew ? '' : session, { id: next(), text, documents, isHeld: mayHaveArrived(error) });
         }
         return;
       }
@@ -276,16 +290,19 @@ export class Chat extends Conversation {
     }
   }
 
-  /** Tells a result; that of the page once more while the network is gone: nobody else has it. */
+  /** Tells a result; that of the page once more while the network is gone, and once a key is there: nobody else has it. */
   private async give(told: object, isByHand: boolean): Promise<void> {
-    for (;;) {
+    for (let isAgain = false; ; isAgain = true) {
+      while (this.life && !isByHand && (isAgain || this.needsKey)) {
+        isAgain = false;
+        await pause(AGAIN, this.life.signal);
+      }
       try {
         return await this.client.ask('POST', '/v1/chat/tool-result', told);
       } catch (error) {
         if (isByHand || !this.life || !(error instanceof Failure && (error.passes || this.refused(error)))) {
           throw error;
         }
-        await pause(AGAIN, this.life.signal);
       }
     }
   }

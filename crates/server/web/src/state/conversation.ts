@@ -85,6 +85,9 @@ export abstract class Conversation extends Connection {
   /** Told the words that a run did not come to read. */
   protected abstract unread(run: string, texts: readonly string[]): void;
 
+  /** Told the messages of the session that come in the place of those that are here. */
+  protected abstract replaced(messages: readonly Message[]): void;
+
   /** Told when nothing is under way: an answer is there as a whole, or the server has taken a key. */
   protected abstract whole(): void;
 
@@ -158,6 +161,7 @@ export abstract class Conversation extends Connection {
       }
     }
     this.leave();
+    this.replaced(messages);
     this.messages = this.withEnds(messages, runs, open);
     this.changed();
     if (open) {

@@ -36,6 +36,7 @@ export const en = {
   earlierVersion: 'Earlier version',
   laterVersion: 'Later version',
   queued: 'Waits for the answer',
+  held: 'It may have arrived already',
   sendNow: 'Say it now',
   offline: 'You are offline. What you see stays; the chat goes on when the connection is back.',
   reconnecting: 'The connection was lost. Reconnecting…',
