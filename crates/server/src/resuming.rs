@@ -298,8 +298,8 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
         let way = Way { is_taken_over: true, ..Way::default() };
         if let Err(fault) = go_on_so(app, &principal, hosted, &session, &run, way).await {
             tracing::warn!(run, reason = fault.message(), "a run could not be taken over");
-            // Another process has room for it. A run with which nobody can go on stays taken until its lease is over, so
-            // that others have their turn before it, and that counts as an attempt.
+            // A server that stops leaves the run to another process at once. Otherwise the run stays taken until its lease is
+            // over, so that other runs have their turn before it, and that counts as an attempt.
             if app.runs.is_closed() {
                 let _ = session.let_go(true).await;
             }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use attache_core::ProviderError;
+use attache_core::{MediaKind, MediaType, ProviderError};
 use bytes::Bytes;
 
 /// The text in place of a secret.
@@ -110,6 +110,14 @@ impl Redactor {
             .with_retryable(error.is_transient());
         let safe = if error.is_after_output() { safe.after_output() } else { safe };
         if causes.is_empty() { safe } else { safe.with_source(Cause(self.redact(&causes).into_owned())) }
+    }
+
+    /// The bytes of a file, redacted if it is a text, by the type that is said of it and by its content. See [`redact_texts`].
+    pub fn redact_file(&self, bytes: Bytes, said: &str) -> Bytes {
+        match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
+            MediaKind::Text => redact_texts(bytes, |text| self.redact(text)),
+            _ => bytes,
+        }
     }
 }
 

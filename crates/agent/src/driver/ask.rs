@@ -12,7 +12,6 @@ use futures_core::Stream;
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
-use crate::driver::unstored::{is_held, not_stored};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::output::{Partial, Piece};
@@ -262,8 +261,7 @@ impl Driver {
                 StoreError::new(StoreErrorKind::Unavailable, problem)
             }
         };
-        self.unstored.extend(reply.documents().filter(is_held).cloned());
-        Some(Box::new(not_stored(&error)))
+        Some(self.hold(reply.documents(), &error))
     }
 
     /// True if the verdict of the hooks among these entries takes the reply back.

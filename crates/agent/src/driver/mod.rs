@@ -64,7 +64,6 @@ use offer_state::Offers;
 use progress::Heard;
 use stop::{Fault, Stop};
 use team::Team;
-use unstored::{is_held, not_stored};
 
 pub(crate) use close::closed_calls;
 pub(crate) use delivered::unseen;
@@ -214,8 +213,7 @@ impl Driver {
                     // It was taken, and would stop each driver of the run.
                     Err(error) => {
                         let documents = messages.iter().flat_map(|message| message.documents());
-                        self.unstored.extend(documents.filter(is_held).cloned());
-                        warning = Some(Box::new(not_stored(&error)));
+                        warning = Some(self.hold(documents, &error));
                     }
                 }
                 self.warn_of_loss(messages.iter().flat_map(|message| message.documents()));

@@ -391,6 +391,16 @@ impl Driver {
         }
     }
 
+    /// Holds documents that the store did not take, for another attempt at the end, and warns of them.
+    pub(super) fn hold<'a>(
+        &mut self,
+        documents: impl IntoIterator<Item = &'a Document>,
+        error: &StoreError,
+    ) -> Box<EventKind> {
+        self.unstored.extend(documents.into_iter().filter(is_held).cloned());
+        Box::new(not_stored(error))
+    }
+
     /// A store that fails is a fault where the log refers to it. A run that cannot be resumed goes on, with a warning:
     /// its messages hold the documents.
     pub(super) fn unless_kept(&self, kept: Result<(), StoreError>) -> Result<Option<EventKind>, StoreError> {

@@ -42,12 +42,12 @@ impl Last<'_> {
     pub(super) async fn closed(self, setup: &Setup, leaves_approvals: bool) -> Result<Before, SessionError> {
         let mut run = Run::replay(&self.entries)?;
         if self.entries.iter().any(|entry| entry.key == Key::end()) {
-            // One that came between the last look of its driver and the end is told by the run that comes next.
+            // The next run tells of receipts that came between the last look of the driver and the end.
             let unread = self.receipts(&run).await?;
             return Ok(Before { outcome: run.outcome(), unread, closes: None });
         }
         let mut unread = self.receipts(&run).await?;
-        // They are in the conversation, so that the end of the run does not count them among those that nobody read.
+        // The next run reads these messages, so the end of this one does not count them as unread.
         unread.extend(self.said(&run).await?);
         let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
         let mut closes = Vec::new();

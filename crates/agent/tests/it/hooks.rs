@@ -271,11 +271,11 @@ async fn an_answer_that_a_hook_blocks_is_no_value() {
     let paid = Counter::default();
     let block =
         Scripted { reply: Some(ReplyVerdict::Block("I cannot say.".to_owned())), ..Scripted::default() };
-    let value = json!({"n": 4711});
+    let value = json!({"n": 47110815});
     let cases = [
         (OutputMode::Prompted, Turn::text(&value.to_string())),
         // It is told that it does not fit.
-        (OutputMode::Prompted, Turn::text(&json!({"m": 4711}).to_string())),
+        (OutputMode::Prompted, Turn::text(&json!({"m": 47110815}).to_string())),
         (OutputMode::Tool, Turn::call("final_answer", value)),
     ];
     for (mode, turn) in cases {
@@ -285,7 +285,7 @@ async fn an_answer_that_a_hook_blocks_is_no_value() {
         assert!(matches!(blocked, TypedError::NoAnswer(_)), "{mode:?}");
         let outcome = blocked.outcome();
         assert_eq!((&outcome.reason, blocked.text()), (&EndReason::GuardrailTripped, "I cannot say."));
-        assert!(!format!("{outcome:?}").contains("4711"), "{mode:?}");
+        assert!(!format!("{outcome:?}").contains("47110815"), "{mode:?}");
     }
 }
 

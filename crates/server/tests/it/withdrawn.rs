@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, data, server, text, value};
 
-const SECRET: &str = "The secret is 4711.";
+const SECRET: &str = "The secret is 47110815.";
 
 /// Judges the reply with the secret, and keeps all others.
 struct Check(ReplyVerdict);
@@ -88,11 +88,11 @@ async fn a_whole_answer_has_nothing_of_a_reply_that_was_taken_back() {
             let (status, answer) = ask(&client(verdict), path, false).await;
             assert_eq!(status, StatusCode::OK, "{path}: {answer}");
             assert_eq!(said(&answer), expected, "{path}");
-            assert!(!answer.contains("4711"), "{path}: {answer}");
+            assert!(!answer.contains("47110815"), "{path}: {answer}");
         }
         let (status, answer) = ask(&client(trip()), path, false).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{path}: {answer}");
-        assert!(answer.contains("guardrail_tripped") && !answer.contains("4711"), "{path}: {answer}");
+        assert!(answer.contains("guardrail_tripped") && !answer.contains("47110815"), "{path}: {answer}");
     }
 }
 
@@ -125,7 +125,7 @@ async fn a_stream_goes_on_behind_a_reply_that_was_taken_back() {
             let (_, told) = ask(&client(verdict), path, true).await;
             // A failure that is there before anything was told has a status of its own.
             let place = told.find(expected).unwrap_or_else(|| panic!("{path}: no {expected:?} in {told}"));
-            assert!(told.find("4711").is_none_or(|secret| secret < place), "{path}: {told}");
+            assert!(told.find("47110815").is_none_or(|secret| secret < place), "{path}: {told}");
         }
     }
 }
@@ -147,13 +147,13 @@ async fn a_reply_that_was_taken_back_is_not_told_to_those_who_come_later() {
         let session = client.got("/v1/sessions/s").await;
         let kept = client.got(&format!("/v1/responses/{id}")).await;
         for told in [&live, &session, &kept] {
-            assert!(!told.to_string().contains("4711"), "{told}");
+            assert!(!told.to_string().contains("47110815"), "{told}");
         }
         assert_eq!((&kept["status"], said(&kept.to_string()).as_str()), (&json!(status), expected), "{kept}");
         // A snapshot in the place of events tells the same as they do.
         let events = data(&text(client.get(&format!("/v1/runs/{run}/events")).await).await);
         let snapshot = events.iter().find(|event| event["type"] == "snapshot").unwrap();
-        assert!(!snapshot.to_string().contains("4711"), "{snapshot}");
+        assert!(!snapshot.to_string().contains("47110815"), "{snapshot}");
     }
 }
 
@@ -186,6 +186,6 @@ async fn a_page_that_sends_the_reply_back_does_not_bring_it_in_again() {
         text(again).await;
         let seen = format!("{:?}", stage.requests()[1].messages);
         // A reply that a hook trips over stays for the model.
-        assert_eq!(seen.matches("4711").count(), usize::from(verdict != block()), "{seen}");
+        assert_eq!(seen.matches("47110815").count(), usize::from(verdict != block()), "{seen}");
     }
 }

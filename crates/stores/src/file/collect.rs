@@ -19,8 +19,9 @@ struct Old {
 
 impl FileDocumentStore {
     /// Removes documents that no log of `references` mentions, if they are older than the
-    /// [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document that a log mentions
-    /// stay, too; those about another one go by their own age. Documents of live runs stay: they are in the runs' logs. A file whose first line is damaged stays.
+    /// [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document that a log mentions stay, too;
+    /// those about another one go by their own age. Documents of live runs stay: they are in the runs' logs. A file whose
+    /// first line is damaged stays.
     ///
     /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
     /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;

@@ -183,7 +183,7 @@ impl Folder {
                 Ok(true) => return Ok(()),
                 // It was removed meanwhile.
                 Ok(false) => {}
-                // Nor does this process remove anything from the folder.
+                // Nothing can be removed from the folder either, so the document stays without being renewed.
                 Err(error) if is_read_only(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }

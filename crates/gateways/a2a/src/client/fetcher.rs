@@ -13,7 +13,6 @@ use tokio::time::{Instant, timeout_at};
 use super::agent::A2aAgent;
 use super::failure::Failure;
 use super::file::{SCHEME, is_file_of};
-use super::results::clean_texts;
 use super::send::{Way, body};
 
 /// The time that a file may take.
@@ -72,7 +71,7 @@ impl A2aFetcher {
         let (said, name) = (said_media_type(reply.headers()), named_file(reply.headers()));
         let bytes = body(config, reply, end).await.map_err(|failure| failed(&failure))?;
         let written = said.as_ref().map(ToString::to_string).unwrap_or_default();
-        let bytes = clean_texts(&config.redactor().given_only(), bytes, &written);
+        let bytes = config.redactor().given_only().redact_file(bytes, &written);
         Ok(Fetched::new(bytes).with_media_type(said).with_file_name(name))
     }
 }

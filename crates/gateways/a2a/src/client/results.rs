@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use attache_core::{Document, MediaKind, MediaType};
-use attache_transport::{Redactor, redact_texts};
+use attache_core::{Document, MediaType};
+use attache_transport::Redactor;
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self, bytes: Bytes, name: Option<String>, said: Option<String>) -> Option<A2aContent> {
         let said = said.map(|said| self.clean(said)).unwrap_or_default();
-        let bytes = clean_texts(&self.redactor, bytes, &said);
+        let bytes = self.redactor.redact_file(bytes, &said);
         let mut document = Document::from_bytes(bytes.clone(), &media_type_of(&said, &bytes));
         if let Some(name) = name {
             document = document.with_file_name(name);
@@ -209,14 +209,6 @@ impl<'a> Reader<'a> {
             Cow::Borrowed(_) => text,
             Cow::Owned(clean) => clean,
         }
-    }
-}
-
-/// Files of text without the secrets that the agent was given.
-pub(super) fn clean_texts(redactor: &Redactor, bytes: Bytes, said: &str) -> Bytes {
-    match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
-        MediaKind::Text => redact_texts(bytes, |text| redactor.redact(text)),
-        _ => bytes,
     }
 }
 

@@ -182,7 +182,7 @@ impl Told {
             let notifications = served.notifications.as_ref()?;
             (notifications.own_room(task)?, Arc::clone(&notifications.room), notifications.client.clone())
         };
-        // They are never closed.
+        // Nobody closes a semaphore.
         let _own = own.acquire().await.ok()?;
         let _room = room.acquire().await.ok()?;
         let served = tasks.upgrade()?;

@@ -1,8 +1,8 @@
 //! Reads the results of a server.
 
-use attache_core::{Document, MediaKind, MediaType};
+use attache_core::{Document, MediaType};
 use attache_schema::Schema;
-use attache_transport::{Redactor, percent_encoded, redact_texts};
+use attache_transport::{Redactor, percent_encoded};
 use rmcp::model::{
     Annotations, CallToolResult, ContentBlock, MetaObject, PromptMessage, Resource, ResourceContents, Role,
 };
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let media_type = media_type_of(&self.redactor.redact(media_type), &bytes);
-        let bytes = clean_texts(&self.redactor, bytes, &media_type);
+        let bytes = self.redactor.redact_file(bytes.into(), &media_type);
         let mut document = Document::from_bytes(bytes, &media_type);
         let name = name.and_then(|name| named(&self.redactor.redact(name)));
         if let Some(name) = name.or_else(|| uri.as_deref().and_then(file_name)) {
@@ -385,14 +385,6 @@ pub(crate) fn media_type_of(said: &str, bytes: &[u8]) -> String {
     let shown = MediaType::resolve(None, Some(bytes), None);
     let says_more = shown.essence() != "text/plain" && shown != MediaType::octet_stream();
     if is_plain && says_more { shown.to_string() } else { said.to_owned() }
-}
-
-/// Files of text without the secrets that the server was given.
-pub(crate) fn clean_texts(redactor: &Redactor, bytes: Vec<u8>, said: &str) -> bytes::Bytes {
-    match MediaType::resolve(Some(said), Some(&bytes), None).kind() {
-        MediaKind::Text => redact_texts(bytes.into(), |text| redactor.redact(text)),
-        _ => bytes.into(),
-    }
 }
 
 /// The address under which a resource is read through the session of its server.

@@ -199,7 +199,7 @@ impl McpHttp {
             Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
             Ok(Ok(body)) => body.to_bytes(),
         };
-        if session.is_none() && begins_session(&body) && !self.has_room(&principal, limits.sessions).await {
+        if session.is_none() && begins_session(&body) && !self.make_room(&principal, limits.sessions).await {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
         }
         if head.headers.keys().any(|name| name.as_str().starts_with(PARAMETER)) {
@@ -233,9 +233,9 @@ impl McpHttp {
         response.map(|body| McpBody { body, _awake: awake })
     }
 
-    /// True if one more session fits, of all and of a principal, who may have half of them where there are several. It may
-    /// close one of the principal's that nobody uses: some clients leave one behind each question.
-    async fn has_room(&self, principal: &Arc<str>, most: usize) -> bool {
+    /// Sees that one more session fits, of all and of a principal, who may have half of them where there are several. It may
+    /// close one of the principal's that nobody uses: some clients leave one behind each question. False if none fits.
+    async fn make_room(&self, principal: &Arc<str>, most: usize) -> bool {
         let is_one = self.bearer.is_none() && self.principals.is_none();
         let own_most = if is_one { most } else { most.div_ceil(2) };
         let closing = {
@@ -469,12 +469,12 @@ mod tests {
         let session = begun.headers()[SESSION].to_str().unwrap();
         let owner = http.owners.owner(session).unwrap();
         let live = http.sessions.sessions.read().await;
-        let making_room = http.has_room(&owner, 1);
+        let making_room = http.make_room(&owner, 1);
         assert_ne!(tokio::time::timeout(Duration::from_secs(60), making_room).await, Ok(true));
         assert!(live.contains_key(session));
         assert_eq!(http.owners.owner(session), Some(Arc::clone(&owner)));
         drop(live);
-        assert!(http.has_room(&owner, 1).await);
+        assert!(http.make_room(&owner, 1).await);
         assert!(http.sessions.sessions.read().await.is_empty());
         assert_eq!(http.owners.owner(session), None);
     }

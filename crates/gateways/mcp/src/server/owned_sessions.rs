@@ -1,4 +1,4 @@
-//! Sessions over HTTP, by those whose they are.
+//! The principals of the sessions over HTTP, and the uses of each session.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

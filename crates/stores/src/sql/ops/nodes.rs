@@ -63,7 +63,10 @@ pub(super) async fn stops(connection: &mut Connection) -> Result<Vec<StopRequest
     rows.iter().map(request).collect()
 }
 
-/// Takes runs over, and holds their leases for whoever did, whose name begins with `adopted:`.
+/// The beginning of the name of a holder who took a run over, and has not taken its lease to go on with it.
+pub(super) const ADOPTED: &str = "adopted:";
+
+/// Takes runs over, and holds their leases for whoever did, whose name begins with [`ADOPTED`].
 pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Result<Vec<Orphan>, SqlError> {
     let rows = query(ORPHANS)
         .bind(adopt.name)
@@ -78,11 +81,13 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
         // Whoever took it over before neither went on with it nor let it go.
         let counted = query(
             "UPDATE attache_run SET adopted = adopted + 1 WHERE session = $1 AND id = $2 AND EXISTS \
-             (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND holder LIKE 'adopted:%') RETURNING adopted >= $3",
+             (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND holder LIKE $4 || '%') \
+             RETURNING adopted >= $3",
         )
         .bind(session)
         .bind(row.try_get::<&str, _>(2)?)
         .bind(i64::from(adopt.most))
+        .bind(ADOPTED)
         .fetch_optional(&mut *connection)
         .await?;
         if counted.is_some_and(|counted| counted.try_get(0).unwrap_or(false)) {
