@@ -43,6 +43,7 @@ mod record;
 mod request;
 mod resuming;
 mod routes;
+mod self_waking;
 mod serve;
 mod server;
 mod sse;

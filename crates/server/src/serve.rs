@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::fault::Fault;
 use crate::middleware::Peer;
 use crate::resuming;
+use crate::self_waking::SelfWaking;
 use crate::write_time::Hurried;
 
 /// A server cannot answer.
@@ -77,7 +78,7 @@ pub(crate) async fn serve(
                 let stream = Hurried::new(stream, app.limits.write_time);
                 let connection = connect(stream, peer, router.clone(), app.limits.head_time, closed.clone());
                 tokio::spawn(async move {
-                    connection.await;
+                    SelfWaking::new(pin!(connection)).await;
                     drop(permit);
                 });
             }

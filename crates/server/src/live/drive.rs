@@ -3,7 +3,7 @@
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 use attache_agent::{AgentRun, EndReason, Event, EventKind, LogEvents};
 use attache_core::ToolResult;
@@ -57,38 +57,19 @@ impl Ending {
         let live = Arc::clone(&self.live);
         let mut attention = pin!(attend(&live));
         loop {
-            let run = &mut self.run;
-            let next = poll_fn(|context| {
-                let Some(run) = run.as_mut() else { return Poll::Ready(Next::End) };
-                if let Poll::Ready(event) = Pin::new(run).poll_next(context) {
-                    return Poll::Ready(event.map_or(Next::End, |event| Next::Event(Box::new(event))));
-                }
-                attention.as_mut().poll(context).map(|()| Next::Stop)
+            let next = poll_fn(|context| match self.poll(&mut before, context) {
+                Poll::Pending => attention.as_mut().poll(context).map(|()| Next::Stop),
+                next => next,
             });
             match next.await {
-                Next::Event(event) => {
-                    let is_last = matches!(event.kind, EventKind::Finished(_));
-                    if let Some(before) = before.take().filter(|_| !is_last) {
-                        Box::pin(recall(&live, before)).await;
-                    }
-                    if may_go_on(&event.kind) && !live.answered.is_empty() {
-                        live.park(&live.answered);
-                    }
-                    if self.add(*event) {
-                        // The session is free before the client learns that it is its turn.
-                        self.run = None;
-                        live.let_go(false).await;
-                        let calls: Vec<_> =
-                            live.view().0.client_calls().map(|call| call.id.clone()).collect();
-                        live.park(&calls);
-                        live.push(What::Paused);
-                        return;
-                    }
-                    if is_last {
-                        self.run = None;
-                        return;
+                Next::Recall(first) => {
+                    let (before, event) = *first;
+                    Box::pin(recall(&live, before)).await;
+                    if self.take(event) {
+                        return self.pause().await;
                     }
                 }
+                Next::Pause => return self.pause().await,
                 Next::Stop => {
                     self.run = None;
                     live.let_go(true).await;
@@ -98,6 +79,44 @@ impl Ending {
                 Next::End => return,
             }
         }
+    }
+
+    /// Adds events while there are any.
+    fn poll(&mut self, before: &mut Option<LogEvents>, context: &mut Context<'_>) -> Poll<Next> {
+        loop {
+            let Some(run) = self.run.as_mut() else { return Poll::Ready(Next::End) };
+            let Some(event) = ready!(Pin::new(run).poll_next(context)) else { return Poll::Ready(Next::End) };
+            let is_last = matches!(event.kind, EventKind::Finished(_));
+            if !is_last && let Some(before) = before.take() {
+                return Poll::Ready(Next::Recall(Box::new((before, event))));
+            }
+            if self.take(event) {
+                return Poll::Ready(Next::Pause);
+            }
+            if is_last {
+                self.run = None;
+            }
+        }
+    }
+
+    /// Adds an event, and keeps a run that may go on for the client that answered it. True if the run is to be let go until
+    /// the client answers.
+    fn take(&self, event: Event) -> bool {
+        if may_go_on(&event.kind) && !self.live.answered.is_empty() {
+            self.live.park(&self.live.answered);
+        }
+        self.add(event)
+    }
+
+    /// Lets the run go until the client answers.
+    async fn pause(mut self) {
+        let live = &self.live;
+        // The session is free before the client learns that it is its turn.
+        self.run = None;
+        live.let_go(false).await;
+        let calls: Vec<_> = live.view().0.client_calls().map(|call| call.id.clone()).collect();
+        live.park(&calls);
+        live.push(What::Paused);
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.
@@ -152,7 +171,10 @@ fn pending(kind: &EventKind) -> Option<&attache_core::ToolCall> {
 
 /// The next thing that a driver has to do with.
 enum Next {
-    Event(Box<Event>),
+    /// The log of a run that goes on is to be told before this event of it.
+    Recall(Box<(LogEvents, Event)>),
+    /// The client is to answer.
+    Pause,
     /// The server stops.
     Stop,
     /// There is nothing behind the end.

@@ -1,7 +1,6 @@
 //! One run under way.
 
 use std::fmt;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ pub(crate) struct Live {
     /// The number of the answer that this drive gives, from 0, of a run that asks its client in between.
     answer: OnceLock<u32>,
     state: Mutex<State>,
-    /// Tells viewers of new entries.
+    /// Tells viewers of the entries that they wait for, and of the last one.
     pub(super) changed: Notify,
     /// Tells the driver that something else changed: a viewer left, a call waits, the server stops.
     pub(super) attention: Notify,
@@ -76,6 +75,8 @@ struct State {
     stops: bool,
     /// The calls that the client answers, and until when.
     waiting: Vec<(ToolCall, Instant)>,
+    /// The number of the first entry that a viewer waits for.
+    awaited: u64,
 }
 
 /// The things that a viewer sees from its place.
@@ -114,6 +115,7 @@ impl Live {
             left: None,
             stops: false,
             waiting: Vec::new(),
+            awaited: u64::MAX,
         };
         Self {
             id,
@@ -145,8 +147,14 @@ impl Live {
         let entry = state.ring.push(what);
         state.view.add(&entry);
         let waits = matches!(&entry.what, What::Event(_)) && state.view.waits_for_client();
+        let is_awaited = state.awaited <= entry.seq || state.view.end.is_some();
+        if is_awaited {
+            state.awaited = u64::MAX;
+        }
         drop(state);
-        self.changed.notify_waiters();
+        if is_awaited {
+            self.changed.notify_waiters();
+        }
         waits
     }
 
@@ -183,14 +191,20 @@ impl Live {
         !self.goes_on || (state.ring.last() > 0 && !(state.ring.last() == 1 && state.view.end.is_some()))
     }
 
-    /// The entries behind that place.
-    pub(super) fn look(&self, behind: u64, most: usize) -> Look {
-        let state = self.lock();
+    /// The entries behind that place. Unless there are so many, or the last one is there, [`changed`](Self::changed) tells
+    /// when they are.
+    pub(super) fn look(&self, behind: u64, at_least: u64, most: usize) -> Look {
+        let mut state = self.lock();
+        let last = state.ring.last();
+        let awaited = behind.saturating_add(at_least);
+        if behind <= last && last < awaited && state.view.end.is_none() {
+            state.awaited = state.awaited.min(awaited);
+            return Look::Nothing;
+        }
         match state.ring.behind(behind, most) {
-            None => Look::Fallen(Box::new(state.view.clone()), state.ring.last()),
-            Some(entries) if !entries.is_empty() => Look::Entries(entries),
-            Some(_) if state.view.end.is_some() => Look::Over,
-            Some(_) => Look::Nothing,
+            None => Look::Fallen(Box::new(state.view.clone()), last),
+            Some(entries) if entries.is_empty() => Look::Over,
+            Some(entries) => Look::Entries(entries),
         }
     }
 
@@ -209,8 +223,7 @@ impl Live {
     pub(crate) async fn ends(&self) {
         let ended = async {
             loop {
-                let mut changed = pin!(self.changed.notified());
-                changed.as_mut().enable();
+                let changed = self.changed.notified();
                 if self.has_ended() {
                     return;
                 }

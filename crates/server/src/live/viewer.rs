@@ -1,6 +1,5 @@
 //! Those who look at a run.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use super::entry::Entry;
@@ -10,6 +9,9 @@ use super::view::View;
 /// The most entries that a viewer takes at a time: what it writes of them is in memory at once.
 const AT_ONCE: usize = 64;
 
+/// The entries for which a viewer waits that tells nothing before the end: so many are held as they came.
+const LOT: u64 = 16;
+
 /// A place in a run. The rules say what becomes of a run when the last viewer is dropped before its end.
 #[derive(Debug)]
 pub(crate) struct Viewer {
@@ -18,6 +20,8 @@ pub(crate) struct Viewer {
     seen: u64,
     /// True if the view comes before the entries.
     begins_with_view: bool,
+    /// The entries that are to be there before it takes them.
+    at_least: u64,
     /// True if nobody leaves when it is dropped.
     is_quiet: bool,
 }
@@ -34,7 +38,7 @@ impl Viewer {
     /// A viewer of all that happens.
     pub(super) fn new(live: Arc<Live>) -> Self {
         live.enter();
-        Self { live, seen: 0, begins_with_view: false, is_quiet: false }
+        Self { live, seen: 0, begins_with_view: false, at_least: 1, is_quiet: false }
     }
 
     /// A viewer that goes on behind an entry, or begins with the run so far.
@@ -49,6 +53,12 @@ impl Viewer {
     pub(crate) fn of_all(live: Arc<Live>) -> Self {
         let seen = (!live.goes_on()).then_some(0);
         Self::behind(live, seen)
+    }
+
+    /// Sees many entries at a time: a task that is woken for each of them would do little with it.
+    pub(crate) fn in_lots(mut self) -> Self {
+        self.at_least = LOT;
+        self
     }
 
     /// Looks no longer, as if it never had.
@@ -69,10 +79,8 @@ impl Viewer {
             return Some(Seen::View(Box::new(view), last));
         }
         loop {
-            let live = Arc::clone(&self.live);
-            let mut changed = pin!(live.changed.notified());
-            changed.as_mut().enable();
-            match live.look(self.seen, AT_ONCE) {
+            let changed = self.live.changed.notified();
+            match self.live.look(self.seen, self.at_least, AT_ONCE) {
                 Look::Entries(entries) => {
                     self.seen = entries.last().map_or(self.seen, |entry| entry.seq);
                     return Some(Seen::Entries(entries));
@@ -91,5 +99,103 @@ impl Viewer {
 impl Drop for Viewer {
     fn drop(&mut self) {
         self.live.leave(self.is_quiet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    use attache_agent::{Agent, Event};
+    use attache_testkit::{ScriptedModel, Turn};
+
+    use super::super::entry::What;
+    use super::super::event_buffer::Bounds;
+    use super::super::rules::{ClientCalls, OnDisconnect, Rules};
+    use super::super::run::NewRun;
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A run that nobody drives, and the events that it would have.
+    async fn told() -> (Arc<Live>, Vec<Event>) {
+        let agent = Agent::builder(ScriptedModel::new([Turn::text("Twelve.")])).build().unwrap();
+        let mut run = agent.run("How many?");
+        let rules = Rules {
+            on_disconnect: OnDisconnect::Detach,
+            run_time: None,
+            client_calls: ClientCalls::Pause,
+            is_kept: false,
+            is_taken_over: false,
+        };
+        let new = NewRun {
+            id: "run".to_owned(),
+            request: None,
+            principal: Arc::from("ann"),
+            agent: Arc::from("agent"),
+            session: None,
+            rules,
+            parking: None,
+            answered: Vec::new(),
+            before: None,
+        };
+        let bounds = Bounds { entries: 1000, bytes: 1 << 20 };
+        let live = Arc::new(Live::new(new, "epoch".to_owned(), run.control(), bounds, false));
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            events.push(event);
+        }
+        (live, events)
+    }
+
+    #[tokio::test]
+    async fn a_viewer_in_lots_is_woken_for_many_entries_or_the_last_one() {
+        let (live, events) = told().await;
+        let (first, last) = (events.first().unwrap(), events.last().unwrap());
+        let mut all = Viewer::new(Arc::clone(&live));
+        let mut lots = Viewer::new(Arc::clone(&live)).in_lots();
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+        let mut next = Box::pin(lots.next());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        for _ in 1..16 {
+            live.push(What::Event(first.clone()));
+        }
+        assert_eq!(woken.0.load(Ordering::Relaxed), 0);
+        // Others see each of them.
+        assert!(matches!(all.next().await, Some(Seen::Entries(entries)) if entries.len() == 15));
+        live.push(What::Event(first.clone()));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        let Poll::Ready(Some(Seen::Entries(entries))) = next.as_mut().poll(&mut context) else {
+            panic!("sixteen")
+        };
+        assert_eq!(entries.len(), 16);
+        drop(next);
+        // Somebody else who waits for the next one takes nothing from whoever waits for sixteen.
+        let mut next = Box::pin(lots.next());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        assert!(matches!(all.next().await, Some(Seen::Entries(entries)) if entries.len() == 1));
+        let mut one = pin!(all.next());
+        assert!(one.as_mut().poll(&mut context).is_pending());
+        live.push(What::Event(first.clone()));
+        assert!(one.as_mut().poll(&mut context).is_ready());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        live.push(What::Event(last.clone()));
+        let Poll::Ready(Some(Seen::Entries(entries))) = next.as_mut().poll(&mut context) else {
+            panic!("the end")
+        };
+        assert_eq!(entries.len(), 2);
+        drop(next);
+        assert!(lots.next().await.is_none());
     }
 }

@@ -284,7 +284,8 @@ fn inject(control: &attache_agent::Control, conversation: &Conversation) -> Resu
 }
 
 /// Watches a run to its end, for an answer that is told as a whole.
-pub(super) async fn gather(mut viewer: Viewer, whole: &mut impl Tell) {
+pub(super) async fn gather(viewer: Viewer, whole: &mut impl Tell) {
+    let mut viewer = viewer.in_lots();
     let mut unsent = Vec::new();
     while let Some(seen) = viewer.next().await {
         sse::tell(whole, &seen, &mut unsent);
