@@ -184,7 +184,7 @@ impl Fault {
     /// Writes the object that stands under `error`.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         Object::begin(out)
-            .with("message", &self.message)
+            .text("message", &self.message)
             .with("type", self.kind)
             .with("param", &self.param)
             .with("code", self.code)
@@ -206,7 +206,7 @@ impl Fault {
             status if status.is_client_error() => "invalid_request_error",
             _ => "api_error",
         };
-        Object::begin(out).with("type", kind).with("message", &self.message).with("code", self.code).end();
+        Object::begin(out).with("type", kind).text("message", &self.message).with("code", self.code).end();
     }
 
     fn of_provider(error: &ProviderError) -> Self {

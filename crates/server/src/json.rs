@@ -1,5 +1,6 @@
 //! JSON written straight into bytes.
 
+use attache_core::json::write_string;
 use serde::Serialize;
 
 /// An object that is being written.
@@ -18,6 +19,12 @@ impl<'o> Object<'o> {
     pub(crate) fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
         let out = self.key(name);
         write(out, value);
+        self
+    }
+
+    /// Adds a text, which may be long.
+    pub(crate) fn text(mut self, name: &str, text: &str) -> Self {
+        write_string(text, self.key(name));
         self
     }
 
@@ -62,7 +69,7 @@ impl<'o> Object<'o> {
         if !std::mem::take(&mut self.is_empty) {
             self.out.push(b',');
         }
-        write(self.out, name);
+        write_string(name, self.out);
         self.out.push(b':');
         self.out
     }

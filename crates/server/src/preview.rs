@@ -70,7 +70,7 @@ pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) 
                     .with("count", &units)
                     .with("truncated", &false)
                     .each("notes", [error.to_string()], |text, out| {
-                        Object::begin(out).with("kind", "no_text").with("text", &text).end();
+                        Object::begin(out).with("kind", "no_text").text("text", &text).end();
                     })
                     .each("pages", std::iter::empty::<Page<'_>>(), |_, _| {})
                     .end();
@@ -155,7 +155,7 @@ fn write(page: &Page<'_>, out: &mut Vec<u8>) {
         .with("label", &page.label)
         .maybe("name", page.name)
         .maybe("hidden", page.is_hidden.then_some(&true))
-        .with("text", page.text)
+        .text("text", page.text)
         .end();
 }
 

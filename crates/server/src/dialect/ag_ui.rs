@@ -135,7 +135,7 @@ impl AgUi {
             self.open = Some(Open::Text(id));
         }
         if let Some(Open::Text(id)) = &self.open {
-            event("TEXT_MESSAGE_CONTENT", out, |object| object.with("messageId", id).with("delta", text));
+            event("TEXT_MESSAGE_CONTENT", out, |object| object.with("messageId", id).text("delta", text));
         }
     }
 
@@ -151,7 +151,7 @@ impl AgUi {
         }
         if let Some(Open::Thinking(id)) = &self.open {
             event("REASONING_MESSAGE_CONTENT", out, |object| {
-                object.with("messageId", id).with("delta", text)
+                object.with("messageId", id).text("delta", text)
             });
         }
     }
@@ -219,12 +219,12 @@ impl AgUi {
                 });
             }
             Piece::Arguments { id, delta } if self.shown.details => {
-                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", delta));
+                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).text("delta", delta));
             }
             // The arguments of a client's call come with the call, where others are not shown.
             Piece::Written { id, .. } if self.shown.details => self.end_call(id, out),
             Piece::Call { id, arguments, .. } if !self.shown.details => {
-                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).with("delta", arguments));
+                event("TOOL_CALL_ARGS", out, |object| object.with("toolCallId", id).text("delta", arguments));
                 self.end_call(id, out);
             }
             Piece::Progress { id, progress } => {
@@ -282,7 +282,7 @@ impl AgUi {
             Piece::Failed(fault) => {
                 self.close_all(out);
                 event("RUN_ERROR", out, |object| {
-                    object.with("message", fault.message()).with("code", fault.code())
+                    object.text("message", fault.message()).with("code", fault.code())
                 });
             }
             _ => {}
@@ -347,7 +347,7 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                 Object::begin(out)
                     .with("id", &asked.id)
                     .with("reason", "tool_call")
-                    .with("message", &message)
+                    .text("message", &message)
                     .with("toolCallId", &asked.call.id)
                     .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
                     .by("metadata", |out| {

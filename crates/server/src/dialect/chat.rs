@@ -154,7 +154,7 @@ fn chunk(
                     let (name, arguments) = if is_first { (Some(name), "") } else { (None, arguments) };
                     object
                         .by("function", |out| {
-                            Object::begin(out).maybe("name", name).with("arguments", arguments).end();
+                            Object::begin(out).maybe("name", name).text("arguments", arguments).end();
                         })
                         .end();
                     out.push(b']');
@@ -278,7 +278,7 @@ impl Whole {
                     .with("id", id)
                     .with("type", "function")
                     .by("function", |out| {
-                        Object::begin(out).with("name", name).with("arguments", arguments).end();
+                        Object::begin(out).with("name", name).text("arguments", arguments).end();
                     })
                     .end();
             }
@@ -296,12 +296,14 @@ impl Whole {
     pub(crate) fn finish(self, head: &Head<'_>, wanted: &Wanted) -> Result<Vec<u8>, Fault> {
         let (reason, tokens) = self.end.unwrap_or_else(|| Err(Fault::broken()))?;
         let mut out = Vec::with_capacity(self.text.len() + 512);
-        let content = Some(&self.text).filter(|text| !text.is_empty() || self.calls.is_empty());
+        let speaks = !self.text.is_empty() || self.calls.is_empty();
         let message = |out: &mut Vec<u8>| {
-            let object = Object::begin(out)
-                .with("role", "assistant")
-                .with("content", &content)
-                .with("refusal", &None::<()>);
+            let object = Object::begin(out).with("role", "assistant");
+            let object = match speaks {
+                true => object.text("content", &self.text),
+                false => object.with("content", &None::<()>),
+            };
+            let object = object.with("refusal", &None::<()>);
             let thinking = Some(&self.thinking).filter(|text| wanted.shown.thinking && !text.is_empty());
             let object = object.maybe("reasoning_content", thinking);
             let object = self.made.members(self.annotations.members(object));

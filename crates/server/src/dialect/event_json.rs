@@ -24,7 +24,7 @@ pub(crate) fn entry(entry: &Entry, shown: Shown, out: &mut Vec<u8>) -> Option<&'
             Some("paused")
         }
         What::Broken(broken) => {
-            Object::begin(out).with("type", "interrupted").with("reason", broken.as_str()).end();
+            Object::begin(out).with("type", "interrupted").text("reason", broken.as_str()).end();
             Some("interrupted")
         }
     }
@@ -34,7 +34,7 @@ pub(crate) fn entry(entry: &Entry, shown: Shown, out: &mut Vec<u8>) -> Option<&'
 fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> {
     // By far the most frequent one.
     if let EventKind::Content(text) = &told.kind {
-        begin("text", told.step, out).with("delta", text).end();
+        begin("text", told.step, out).text("delta", text).end();
         return Some("text");
     }
     let word = word(&told.kind, shown)?;
@@ -55,10 +55,10 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::ToolsOffered { names } => object.with("names", names),
         EventKind::HandedOff { from, agent } => object.with("from", from).with("agent", agent),
         EventKind::StepStarted { model, .. } => object.with("model", model),
-        EventKind::Thinking(text) => object.with("delta", text),
+        EventKind::Thinking(text) => object.text("delta", text),
         EventKind::ToolCallDelta { id, name, arguments_delta } => {
             let delta = if shown.details { arguments_delta.as_str() } else { "" };
-            object.with("callId", id).maybe("name", name.as_ref()).with("delta", delta)
+            object.with("callId", id).maybe("name", name.as_ref()).text("delta", delta)
         }
         EventKind::ToolCallsRequested { calls, .. } => {
             object.each("calls", calls, |requested, out| call(requested, shown, out))
@@ -88,7 +88,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
                 out.extend_from_slice(b"null");
             }
         }),
-        EventKind::Warning { code, message } => object.with("code", code).with("message", message),
+        EventKind::Warning { code, message } => object.with("code", code).text("message", message),
         EventKind::Source(citation) => object.with("citation", citation),
         EventKind::Finished(Ok(outcome)) => end_members(object, outcome, shown),
         EventKind::Finished(Err(error)) => failure_members(object, error, shown),
@@ -213,8 +213,8 @@ pub(crate) fn routing(view: &View, shown: Shown, out: &mut Vec<u8>) {
 
 fn block(block: &Block, shown: Shown, out: &mut Vec<u8>) {
     match block {
-        Block::Text { step, text } => begin("text", *step, out).with("text", text).end(),
-        Block::Thinking { step, text } => begin("thinking", *step, out).with("text", text).end(),
+        Block::Text { step, text } => begin("text", *step, out).text("text", text).end(),
+        Block::Thinking { step, text } => begin("thinking", *step, out).text("text", text).end(),
         Block::Call(call) => call_so_far(call, shown, out),
     }
 }
@@ -352,9 +352,9 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
     let unread: Vec<String> = outcome.unread.iter().filter_map(|message| words(message)).collect();
     object
         .with("runId", &outcome.run_id)
-        .with("reason", outcome.reason.as_str())
+        .text("reason", outcome.reason.as_str())
         .maybe("detail", outcome.detail.as_ref())
-        .with("text", &outcome.text)
+        .text("text", &outcome.text)
         .maybe("agent", outcome.agent.as_ref())
         .with("steps", &outcome.steps)
         .maybe("hiddenThinking", (shown.thinking && !hidden.is_empty()).then_some(&hidden))

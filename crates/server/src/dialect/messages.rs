@@ -240,7 +240,7 @@ impl Reply {
 fn write(block: &Block, out: &mut Vec<u8>) {
     match block {
         Block::Text { text, citations } => {
-            let object = Object::begin(out).with("type", "text").with("text", text);
+            let object = Object::begin(out).with("type", "text").text("text", text);
             match citations.is_empty() {
                 true => object.with("citations", &None::<()>),
                 false => object.each("citations", citations, |citation, out| out.extend_from_slice(citation)),
@@ -248,7 +248,7 @@ fn write(block: &Block, out: &mut Vec<u8>) {
             .end();
         }
         Block::Thinking(text) => {
-            Object::begin(out).with("type", "thinking").with("thinking", text).with("signature", "").end();
+            Object::begin(out).with("type", "thinking").text("thinking", text).with("signature", "").end();
         }
         Block::Call { id, name, arguments } => Object::begin(out)
             .with("type", "tool_use")

@@ -109,13 +109,13 @@ impl Item {
 }
 
 pub(super) fn thinking(text: impl AsRef<str>, out: &mut Vec<u8>) {
-    Object::begin(out).with("type", "reasoning_text").with("text", text.as_ref()).end();
+    Object::begin(out).with("type", "reasoning_text").text("text", text.as_ref()).end();
 }
 
 pub(super) fn part(text: &str, annotations: &[Vec<u8>], others: &[Vec<u8>], out: &mut Vec<u8>) {
     let object = Object::begin(out)
         .with("type", "output_text")
-        .with("text", text)
+        .text("text", text)
         .each("annotations", annotations, |annotation, out| out.extend_from_slice(annotation))
         .by("logprobs", |out| out.extend_from_slice(b"[]"));
     with_others(object, others).end();

@@ -144,12 +144,12 @@ impl Response {
             .with("background", &head.is_background)
             .by("error", |out| match &self.state {
                 State::Failed(code, message) => {
-                    Object::begin(out).with("code", code).with("message", message).end();
+                    Object::begin(out).with("code", code).text("message", message).end();
                 }
                 _ => out.extend_from_slice(b"null"),
             })
             .by("incomplete_details", |out| match incomplete {
-                Some(reason) => Object::begin(out).with("reason", reason).end(),
+                Some(reason) => Object::begin(out).text("reason", reason).end(),
                 None => out.extend_from_slice(b"null"),
             })
             .with("model", &head.model)
@@ -271,14 +271,14 @@ impl Response {
             _ => "response.function_call_arguments.done",
         };
         self.item_event(kind, out, |response, object| match response.items.last() {
-            Some(Item::Thinking(text)) => object.with("content_index", &0).with("text", text),
+            Some(Item::Thinking(text)) => object.with("content_index", &0).text("text", text),
             Some(Item::Message { text, .. }) => {
-                object.with("content_index", &0).with("text", text).by("logprobs", |out| {
+                object.with("content_index", &0).text("text", text).by("logprobs", |out| {
                     out.extend_from_slice(b"[]");
                 })
             }
             Some(Item::Call { name, arguments, .. }) => {
-                object.with("name", name).with("arguments", arguments)
+                object.with("name", name).text("arguments", arguments)
             }
             Some(Item::Image { .. }) | None => object,
         });
@@ -309,7 +309,7 @@ impl Response {
             }
         }
         self.item_event("response.output_text.delta", out, |_, object| {
-            object.with("content_index", &0).with("delta", piece).by("logprobs", |out| {
+            object.with("content_index", &0).text("delta", piece).by("logprobs", |out| {
                 out.extend_from_slice(b"[]");
             })
         });
@@ -359,7 +359,7 @@ impl Response {
                     told.push_str(text);
                 }
                 self.item_event("response.reasoning_text.delta", out, |_, object| {
-                    object.with("content_index", &0).with("delta", text)
+                    object.with("content_index", &0).text("delta", text)
                 });
             }
             Piece::Call { id, name, arguments, .. } => {
@@ -367,7 +367,7 @@ impl Response {
                 self.open(Item::Call { id: id.clone(), name, arguments }, out);
                 self.item_event("response.function_call_arguments.delta", out, |response, object| {
                     match response.items.last() {
-                        Some(Item::Call { arguments, .. }) => object.with("delta", arguments),
+                        Some(Item::Call { arguments, .. }) => object.text("delta", arguments),
                         _ => object,
                     }
                 });

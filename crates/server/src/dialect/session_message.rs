@@ -58,7 +58,7 @@ fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
                 .each("parts", parts, |part, out| match part {
                     AssistantPart::Text(text) => self::text(text.text(), out),
                     AssistantPart::Reasoning(reasoning) => {
-                        Object::begin(out).with("type", "thinking").with("text", reasoning.text()).end();
+                        Object::begin(out).with("type", "thinking").text("text", reasoning.text()).end();
                     }
                     AssistantPart::ToolCall(call) => {
                         let object = Object::begin(out)
@@ -91,7 +91,7 @@ fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
 }
 
 fn text(text: &str, out: &mut Vec<u8>) {
-    Object::begin(out).with("type", "text").with("text", text).end();
+    Object::begin(out).with("type", "text").text("text", text).end();
 }
 
 fn document(document: &attache_core::Document, out: &mut Vec<u8>) {

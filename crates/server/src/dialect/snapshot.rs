@@ -393,7 +393,7 @@ fn user(message: &UserMessage, id: &str, out: &mut Vec<u8>) {
         true => object.with("content", &words(message)),
         false => object.each("content", message.parts.iter().filter(is_told), |part, out| match part {
             UserPart::Text(text) => {
-                Object::begin(out).with("type", "text").with("text", text.text()).end();
+                Object::begin(out).with("type", "text").text("text", text.text()).end();
             }
             UserPart::Document(document) => self::document(document, out),
             UserPart::Object(tree) => {
@@ -445,7 +445,7 @@ fn assistant(message: &AssistantMessage, id: &str, shown: Shown, out: &mut Vec<u
                 .with("id", &call.id)
                 .with("type", "function")
                 .by("function", |out| {
-                    Object::begin(out).with("name", &call.name).with("arguments", arguments).end();
+                    Object::begin(out).with("name", &call.name).text("arguments", arguments).end();
                 })
                 .end();
         }),
@@ -459,7 +459,7 @@ pub(super) fn tool<'o>(object: Object<'o>, result: &ToolResult, shown: Shown) ->
     let text = result.tree.model_text();
     let content = if shown.details { &*text } else { judged };
     let documents = shown.details && result.tree.shown().next().is_some();
-    object.with("content", content).with("role", "tool").by("metadata", |out| {
+    object.text("content", content).with("role", "tool").by("metadata", |out| {
         let object = Object::begin(out).with("isError", &result.is_error());
         match documents {
             true => object.each("documents", result.tree.shown(), event::document),

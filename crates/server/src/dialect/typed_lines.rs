@@ -98,7 +98,7 @@ impl Typed {
                         tagged("ERROR", fault.message(), out, |object| object.with("code", fault.code()));
                     }
                     _ => tagged("ANSWER", &outcome.text, out, |object| {
-                        object.with("reason", outcome.reason.as_str())
+                        object.text("reason", outcome.reason.as_str())
                     }),
                 }
                 done(out);
@@ -172,7 +172,7 @@ fn line(kind: &str, content: &str, out: &mut Vec<u8>) {
 
 fn tagged(kind: &str, content: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
     out.extend_from_slice(b"data: ");
-    more(Object::begin(out).with("type", kind).with("content", content)).end();
+    more(Object::begin(out).with("type", kind).text("content", content)).end();
     out.extend_from_slice(b"\n\n");
 }
 

@@ -101,7 +101,7 @@ impl Ui {
                 id
             }
         };
-        part(delta, out, |object| object.with("id", &id.to_string()).with("delta", text));
+        part(delta, out, |object| object.with("id", &id.to_string()).text("delta", text));
     }
 
     /// A tool that the client knows is one of its own; any other runs here.
@@ -129,7 +129,7 @@ impl Ui {
             let text = if self.shown.details { &*text } else { "failure" };
             line(out, |out| {
                 let object = Object::begin(out).with("type", "tool-output-error").with("toolCallId", id);
-                ran_here(object.with("errorText", text));
+                ran_here(object.text("errorText", text));
             });
         } else {
             line(out, |out| {
@@ -243,7 +243,7 @@ impl Ui {
             }
             Piece::Arguments { id, delta } if self.shown.details => {
                 part("tool-input-delta", out, |object| {
-                    object.with("toolCallId", id).with("inputTextDelta", delta)
+                    object.with("toolCallId", id).text("inputTextDelta", delta)
                 });
             }
             Piece::Arguments { .. } => {}
@@ -318,8 +318,8 @@ impl Ui {
             Piece::Failed(fault) => {
                 self.step(out);
                 match fault.code() {
-                    "cancelled" => part("abort", out, |object| object.with("reason", fault.message())),
-                    _ => part("error", out, |object| object.with("errorText", fault.message())),
+                    "cancelled" => part("abort", out, |object| object.text("reason", fault.message())),
+                    _ => part("error", out, |object| object.text("errorText", fault.message())),
                 }
                 out.extend_from_slice(b"data: [DONE]\n\n");
             }

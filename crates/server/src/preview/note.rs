@@ -52,7 +52,7 @@ pub(super) fn write(note: &Note, out: &mut Vec<u8>) {
 }
 
 fn begin<'o>(kind: &str, text: &str, out: &'o mut Vec<u8>) -> Object<'o> {
-    Object::begin(out).with("kind", kind).with("text", text)
+    Object::begin(out).with("kind", kind).text("text", text)
 }
 
 #[cfg(test)]
