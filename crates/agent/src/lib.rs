@@ -9,6 +9,7 @@
 
 mod agent;
 mod approval;
+mod bodies;
 mod chat_loop;
 mod control;
 mod deliver;
@@ -49,6 +50,7 @@ mod without_details;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
+pub use bodies::{Bodies, BodyError, ReadBody};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use deliver::{SubmitError, deliver, say};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use attache_agent::{AgentRun, Session};
+use attache_agent::{AgentRun, Bodies, Session};
 use attache_core::{ToolCallId, fresh};
 use bytes::Bytes;
 
@@ -12,7 +12,6 @@ use crate::auth::{Auth, Principal, Scope};
 use crate::dialect::Shown;
 use crate::documents::Documents;
 use crate::fault::Fault;
-use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{ClientCalls, NewRun, OnDisconnect, Parking, Rules, Runs, Viewer};
 use crate::paused_runs::Parked;

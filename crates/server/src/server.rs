@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use attache_agent::{RunOptions, Sessions};
+use attache_agent::{Bodies, RunOptions, Sessions};
 use attache_core::{BoxFuture, DocumentStore, MediaType, fresh};
 use axum::Router;
 use http::HeaderMap;
@@ -17,7 +17,6 @@ use crate::app::App;
 use crate::auth::{Auth, KeyRing, Principal};
 use crate::dialect::{Dialect, Shown};
 use crate::documents::Documents;
-use crate::inbound::body::Bodies;
 use crate::limits::ServerLimits;
 use crate::live::{Bounds, OnDisconnect, Runs};
 use crate::openapi;
@@ -310,7 +309,11 @@ impl Server {
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
-            bodies: Bodies::new(&self.limits),
+            bodies: Bodies::new(
+                self.limits.bodies,
+                self.limits.body.max(self.limits.upload),
+                self.limits.body_time,
+            ),
             limits: self.limits,
             since,
             has_begun: AtomicBool::new(false),

@@ -265,6 +265,44 @@ scenarios.words_and_files_that_were_not_taken_stay = async (context) => {
   assert.deepEqual(await names.allInnerTexts(), ['mine.txt']);
 };
 
+scenarios.words_of_a_chat_that_was_left_are_there_again = async (context) => {
+  const page = await open(context, '/', { mayFail: true });
+  await ask(page, 'a short one');
+  const leave = async () => {
+    await page.keyboard.press('Control+Shift+O');
+    await page.getByText('What would you like to know?').waitFor();
+  };
+  const comeBack = () => page.getByRole('navigation', { name: 'Chats' }).locator('.session-title').click();
+  // A message that could not be written anew, which was known too late.
+  let fail = () => undefined;
+  await page.route(/\/fork(\?|$)/, (route) => new Promise((failed) => {
+    fail = () => route.fulfill({ status: 503, body: 'no way' }).then(failed);
+  }), { times: 1 });
+  const question = page.locator('.question');
+  await question.getByRole('button', { name: 'Edit' }).click();
+  await question.getByRole('textbox').fill('another short one');
+  const asked = page.waitForRequest(/\/fork(\?|$)/);
+  await question.getByRole('textbox').press('Enter');
+  await asked;
+  await leave();
+  await fail();
+  await comeBack();
+  await question.getByRole('textbox').waitFor();
+  assert.equal(await question.getByRole('textbox').inputValue(), 'another short one');
+  await picture(page, 'written-anew-too-late');
+  await page.keyboard.press('Escape');
+  // A question that failed.
+  await page.route(/\/runs(\?|$)/, (route) => route.fulfill({ status: 502, body: 'no way' }), { times: 1 });
+  const answer = await ask(page, 'the lease');
+  await answer.getByText('The answer failed').waitFor();
+  await leave();
+  assert.equal(await page.locator('.queue li').count(), 0);
+  await comeBack();
+  await queued(page, 'the lease').getByRole('button', { name: 'Say it now' }).click();
+  await page.getByText('The lease says').waitFor();
+  assert.deepEqual(await bubbles(page), ['a short one', 'the lease']);
+};
+
 scenarios.drafts_belong_to_their_chats = async (context) => {
   const page = await open(context);
   await ask(page, 'a short one');

@@ -6,13 +6,15 @@ import './parts/pane.ts';
 import './parts/sessions.ts';
 import './parts/thumb.ts';
 import sheetOfLater from './styles/later.css';
+import sheetOfList from './styles/list.css';
+import sheetOfWriting from './styles/writing.css';
 import { en } from './words/en.ts';
 import { later as words } from './words/later.ts';
 
 Object.assign(en, words);
 
 const sheet = new CSSStyleSheet();
-sheet.replaceSync(sheetOfLater);
+sheet.replaceSync(sheetOfList + sheetOfWriting + sheetOfLater);
 
 /** The styles of all that. */
 export { sheet as later };

@@ -3,30 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, Failure } from '../src/api/client.ts';
 import { chatWith, define, turn } from './browser.ts';
-
-const never = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-const part = (text: string) => [{ type: 'text', text }];
-const busy = () => new Failure('a run is under way', 409, 'session_busy');
-const offline = () => new Failure('', 0, 'offline');
-const waits = ({ queue }: { queue: readonly { text: string }[] }) => queue.map(({ text }) => text);
-
-/** Storage of a tab. */
-function storage() {
-  const held = new Map<string, string>();
-  define('sessionStorage', { getItem: (name: string) => held.get(name) ?? null, setItem: (name: string, value: string) => held.set(name, value), removeItem: (name: string) => held.delete(name) });
-}
-
-/** A chat whose requests to some paths are answered when the test says so, and fail otherwise as it says. */
-function held(isHeld: (asked: string) => boolean, told: (asked: string) => unknown = () => ({ messages: [], runs: [], sessions: [] })) {
-  const waiting: { settle: (told: unknown) => void; fail: (error: unknown) => void }[] = [];
-  const stage = chatWith(
-    (method, path) => (isHeld(`${method} ${path}`) ? new Promise((settle, fail) => waiting.push({ settle, fail })) : told(`${method} ${path}`)),
-    async function* (_path, signal) {
-      yield await never(signal);
-    },
-  );
-  return { ...stage, waiting };
-}
+import { busy, channel, held, never, offline, part, storage, waits } from './stages.ts';
 
 test('words that may have arrived are said by hand alone, and those that were refused by themselves', async () => {
   for (const [failure, isSaid] of [[offline(), false], [new Failure('', 502, '502'), false], [new SyntaxError('no JSON'), false], [new Failure('', 429, 'rate_limited'), true], [busy(), true]] as const) {
@@ -111,14 +88,7 @@ test('words that could not be said to a run leave the others that were said to i
 });
 
 test('a question that has arrived does not wait, whatever else failed or was said to the run before it', async () => {
-  let heard: (event: { data: object }) => void = () => undefined;
-  class Channel {
-    addEventListener = (_type: string, act: typeof heard) => (heard = act);
-    postMessage() {}
-    close() {}
-  }
-  define('window', { BroadcastChannel: Channel });
-  define('BroadcastChannel', Channel);
+  const heard = channel();
   const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
   let isDown = false;
   const { chat, asked } = chatWith(
@@ -140,7 +110,7 @@ test('a question that has arrived does not wait, whatever else failed or was sai
   await chat.send('Mine.');
   isDown = false;
   all.push({ role: 'user', id: 'u2', parts: part('Mine.') }, { role: 'assistant', id: 'a2', runId: 'r2', parts: part('It was.') });
-  heard({ data: { session: 's' } });
+  heard('s');
   await turn();
   assert.deepEqual([chat.questions.map(({ text }) => text), waits(chat)], [['first', 'Mine.'], ['Lost.']]);
   assert.equal(asked.filter((each) => each.endsWith('/runs Mine.')).length, 1);
@@ -158,4 +128,35 @@ test('a request that was refused with other headers is sent again with those of 
   });
   assert.deepEqual(await client.ask('GET', '/v1/chat/config'), { isTaken: true });
   assert.deepEqual(keys, ['Bearer old', 'Bearer new']);
+});
+
+test('an upload that was refused with other headers is sent again with those of now, if there are any', async () => {
+  define('location', { href: 'http://here/' });
+  for (const [renewed, expected] of [['Bearer new', ['Bearer old', 'Bearer new']], [undefined, ['Bearer old']]] as const) {
+    const client = new Client('');
+    client.headers = { Authorization: 'Bearer old' };
+    const keys: string[] = [];
+    class Request {
+      upload = {};
+      status = 0;
+      responseText = '{"id":"d"}';
+      onload = () => undefined;
+      key = '';
+      open() {}
+      setRequestHeader(name: string, value: string) {
+        this.key = name.toLowerCase() === 'authorization' ? value : this.key;
+      }
+      getResponseHeader = () => null;
+      send() {
+        keys.push(this.key);
+        client.headers = renewed ? { Authorization: renewed } : client.headers;
+        this.status = this.key === 'Bearer new' ? 201 : 401;
+        this.onload();
+      }
+    }
+    define('XMLHttpRequest', Request);
+    const sent = client.upload('/v1/documents', new Blob(['x']), () => undefined, new AbortController().signal);
+    await (renewed ? sent.then((told) => assert.deepEqual(told, { id: 'd' })) : assert.rejects(sent, { status: 401 }));
+    assert.deepEqual(keys, expected);
+  }
 });

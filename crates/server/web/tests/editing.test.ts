@@ -28,3 +28,13 @@ test('a message that could not be written anew leaves the focus and the words of
   await turn();
   assert.equal(area.value, 'Half of');
 });
+
+test('an editor takes the words once with which its message could not be written anew', async () => {
+  const { updated } = customElements.get('attache-message')?.prototype as unknown as { updated: (this: object, changed: Map<string, unknown>) => void };
+  const edited: string[] = [];
+  const unsaved = new Map([['one', { at: 0, words: 'Once more.' }]]);
+  const stage = { chat: { unsaved, session: 'one' }, unsaved: 'Once more.', edit: (words: string) => edited.push(words), complete: () => undefined };
+  updated.call(stage, new Map([['unsaved', undefined]]));
+  updated.call(stage, new Map());
+  assert.deepEqual([edited, unsaved.size], [['Once more.'], 0]);
+});

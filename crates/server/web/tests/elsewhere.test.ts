@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer, Question } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
+import { part } from './stages.ts';
 
-const part = (text: string) => [{ type: 'text', text }];
 
 /** Two conversations; what is asked of some paths is answered when the test says so. */
 function stage(isHeld: (asked: string) => boolean) {

@@ -4,8 +4,8 @@ import { Failure } from '../src/api/client.ts';
 import { follow } from '../src/state/follow.ts';
 import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
+import { never, part } from './stages.ts';
 
-const never = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 /** A chat whose runs end as the test says: `end` tells the last event of the run under way. */
 function stage() {
@@ -226,7 +226,6 @@ test('questions that wait are said once the answer before them is there, and not
   await chat.open(chat.session);
   assert.deepEqual([chat.session, chat.queue.length], ['', 0]);
   await wait();
-  const part = (text: string) => [{ type: 'text', text }];
   messages = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', parts: part('It is so.') }];
   await chat.open(chat.session);
   await turn();
@@ -260,7 +259,6 @@ test('an answer of long ago tells what its model saw, in each step as that is st
     { step: 0, messageId: 'a', decisions: [routed('a.pdf', 'native')], tokens: 7 },
     { step: 2, messageId: 'b', decisions: [routed('a.pdf', 'text'), routed('b.pdf', 'native')], tokens: 14 },
   ];
-  const part = (text: string) => [{ type: 'text', text }];
   const { chat } = chatWith(
     (_method, path) =>
       path.includes('/runs/')
@@ -286,7 +284,6 @@ test('an answer of long ago tells what its model saw, in each step as that is st
 });
 
 test('the end of a run that was spoken to meanwhile is told once, at its last words', async () => {
-  const part = (text: string) => [{ type: 'text', text }];
   const figures = [{ text: '1,310', state: 'unsupported', inAnswer: { start: 0, end: 2 } }];
   const { chat } = chatWith(
     (_method, path) =>

@@ -4,16 +4,7 @@ import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
-
-const never = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-const part = (text: string) => [{ type: 'text', text }];
-const busy = () => new Failure('a run is under way', 409, 'session_busy');
-
-/** Storage of a tab. */
-function storage() {
-  const held = new Map<string, string>();
-  define('sessionStorage', { getItem: (name: string) => held.get(name) ?? null, setItem: (name: string, value: string) => held.set(name, value), removeItem: (name: string) => held.delete(name) });
-}
+import { busy, channel, held, never, offline, part, storage, waits } from './stages.ts';
 
 /** A session in which a run of somebody else is under way, until it ends. */
 function shared(open: object) {
@@ -281,112 +272,8 @@ test('a result of the page is sent again once the network is back', async () => 
   define('addEventListener', () => undefined);
 });
 
-/** A chat whose requests to some paths are answered when the test says so, and fail otherwise as it says. */
-function held(isHeld: (asked: string) => boolean, told: (asked: string) => unknown = () => ({ messages: [], runs: [], sessions: [] })) {
-  const waiting: { settle: (told: unknown) => void; fail: (error: unknown) => void }[] = [];
-  const stage = chatWith(
-    (method, path) => (isHeld(`${method} ${path}`) ? new Promise((settle, fail) => waiting.push({ settle, fail })) : told(`${method} ${path}`)),
-    async function* (_path, signal) {
-      yield await never(signal);
-    },
-  );
-  return { ...stage, waiting };
-}
-const waits = ({ queue }: { queue: readonly { text: string }[] }) => queue.map(({ text }) => text);
-const offline = () => new Failure('', 0, 'offline');
-
-test('words that did not arrive wait in their conversation although somebody looks at another one', async () => {
-  for (const session of ['one', '']) {
-    storage();
-    const { chat, waiting } = held((asked) => asked.endsWith('/runs'));
-    chat.session = session;
-    void chat.send('Mine.');
-    await turn();
-    await chat.open('two');
-    waiting[0]?.fail(offline());
-    await turn();
-    assert.deepEqual([chat.session, waits(chat)], ['two', []]);
-    await chat.open(session);
-    assert.deepEqual(waits(chat), ['Mine.'], session);
-    chat.close();
-  }
-});
-
-test('words that somebody has stopped do not wait', async () => {
-  storage();
-  const { chat, waiting } = held((asked) => asked.endsWith('/runs'));
-  chat.session = 'one';
-  void chat.send('Mine.');
-  await turn();
-  await chat.stop();
-  waiting[0]?.fail(offline());
-  await turn();
-  await chat.open('two');
-  await chat.open('one');
-  assert.deepEqual(waits(chat), []);
-});
-
-test('words for a run that did not arrive wait in their conversation', async () => {
-  storage();
-  const { chat, waiting } = held((asked) => asked.endsWith('/messages'), (asked) => (asked.endsWith('/runs') ? { runId: 'r' } : { messages: [], runs: [], sessions: [] }));
-  chat.session = 'one';
-  void chat.send('first');
-  await turn();
-  void chat.send('second');
-  void chat.interject(chat.queue[0]?.id ?? 0);
-  await turn();
-  await chat.open('two');
-  waiting[0]?.fail(offline());
-  await turn();
-  assert.deepEqual(waits(chat), []);
-  await chat.open('one');
-  assert.deepEqual(waits(chat), ['second']);
-});
-
-test('words that a run did not come to read wait again in a view that was made anew, and after its events are gone', async () => {
-  for (const isGone of [false, true]) {
-    storage();
-    let tell: (event: object) => void = () => undefined;
-    const messages = [{ role: 'user', id: 'u', parts: part('first') }];
-    const { chat } = chatWith(
-      (method, path) => {
-        if (method === 'POST') {
-          return path.endsWith('/runs') ? { runId: 'r' } : {};
-        }
-        return path.startsWith('/v1/runs/') ? { outcome: { reason: 'cancelled', unread: ['second', 'theirs'] } } : { messages, runs: [{ id: 'r' }], openRun: 'r', sessions: [] };
-      },
-      async function* (_path, signal) {
-        const event = await Promise.race([new Promise<object>((end) => (tell = end)), never(signal)]);
-        if (isGone) {
-          throw new Failure('', 410, 'gone');
-        }
-        yield event;
-      },
-    );
-    chat.session = 'one';
-    void chat.send('first');
-    await turn();
-    void chat.send('second');
-    await chat.interject(chat.queue[0]?.id ?? 0);
-    await chat.open('two');
-    await chat.open('one');
-    await turn();
-    tell({ type: 'finished', reason: 'cancelled', error: { message: 'cancelled' }, unread: ['second', 'theirs'] });
-    await turn();
-    assert.deepEqual(waits(chat), ['second'], String(isGone));
-    chat.close();
-  }
-});
-
 test('a question that did not arrive waits where the session is looked at again, and what stands there stays', async () => {
-  let heard: (event: { data: object }) => void = () => undefined;
-  class Channel {
-    addEventListener = (_type: string, act: typeof heard) => (heard = act);
-    postMessage() {}
-    close() {}
-  }
-  define('window', { BroadcastChannel: Channel });
-  define('BroadcastChannel', Channel);
+  const heard = channel();
   const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
   let isDown = false;
   const { chat } = chatWith(
@@ -407,7 +294,7 @@ test('a question that did not arrive waits where the session is looked at again,
   isDown = true;
   await chat.send('Mine.');
   all.push({ role: 'user', id: 'u2', parts: part('Theirs.') }, { role: 'assistant', id: 'a2', runId: 'r2', parts: part('It was.') });
-  heard({ data: { session: 's' } });
+  heard('s');
   await turn();
   assert.deepEqual(chat.messages.slice(0, 2).map(({ id }) => id), ids);
   // It may be on its way still: it is said by hand alone.
@@ -416,7 +303,7 @@ test('a question that did not arrive waits where the session is looked at again,
   assert.deepEqual(chat.questions.map(({ text }) => text), ['first', 'Theirs.', 'Mine.']);
   // It has arrived after all: it is not said twice.
   all.push({ role: 'user', id: 'u3', parts: part('Mine.') }, { role: 'assistant', id: 'a3', runId: 'r3', parts: part('It will be.') });
-  heard({ data: { session: 's' } });
+  heard('s');
   await turn();
   assert.deepEqual([chat.questions.map(({ text }) => text), waits(chat)], [['first', 'Theirs.', 'Mine.'], []]);
 });
@@ -545,14 +432,7 @@ test('a result of the page is sent again where the server has too many requests,
 });
 
 test('what waits is said where the decision and the end of the run are seen late', async () => {
-  let heard: (event: { data: object }) => void = () => undefined;
-  class Channel {
-    addEventListener = (_type: string, act: typeof heard) => (heard = act);
-    postMessage() {}
-    close() {}
-  }
-  define('window', { BroadcastChannel: Channel });
-  define('BroadcastChannel', Channel);
+  const heard = channel();
   const approvals = [{ approvalId: 'p', callId: 'c', name: 'pay', arguments: {} }];
   const messages = [{ role: 'user', id: 'u', parts: part('Theirs.') }, { role: 'assistant', id: 'a', parts: [{ type: 'call', callId: 'c', name: 'pay', arguments: {} }] }];
   let isOpen = true;
@@ -562,7 +442,7 @@ test('what waits is said where the decision and the end of the run are seen late
   await chat.open('s');
   chat.queue = [{ id: 1, text: 'Mine.', documents: [] }];
   isOpen = false;
-  heard({ data: { session: 's' } });
+  heard('s');
   await turn();
   assert.equal(asked.filter((each) => each.endsWith('/runs Mine.')).length, 1);
   chat.close();

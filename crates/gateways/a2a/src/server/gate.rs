@@ -49,26 +49,53 @@ fn is_named(host: &str, hosts: &[String]) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use attache_agent::{Agent, MemorySessions, Sessions};
+    use attache_agent::{Agent, Bodies, MemorySessions, Sessions};
     use attache_testkit::ScriptedModel;
     use axum::body::{Body, Bytes};
+    use futures_util::{FutureExt as _, StreamExt as _};
     use http::Request;
 
     use super::*;
     use crate::server::tasks::Tasks;
-    use crate::server::{Served, read};
+    use crate::server::{BODIES, READING, Served, read};
+
+    /// A server of callers who say who they are.
+    fn served(bodies: usize) -> Served {
+        let agent = Agent::builder(ScriptedModel::new([]).unverified()).build().unwrap();
+        Served {
+            card: String::new(),
+            tag: String::new(),
+            tasks: Arc::new(Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())))),
+            principals: Some(Arc::new(|head| Some(head.uri.path().to_owned()))),
+            bodies: Bodies::new(bodies, 1 << 20, READING),
+            hosts: None,
+        }
+    }
+
+    // Each of them is within its time and its size.
+    #[tokio::test(start_paused = true)]
+    async fn large_bodies_that_come_slowly_are_bounded_in_all() {
+        let served = served(4 << 20);
+        let begin = |principal: &str| {
+            let piece = Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 1 << 20]));
+            let pieces = futures_util::stream::once(async { piece }).chain(futures_util::stream::pending());
+            let request = Request::post(principal).header(CONTENT_TYPE, "application/json");
+            let reading = read(&served, request.body(Body::from_stream(pieces)).unwrap());
+            Box::pin(reading)
+                .then(async |read| read.map_or_else(|refused| refused.status().as_u16(), |_| 200))
+        };
+        let slow: Vec<_> = ["/ann", "/ann", "/ann", "/bob", "/bob", "/bob"].into_iter().map(begin).collect();
+        let ended = futures_util::future::join_all(slow).await;
+        // 2 MiB of each are two of its bodies with the first 64 KiB of each beside them.
+        assert_eq!(ended, [408, 408, 503, 408, 408, 503]);
+        let small = Request::post("/ann").header(CONTENT_TYPE, "application/json").body(Body::from("{}"));
+        assert!(read(&served, small.unwrap()).await.is_ok());
+    }
 
     // A body of 48 MiB is not read for a refusal, and one that never ends holds nobody for ever.
     #[tokio::test(start_paused = true)]
     async fn a_body_is_read_for_a_while_and_only_if_it_is_json() {
-        let agent = Agent::builder(ScriptedModel::new([]).unverified()).build().unwrap();
-        let served = Served {
-            card: String::new(),
-            tag: String::new(),
-            tasks: Arc::new(Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())))),
-            principals: Some(Arc::new(|_| Some("ann".to_owned()))),
-            hosts: None,
-        };
+        let served = served(BODIES);
         let status = async |said: Option<&str>, body: Body| {
             let mut request = Request::post("/");
             if let Some(said) = said {

@@ -1,7 +1,7 @@
 //! A caller's message: as the input of a run, and as the answer to what a run asks.
 
-use attache_core::{Capture, Document, MediaKind, MediaType, UserMessage, UserPart};
-use serde::Serialize;
+use attache_core::schema::Schema;
+use attache_core::{Capture, Document, MediaKind, MediaType, ToolReturn, UserMessage, UserPart};
 use serde_json::Value;
 
 use super::error::Refusal;
@@ -19,69 +19,92 @@ pub(super) fn is_taken(modes: &[String], said: &str) -> bool {
     said.essence() == MediaType::octet_stream().essence() || modes.iter().any(takes)
 }
 
-/// The text of a message.
-pub(super) fn words(message: &Message) -> String {
-    texts(message, |_| true)
-}
-
-fn texts(message: &Message, is_taken: impl Fn(&Part) -> bool) -> String {
-    let texts = message.parts.iter().filter(|part| is_taken(part)).filter_map(|part| match &part.content {
-        Content::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-/// True for a message with files that are no texts, which have no place among its words.
-pub(super) fn has_files(message: &Message) -> bool {
-    message.parts.iter().any(|part| matches!(part.content, Content::Bytes(_) | Content::Url(_)))
-}
-
-/// An answer with files, as the model reads it.
-#[derive(Serialize)]
-pub(super) struct Filed {
-    #[serde(skip_serializing_if = "Value::is_null")]
-    answer: Value,
-    documents: Vec<Document>,
-}
-
-impl Filed {
-    /// A message with its documents; `None` if it has none.
-    pub(super) fn of(message: &Message, input: &UserMessage) -> Option<Self> {
-        let documents = input.shown().iter().filter_map(|part| match part {
-            UserPart::Document(document) => Some(document.clone()),
-            _ => None,
-        });
-        let documents: Vec<Document> = documents.collect();
-        let words = texts(message, |part| !part.is_text_file());
-        let answer = match answer(message, &words) {
-            Value::String(text) if text.trim().is_empty() => Value::Null,
-            answer => answer,
-        };
-        (!documents.is_empty()).then_some(Self { answer, documents })
-    }
-}
-
-fn data(message: &Message) -> Option<&Value> {
-    message.parts.iter().find_map(|part| match &part.content {
-        Content::Data(data) => Some(data),
+/// The documents of a message.
+pub(super) fn documents(input: &UserMessage) -> impl Iterator<Item = &Document> {
+    input.shown().iter().filter_map(|part| match part {
+        UserPart::Document(document) => Some(document),
         _ => None,
     })
 }
 
-/// The answer to a question: text, or data where there is no text.
-pub(super) fn answer(message: &Message, words: &str) -> Value {
-    match data(message).filter(|_| words.trim().is_empty()) {
-        Some(data) => data.clone(),
-        None => words.to_owned().into(),
+/// The answer to a question, as the result of the call that asks.
+pub(super) struct Answer {
+    value: Value,
+    /// All else that was said.
+    beside: Vec<Document>,
+}
+
+impl Answer {
+    /// The first of the words and the data of a message that its schema takes; everything else goes beside it.
+    pub(super) fn of(message: &Message, input: &UserMessage, schema: Option<&Value>) -> Self {
+        let mut beside: Vec<Document> = documents(input).cloned().collect();
+        let words = Some(words(message)).filter(|words| !words.trim().is_empty());
+        let data = message.parts.iter().filter_map(|part| match &part.content {
+            Content::Data(data) => Some(data.clone()),
+            _ => None,
+        });
+        let mut said: Vec<Value> = words.map(Value::String).into_iter().chain(data).collect();
+        let schema = schema.and_then(|schema| Schema::new(schema).ok());
+        let fits = |value: &Value| schema.as_ref().is_none_or(|schema| schema.check(value).is_empty());
+        // Whoever takes the answer refuses one that does not fit.
+        let first = said.iter().position(fits).unwrap_or_default();
+        let value = match said.is_empty() {
+            true => names(&beside).into(),
+            false => said.remove(first),
+        };
+        beside.extend(said.into_iter().map(|value| match value {
+            Value::String(text) => Document::inline(text),
+            data => Document::inline(data.to_string()).with_media_type("application/json"),
+        }));
+        Self { value, beside }
+    }
+
+    /// True if it is a value alone.
+    pub(super) fn is_bare(&self) -> bool {
+        self.beside.is_empty()
+    }
+
+    pub(super) fn returned(self) -> ToolReturn<Value> {
+        self.beside.into_iter().fold(ToolReturn::new(self.value), ToolReturn::with_document)
     }
 }
 
-/// The decision in an answer about calls that wait for approval.
-pub(super) fn approves(message: &Message, words: &str) -> Option<bool> {
-    if let Some(approved) = data(message).and_then(|data| data.get("approved")?.as_bool()) {
-        return Some(approved);
-    }
+/// The words of an answer that is files alone.
+fn names(documents: &[Document]) -> String {
+    let names = documents.iter().map(|document| document.file_name().unwrap_or("a document"));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The words of a message, without its text files.
+fn words(message: &Message) -> String {
+    let texts =
+        message.parts.iter().filter(|part| !part.is_text_file()).filter_map(|part| match &part.content {
+            Content::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The decision in an answer about calls that wait for approval, and what else it says, if anything.
+pub(super) fn decision(message: &Message) -> Option<(bool, Option<UserMessage>)> {
+    let data = |part: &Part| match &part.content {
+        Content::Data(data) => data.get("approved")?.as_bool(),
+        _ => None,
+    };
+    let approves = message.parts.iter().find_map(data).or_else(|| yes_or_no(&words(message)))?;
+    let says_more = |part: &&Part| match &part.content {
+        Content::Text(text) if !part.is_text_file() => yes_or_no(text) != Some(approves),
+        Content::Data(value) => {
+            data(part) != Some(approves) || value.as_object().is_some_and(|members| members.len() > 1)
+        }
+        _ => true,
+    };
+    let parts = message.parts.iter().filter(says_more).cloned().collect();
+    let more = input(&Message { parts, ..Message::default() }).ok();
+    Some((approves, more))
+}
+
+fn yes_or_no(words: &str) -> Option<bool> {
     match words.trim().trim_end_matches('.').to_ascii_lowercase().as_str() {
         "yes" | "y" | "approve" | "approved" | "ok" => Some(true),
         "no" | "n" | "deny" | "denied" => Some(false),

@@ -5,6 +5,7 @@ mod error;
 mod gate;
 mod message;
 mod notify;
+mod places;
 mod serve;
 mod shape;
 mod step;
@@ -16,10 +17,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::Sessions;
+use attache_agent::{Bodies, BodyError, ReadBody, Sessions};
 use attache_core::DocumentStore;
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::routing::{get, post};
 use http::request::Parts;
@@ -32,13 +33,15 @@ use self::notify::{Asked, Notifications};
 use self::serve::{Framing, answered, sending};
 use self::shape::Shape;
 use self::tasks::Tasks;
-use crate::wire::{A2aVersion, Json, Node};
+use crate::wire::{A2aVersion, Json};
 
 pub use self::card::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
 pub use self::notify::A2aTargets;
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;
+/// The most bytes of all requests that are read at a time.
+const BODIES: usize = 512 << 20;
 /// The time in which a request must be there.
 const READING: Duration = Duration::from_secs(30);
 
@@ -164,6 +167,7 @@ impl A2aServer {
             tag: format!("\"{tag}\""),
             tasks: Arc::new(self.tasks),
             principals: self.principals,
+            bodies: Bodies::new(BODIES, LARGEST, READING),
         };
         Router::new()
             .route("/.well-known/agent-card.json", get(card_of))
@@ -184,6 +188,7 @@ struct Served {
     tag: String,
     tasks: Arc<Tasks>,
     principals: Option<Principals>,
+    bodies: Bodies,
     /// The hosts of an agent that is open to all.
     hosts: Option<Vec<String>>,
 }
@@ -204,26 +209,28 @@ async fn card_of(State(served): State<Arc<Served>>, headers: HeaderMap) -> Respo
     response
 }
 
+/// A request that is not read, as its caller is told.
+fn unread(status: StatusCode, word: &str, message: &str) -> Response<Body> {
+    answered(status, &json!({"error": {"code": status.as_u16(), "status": word, "message": message}}))
+}
+
 /// The caller and the body of a request.
-async fn read(served: &Served, request: Request) -> Result<(String, Parts, Bytes), Response<Body>> {
+async fn read(served: &Served, request: Request) -> Result<(String, Parts, ReadBody<'_>), Response<Body>> {
     let (head, body) = request.into_parts();
     if served.hosts.as_ref().is_some_and(|hosts| !gate::is_let_in(&head, hosts)) {
-        let error = json!({"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "requests by this name, or of this page, are refused"}});
-        return Err(answered(StatusCode::FORBIDDEN, &error));
+        let message = "requests by this name, or of this page, are refused";
+        return Err(unread(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message));
     }
     let principal = served.principals.as_ref().and_then(|principal| principal(&head));
     let Some(principal) = principal else {
-        let error = json!({"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "the caller is not known"}});
-        let mut response = answered(StatusCode::UNAUTHORIZED, &error);
+        let mut response = unread(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "the caller is not known");
         response.headers_mut().insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return Err(response);
     };
     let is_json = gate::is_json(&head);
     let no_json = || {
-        answered(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            &json!({"error": {"code": 415, "status": "INVALID_ARGUMENT", "message": "a request is application/json or application/a2a+json"}}),
-        )
+        let message = "a request is application/json or application/a2a+json";
+        unread(StatusCode::UNSUPPORTED_MEDIA_TYPE, "INVALID_ARGUMENT", message)
     };
     // Before it is read: nobody sends the whole of one for nothing. One that says neither its type nor its length may be
     // empty, as in HTTP/2.
@@ -231,17 +238,18 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, Bytes
     if !is_json && says && !body.is_end_stream() {
         return Err(no_json());
     }
-    match tokio::time::timeout(READING, to_bytes(body, LARGEST)).await {
-        Ok(Ok(body)) if !is_json && !body.is_empty() => Err(no_json()),
-        Ok(Ok(body)) => Ok((principal, head, body)),
-        Ok(Err(_)) => Err(answered(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &json!({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": "the request is too large"}}),
-        )),
-        Err(_) => Err(answered(
-            StatusCode::REQUEST_TIMEOUT,
-            &json!({"error": {"code": 408, "status": "DEADLINE_EXCEEDED", "message": "the request did not come in time"}}),
-        )),
+    match served.bodies.read(&principal, body.into_data_stream(), LARGEST).await {
+        Ok(body) if !is_json && !body.is_empty() => Err(no_json()),
+        Ok(body) => Ok((principal, head, body)),
+        Err(error) => {
+            let (status, word) = match error {
+                BodyError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "INVALID_ARGUMENT"),
+                BodyError::Crowded => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+                BodyError::Slow => (StatusCode::REQUEST_TIMEOUT, "DEADLINE_EXCEEDED"),
+                _ => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),
+            };
+            Err(unread(status, word, &error.to_string()))
+        }
     }
 }
 
@@ -302,42 +310,48 @@ fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
     })
 }
 
+/// The id of a request of JSON-RPC, and its method with the parameters.
+fn called(body: &[u8]) -> (Value, Result<(String, Value), Refusal>) {
+    let text = String::from_utf8_lossy(body);
+    let Some(parsed) = Json::read(&text) else { return (Value::Null, Err(Refusal::Parse)) };
+    let member = |name: &str| {
+        let value = parsed.root().object()?.get(name)?;
+        serde_json::from_str::<Value>(value.raw()).ok()
+    };
+    let (id, method) = (member("id").unwrap_or_default(), member("method"));
+    let has_id = id.is_string() || id.is_number();
+    let method = method.as_ref().and_then(Value::as_str);
+    let is_valid = member("jsonrpc") == Some(json!("2.0")) && (has_id || id.is_null());
+    let called = match method.filter(|_| is_valid) {
+        Some(method) => Ok((method.to_owned(), member("params").unwrap_or_else(|| json!({})))),
+        None => Err(Refusal::InvalidRequest),
+    };
+    (if has_id { id } else { Value::Null }, called)
+}
+
 async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
     let (principal, head, body) = match read(&served, request).await {
         Ok(read) => read,
         Err(response) => return response,
     };
-    let text = String::from_utf8_lossy(&body);
-    let parsed = Json::read(&text);
-    let root = parsed.as_ref().map(Json::root);
-    let member = |name: &str| {
-        let value = root.and_then(Node::object)?.get(name)?;
-        serde_json::from_str::<Value>(value.raw()).ok()
-    };
-    let id = member("id").filter(|id| id.is_string() || id.is_number());
+    let (id, called) = called(&body);
     let failed = |refusal: Refusal| {
-        let id = id.clone().unwrap_or_default();
         answered(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "error": refusal.rpc()}))
     };
-    if root.is_none() {
-        return failed(Refusal::Parse);
-    }
-    let method = member("method").and_then(|method| method.as_str().map(str::to_owned));
-    let is_valid = member("jsonrpc") == Some(json!("2.0"))
-        && (id.is_some() || member("id").is_none_or(|id| id.is_null()));
-    let Some(method) = method.filter(|_| is_valid) else { return failed(Refusal::InvalidRequest) };
+    let (method, params) = match called {
+        Ok(called) => called,
+        Err(refusal) => return failed(refusal),
+    };
     if let Err(refusal) = check_version(&head.headers, head.uri.query()) {
         return failed(refusal);
     }
     let Some((operation, version)) = operation(&method) else { return failed(Refusal::UnknownMethod) };
-    let params = member("params").unwrap_or_else(|| json!({}));
     if !params.is_object() {
         return failed(Refusal::InvalidParams("`params` must be an object"));
     }
-    let framing = Framing(Some(id.clone().unwrap_or_default()));
-    match done(&served, principal, operation, &params, Shape(version), framing).await {
+    let framing = Framing(Some(id.clone()));
+    match done(&served, principal, operation, params, body, Shape(version), framing).await {
         Ok(Done::Value(result)) => {
-            let id = id.clone().unwrap_or_default();
             answered(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
         }
         Ok(Done::Stream(response)) => response,
@@ -350,33 +364,37 @@ enum Done {
     Stream(Response<Body>),
 }
 
+/// Does what is asked. A message and its body leave the memory once they are read: a task may be waited for.
 async fn done(
     served: &Served,
     principal: String,
     operation: Operation,
-    params: &Value,
+    params: Value,
+    body: ReadBody<'_>,
     shape: Shape,
     framing: Framing,
 ) -> Result<Done, Refusal> {
     let tasks = &served.tasks;
     Ok(match operation {
         Operation::Send => {
-            Done::Value(Box::pin(serve::send(tasks, &principal, sending(params, shape.0)?, shape)).await?)
+            let sending = sending(&params, shape.0)?;
+            drop((params, body));
+            Done::Value(Box::pin(serve::send(tasks, &principal, sending, shape)).await?)
         }
-        Operation::Get => Done::Value(serve::get(tasks, &principal, params, shape).await?),
-        Operation::List => Done::Value(serve::list(tasks, &principal, params).await?),
-        Operation::Cancel => Done::Value(Box::pin(serve::cancel(tasks, &principal, params, shape)).await?),
         Operation::Stream => {
-            let sending = sending(params, shape.0)?;
-            Done::Stream(
-                Box::pin(serve::send_stream(Arc::clone(tasks), principal, sending, shape, framing)).await?,
-            )
+            let sending = sending(&params, shape.0)?;
+            drop((params, body));
+            let streaming = serve::send_stream(Arc::clone(tasks), principal, sending, shape, framing);
+            Done::Stream(Box::pin(streaming).await?)
         }
+        Operation::Get => Done::Value(serve::get(tasks, &principal, &params, shape).await?),
+        Operation::List => Done::Value(serve::list(tasks, &principal, &params).await?),
+        Operation::Cancel => Done::Value(Box::pin(serve::cancel(tasks, &principal, &params, shape)).await?),
         Operation::Subscribe => Done::Stream(
-            Box::pin(serve::subscribe(Arc::clone(tasks), principal, params, shape, framing)).await?,
+            Box::pin(serve::subscribe(Arc::clone(tasks), principal, &params, shape, framing)).await?,
         ),
         Operation::Push(asked) => {
-            Done::Value(Box::pin(tasks.notifications(&principal, asked, params, shape.0)).await?)
+            Done::Value(Box::pin(tasks.notifications(&principal, asked, &params, shape.0)).await?)
         }
         // The card says that there is none; 0.3 has one error for that and for one that is missing. (A2A 1.0 section 3.3.4)
         Operation::ExtendedCard => {
@@ -452,8 +470,8 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
         params.insert(name.to_owned(), String::from_utf8_lossy(&value).into_owned().into());
     }
     params.extend(named.into_iter().map(|(name, value)| (name.to_owned(), value.into())));
-    let params = Value::Object(params);
-    match done(&served, principal, operation, &params, Shape(A2aVersion::V1), Framing(None)).await {
+    let (params, shape) = (Value::Object(params), Shape(A2aVersion::V1));
+    match done(&served, principal, operation, params, body, shape, Framing(None)).await {
         Ok(Done::Value(result)) => {
             let mut response = answered(StatusCode::OK, &result);
             // (A2A 1.0 section 11.1)

@@ -1,7 +1,7 @@
 //! Notifications of tasks to addresses that callers name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use attache_core::{Secret, fresh};
@@ -10,10 +10,11 @@ use bytes::Bytes;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::error::Refusal;
+use super::places::Places;
 use crate::origin::{has_user, origin};
 use crate::wire::A2aVersion;
 
@@ -23,10 +24,8 @@ const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 const MOST_OF_TASK: usize = 10;
 const MOST_OF_PRINCIPAL: usize = 1_000;
 const MOST: usize = 100_000;
-/// The most tasks of which anybody is told at once, each with its documents in memory, and the most of one principal. The
-/// others wait.
+/// The most tasks of which anybody is told at once, each with its documents in memory. The others wait.
 const MOST_TOLD: usize = 16;
-const MOST_TOLD_OF_PRINCIPAL: usize = MOST_TOLD / 2;
 /// The longest text in what a caller writes.
 const LONGEST: usize = 4_096;
 /// The time for one notification.
@@ -65,8 +64,8 @@ pub(crate) struct Target {
 /// A task of which somebody is told.
 pub(crate) struct Watched {
     principal: Arc<str>,
-    /// The room of the principal for whole tasks that are on their way, the same for all of its tasks.
-    room: Arc<Semaphore>,
+    /// The turn of the principal to wait for a place, the same for all of its tasks.
+    turn: Arc<Mutex<()>>,
     pub(crate) targets: Vec<Target>,
 }
 
@@ -75,10 +74,9 @@ type ByTask = HashMap<String, Watched>;
 /// The notifications that callers asked for. They are kept in memory.
 pub(crate) struct Notifications {
     pub(crate) client: HttpClient,
-    /// The room for whole tasks that are on their way.
-    pub(crate) room: Arc<Semaphore>,
+    pub(crate) places: Arc<Places>,
     is_guarded: bool,
-    by_task: Mutex<ByTask>,
+    by_task: std::sync::Mutex<ByTask>,
 }
 
 impl Notifications {
@@ -89,9 +87,9 @@ impl Notifications {
         };
         Self {
             client,
-            room: Arc::new(Semaphore::new(MOST_TOLD)),
+            places: Arc::new(Places::new(MOST_TOLD)),
             is_guarded: to == A2aTargets::Public,
-            by_task: Mutex::default(),
+            by_task: std::sync::Mutex::default(),
         }
     }
 
@@ -103,9 +101,9 @@ impl Notifications {
         self.lock().get(task).map(|watched| watched.targets.clone()).unwrap_or_default()
     }
 
-    /// The room for whole tasks of the principal of a task, which is taken before that of all.
-    pub(crate) fn own_room(&self, task: &str) -> Option<Arc<Semaphore>> {
-        self.lock().get(task).map(|watched| Arc::clone(&watched.room))
+    /// The turn of the principal of a task to wait for a place: its tasks wait one behind the other, beside those of others.
+    pub(crate) fn turn(&self, task: &str) -> Option<Arc<Mutex<()>>> {
+        self.lock().get(task).map(|watched| Arc::clone(&watched.turn))
     }
 
     /// Reads what a caller asks for, in either version.
@@ -155,10 +153,10 @@ impl Notifications {
         has_room(&by_task, principal, Some(task), &target.id)?;
         let is_new = !by_task.contains_key(task);
         let known = by_task.values().find(|watched| *watched.principal == *principal);
-        let room = known.map(|watched| Arc::clone(&watched.room));
+        let turn = known.map(|watched| Arc::clone(&watched.turn));
         let watched = by_task.entry(task.to_owned()).or_insert_with(|| Watched {
             principal: principal.into(),
-            room: room.unwrap_or_else(|| Arc::new(Semaphore::new(MOST_TOLD_OF_PRINCIPAL))),
+            turn: turn.unwrap_or_default(),
             targets: Vec::new(),
         });
         let targets = &mut watched.targets;

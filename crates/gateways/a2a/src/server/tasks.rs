@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use attache_agent::{
-    AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions, deliver,
+    AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions, SubmitError,
+    deliver,
 };
 use attache_core::{DocumentStore, ResultStatus, ToolCall, ToolResult, UserMessage, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
-use super::message::{Filed, answer, approves, has_files, input, is_taken, words};
+use super::message::{Answer, decision, documents, input, is_taken};
 use super::notify::Notifications;
 use super::step::{Come, Step};
 use super::view::{Logged, View, Wanted};
@@ -191,70 +192,67 @@ impl Tasks {
         if !logged.asks() {
             return Err(Refusal::Unsupported("the task takes no message now"));
         }
-        let (words, filed) = (words(message), Filed::of(message, &input));
         let has_stopped = tokio::time::timeout(STOPPING, self.stopped(&place)).await.is_ok();
         let asked = logged.outcome.deferred.iter().find(|request| request.deferred.prompt.is_some());
-        // A call of another agent's, and a tool that waits for an answer of its form, read no files.
-        let takes_files = asked.is_some_and(|asked| asked.path.is_empty() && asked.deferred.schema.is_none());
-        if !takes_files && has_files(message) {
+        if let Some(request) = asked {
+            let answer = Answer::of(message, &input, request.deferred.schema.as_ref());
+            // A tool in the midst of its work takes a value alone, and another agent may have a store of its own.
+            if !request.path.is_empty() && !answer.is_bare() {
+                return Err(Refusal::InvalidParams(
+                    "the answer to this question is one value, without files",
+                ));
+            }
+            self.deliver(&session, &place, &request.call, answer).await?;
+            // Its run may wait for the answer itself, for a while. The answer is taken, also where it goes on later.
+            if has_stopped {
+                self.take_up(&session, &place, &logged).await;
+            }
+            return Ok(place);
+        }
+        if !self.caller_approves {
+            return Err(Refusal::Unsupported("the task waits until somebody else approves a call"));
+        }
+        // A file that its model cannot read would end the run.
+        if documents(&input).next().is_some() {
             return Err(Refusal::InvalidParams("the answer to this question takes no files"));
         }
-        let run = match asked {
-            Some(request) if takes_files && let Some(filed) = filed => {
-                self.deliver(&session, &place, &request.call, &filed).await?;
-                if !has_stopped {
-                    return Ok(place);
-                }
-                session.resume()
-            }
-            // Its run waits for the answer itself, for a while.
-            Some(request) if !has_stopped => {
-                let result = ToolResult::of(&request.call, &answer(message, &words));
-                let result = result.map_err(|_| Refusal::InvalidParams("the answer is too large"))?;
-                let journal = session.journal_of(&place.run);
-                let delivered = deliver(&*journal, result).await;
-                delivered.map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
-                return Ok(place);
-            }
-            Some(request) => session.resume().reply(&request.call.id, answer(message, &words)),
-            None if !self.caller_approves => {
-                return Err(Refusal::Unsupported("the task waits until somebody else approves a call"));
-            }
-            None => {
-                let approves = approves(message, &words).ok_or(Refusal::InvalidParams(
-                    "the answer must be `yes` or `no`, or data with `approved`",
-                ))?;
-                let decide = |run: AgentRun, id: &str| match approves {
-                    true => run.approve(id),
-                    false => run.deny(id, "the caller says no"),
-                };
-                logged
-                    .outcome
-                    .approvals
-                    .iter()
-                    .fold(session.resume(), |run, request| decide(run, &request.id))
-            }
+        let (approves, more) = decision(message)
+            .ok_or(Refusal::InvalidParams("the answer must be `yes` or `no`, or data with `approved`"))?;
+        let run = session.resume();
+        if let Some(more) = more {
+            let said = run.control().inject(more);
+            said.map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
+        }
+        let decide = |run: AgentRun, id: &str| match approves {
+            true => run.approve(id),
+            false => run.deny(id, "the caller says no"),
         };
+        let run = logged.outcome.approvals.iter().fold(run, |run, request| decide(run, &request.id));
         self.drive(&place, run).await?;
         Ok(place)
     }
 
-    /// Delivers an answer with files, which go to the store that its run reads.
+    /// Delivers an answer; its files go to the store that its run reads.
     async fn deliver(
         &self,
         session: &Session,
         place: &Place,
         call: &ToolCall,
-        filed: &Filed,
+        answer: Answer,
     ) -> Result<(), Refusal> {
-        let store = self.sessions.agent().store();
-        let storing = ToolResult::stored(call, ResultStatus::Ok, filed, &*store);
+        let (store, returned) = (self.sessions.agent().store(), answer.returned());
+        let storing = ToolResult::stored(call, ResultStatus::Ok, &returned, &*store);
         let Ok(Ok(result)) = tokio::time::timeout(STORING, storing).await else {
             tracing::warn!("the files of an answer to an A2A task cannot be stored");
             return Err(Refusal::Internal);
         };
-        let delivered = deliver(&*session.journal_of(&place.run), result).await;
-        delivered.map_err(|_| Refusal::Unsupported("the task takes no message now"))
+        if result.is_error() {
+            return Err(Refusal::InvalidParams("the answer is too large"));
+        }
+        deliver(&*session.journal_of(&place.run), result).await.map_err(|error| match error {
+            SubmitError::Unfit { .. } => Refusal::InvalidParams("the answer does not fit what is asked"),
+            _ => Refusal::Unsupported("the task takes no message now"),
+        })
     }
 
     /// Drives a run in the background, and waits until it has begun.

@@ -175,16 +175,16 @@ impl Told {
     }
 
     /// Tells those that are left once, and yields the wait before the next look; `None` where the task cannot be read. It
-    /// has room for this attempt alone, so that addresses that do not answer leave it to others in between.
+    /// has a place for this attempt alone, so that addresses that do not answer leave it to others in between.
     async fn attempt(&mut self, tasks: &Weak<Tasks>, principal: &str, task: &str) -> Option<Duration> {
-        let (own, room, client) = {
+        let (turn, places, client) = {
             let served = tasks.upgrade()?;
             let notifications = served.notifications.as_ref()?;
-            (notifications.own_room(task)?, Arc::clone(&notifications.room), notifications.client.clone())
+            (notifications.turn(task)?, Arc::clone(&notifications.places), notifications.client.clone())
         };
-        // Nobody closes a semaphore.
-        let _own = own.acquire().await.ok()?;
-        let _room = room.acquire().await.ok()?;
+        let turn = turn.lock().await;
+        let _place = places.take(principal).await;
+        drop(turn);
         let served = tasks.upgrade()?;
         // Some may be deleted by now, and the state may be another one.
         let targets = self.left(served.notifications.as_ref()?.targets(task));
@@ -250,10 +250,11 @@ mod tests {
     use attache_agent::{Agent, MemoryDocumentStore, MemorySessions, Sessions, tool_fn};
     use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, ToolError};
     use attache_testkit::{ScriptedModel, Turn};
-    use tokio::sync::{Semaphore, mpsc};
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::server::notify::{A2aTargets, Notifications};
+    use crate::server::places::Places;
     use crate::wire::bare_message;
 
     fn tasks() -> Arc<Tasks> {
@@ -269,12 +270,12 @@ mod tests {
     }
 
     /// Tasks that are over at once, of which so many are told at once.
-    fn answering(room: usize) -> Arc<Tasks> {
-        let model = ScriptedModel::new(std::iter::repeat_n(Turn::text("Here."), 20)).unverified();
+    fn answering(places: usize) -> Arc<Tasks> {
+        let model = ScriptedModel::new(std::iter::repeat_n(Turn::text("Here."), 40)).unverified();
         let agent = Agent::builder(model).build().unwrap();
         let mut tasks = Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())));
         let mut notifications = Notifications::new(A2aTargets::Any);
-        notifications.room = Arc::new(Semaphore::new(room));
+        notifications.places = Arc::new(Places::new(places));
         tasks.notifications = Some(notifications);
         Arc::new(tasks)
     }
@@ -308,7 +309,7 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(10), told.recv()).await.unwrap().unwrap();
     }
 
-    // The room is for one, and an address that refuses is told again for 36 s.
+    // There is one place, and an address that refuses is told again for 36 s.
     #[tokio::test]
     async fn others_are_told_between_two_attempts() {
         let tasks = answering(1);
@@ -337,13 +338,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn addresses_of_one_caller_that_do_not_answer_hold_up_no_other() {
+    async fn addresses_of_two_callers_that_do_not_answer_hold_up_no_other() {
         let tasks = answering(16);
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let silent = format!("http://{}/hook", silent.local_addr().unwrap());
-        for _ in 0..16 {
-            let task = over(&tasks, "ann").await;
-            notify(&tasks, "ann", &task, "one", &silent);
+        let url = format!("http://{}/hook", silent.local_addr().unwrap());
+        for caller in ["ann", "eve"].repeat(16) {
+            notify(&tasks, caller, &over(&tasks, caller).await, "one", &url);
+        }
+        // Each has no more than are free: of 16 places 5 and 5 leave 6, so that one of them takes another.
+        let mut asked = Vec::new();
+        for _ in 0..11 {
+            asked
+                .push(tokio::time::timeout(Duration::from_secs(10), silent.accept()).await.unwrap().unwrap());
         }
         let (url, mut told) = hook(200).await;
         let task = over(&tasks, "bob").await;
@@ -352,15 +358,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_is_deleted_while_it_waits_for_room_is_not_told() {
+    async fn an_address_that_is_deleted_while_it_waits_for_a_place_is_not_told() {
         let tasks = answering(1);
         let (deleted, mut never) = hook(200).await;
         let (url, mut told) = hook(200).await;
         let task = over(&tasks, "ann").await;
-        let room = Arc::clone(&tasks.notifications.as_ref().unwrap().room);
-        let full = room.acquire().await.unwrap();
+        let places = Arc::clone(&tasks.notifications.as_ref().unwrap().places);
+        let full = places.take("bob").await;
         notify(&tasks, "ann", &task, "one", &deleted);
-        // Whoever watches the task comes to its wait for room.
+        // Whoever watches the task comes to its wait for a place.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -433,12 +439,10 @@ mod tests {
         tasks.view("ann", &task, Wanted::ALL).await.unwrap();
         let of_one = store.1.load(Ordering::Relaxed) - before;
         assert!(of_one > 0);
-
         let (url, _told) = hook(200).await;
         notify(&tasks, "ann", &task, "one", &url);
-        let notifications = tasks.notifications.as_ref().unwrap();
         let done = async {
-            while !notifications.targets(&task).is_empty() {
+            while !tasks.notifications.as_ref().unwrap().targets(&task).is_empty() {
                 sleep(Duration::from_millis(5)).await;
             }
         };

@@ -8,6 +8,8 @@
 )]
 
 #[cfg(test)]
+mod answering;
+#[cfg(test)]
 mod cards;
 #[cfg(test)]
 mod hooked;

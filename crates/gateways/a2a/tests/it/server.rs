@@ -49,6 +49,9 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
         Ok(Document::from_bytes(&b"%PDF-1.7 lease"[..], "application/pdf").with_file_name("lease.pdf"))
     });
     let which = tool_fn("which", "Asks which", || Ok(Deferred::ask("Which bakery?")));
+    let asks = |name: &str, schema: Value| {
+        tool_fn(name, "Asks", move || Ok(Deferred::ask("Which?").with_schema(schema.clone())))
+    };
     let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
     let wait = tool_fn("wait", "Takes its time", || async {
         tokio::time::sleep(Duration::from_millis(700)).await;
@@ -71,6 +74,9 @@ fn ours(model: ScriptedModel, documents: &Arc<MemoryDocumentStore>) -> Agent {
         .tool(index)
         .tool(lease)
         .tool(which)
+        .tool(asks("text", json!({"type": "string"})))
+        .tool(asks("choice", json!({"type": "string", "enum": ["Berlin", "Paris"]})))
+        .tool(asks("form", json!({"type": "object", "required": ["rent"]})))
         .tool(pay)
         .tool(wait)
         .store(documents.clone())
@@ -326,7 +332,7 @@ async fn calls_are_approved_here_unless_callers_may() {
 
 // Files that a caller sends with its answer were dropped in silence.
 #[tokio::test]
-async fn files_of_an_answer_reach_the_model_or_are_refused() {
+async fn files_of_an_answer_reach_the_model() {
     let plan = json!({"raw": "JVBERi0xLjcgcGxhbg==", "mediaType": "application/pdf", "filename": "plan.pdf"});
     let answering = |task: &Value, words: &str| {
         let mut params = hello();
@@ -350,13 +356,6 @@ async fn files_of_an_answer_reach_the_model_or_are_refused() {
     });
     let file = &results.unwrap().documents[0];
     assert_eq!(served.documents.get(file.id()).await.unwrap(), "%PDF-1.7 plan");
-
-    let model = ScriptedModel::new([Turn::call("pay", json!({})), Turn::text("Paid.")]);
-    let change = |server: A2aServer| server.caller_approves(true);
-    let served = Ours::with(model.clone(), Arc::default(), Arc::default(), change).await;
-    let task = served.rpc("ann", "SendMessage", hello()).await.unwrap()["task"].clone();
-    assert_eq!(served.rpc("ann", "SendMessage", answering(&task, "yes")).await, Err(-32602));
-    assert_eq!(model.requests().len(), 1, "the call still waits");
 }
 
 // Another task of the conversation waits for somebody: that is no task that is not there.

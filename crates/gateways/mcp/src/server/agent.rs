@@ -9,19 +9,21 @@ use attache_agent::{
     Agent, AgentRun, Busy, Decision, DeferredRequest, EndReason, Event, EventKind, MemorySessions, Outcome,
     RunError, RunInput, RunOptions, Session, SessionError, Sessions, deliver,
 };
-use attache_core::{Arguments, Document, DocumentRef, DocumentSource, ToolDefinition, ToolResult};
+use attache_core::{
+    Arguments, Document, DocumentRef, DocumentSource, ToolDefinition, ToolResult, UserMessage,
+};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, ElicitResult, ElicitationAction, InputRequiredResult, Tool, ToolAnnotations,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::answer::{self, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
 use super::incoming;
-use super::paused::{Paused, Waits};
+use super::paused::{Found, Paused, Waits};
 use super::state::CallState;
 use super::toolbox::{title, unknown_state};
 use super::waiting_calls::Held;
@@ -118,18 +120,23 @@ impl McpAgent {
         last: Option<&tokio::sync::Mutex<Option<String>>>,
         arguments: &Map<String, Value>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let written = Arguments::new(Value::Object(arguments.clone()).to_string());
-        let checked = match self.definition.coerce(&written) {
-            Ok(checked) => checked,
-            Err(error) => return Ok(failure(error.for_model())),
+        let read = || {
+            let written = Arguments::new(json!(arguments).to_string());
+            let checked = self.definition.coerce(&written).map_err(|error| error.for_model().to_owned())?;
+            incoming::read(checked, &client.whose, &shared.shelf, &shared.limits)
         };
-        let mut asked = None;
-        let (session, mut documents, mut next) = match &client.state {
+        // Calls that an earlier question waits for are settled with it, or never.
+        let run_of = |session: &Session, message: UserMessage| {
+            let input = RunInput::from(message).with_context(client.call.clone());
+            session.run(input.with_leaves_approvals(true))
+        };
+        let mut is_new = false;
+        let (session, mut found, mut next) = match &client.state {
             Some(state) => {
                 let whose = &client.whose;
                 let held = shared.held.take(&whose.principal, self.name(), arguments, state);
                 let Some(Held::Agent(paused)) = held else { return Err(unknown_state()) };
-                let Paused { session, documents, waits } = *paused;
+                let Paused { session, found, waits } = *paused;
                 let answers = client.answers();
                 let is_answered = waits.keys().all(|key| answers.contains_key(key));
                 let next = match is_answered {
@@ -137,10 +144,10 @@ impl McpAgent {
                     // Questions without an answer are asked again.
                     false => Ok(Next::Ask(waits)),
                 };
-                (session, documents, next)
+                (session, found, next)
             }
             None => {
-                let question = match incoming::read(checked, &client.whose, &shared.shelf, &shared.limits) {
+                let question = match read() {
                     Ok(question) => question,
                     Err(problem) => return Ok(failure(problem)),
                 };
@@ -148,13 +155,9 @@ impl McpAgent {
                     Ok(session) => session,
                     Err(text) => return Ok(failure(text)),
                 };
-                // Calls that an earlier question waits for are settled with it, or never.
-                let input = RunInput::from(question.message)
-                    .with_context(client.call.clone())
-                    .with_leaves_approvals(true);
-                let run = session.run(input.clone());
-                asked = Some(input);
-                (session, Vec::new(), Ok(Next::Run(run)))
+                is_new = true;
+                let run = run_of(&session, question.message);
+                (session, Found::default(), Ok(Next::Run(run)))
             }
         };
         for _ in 0..ROUNDS {
@@ -162,18 +165,23 @@ impl McpAgent {
                 Err(error) => return Ok(lost(&error)),
                 Ok(Next::Ask(waits)) => waits,
                 Ok(Next::Run(run)) => {
-                    let end = drive(run, &client.call, &mut documents).await;
-                    if let Some(question) = asked.take().filter(|_| is_refused_for_approved(&end)) {
-                        // The user approved calls of an earlier question, and that one did not go on: it does first.
+                    let end = drive(run, &client.call, &mut found.documents).await;
+                    if std::mem::take(&mut is_new) && is_refused_for_approved(&end) {
+                        // The user approved calls of an earlier question, and that one did not go on: it does first. It
+                        // is rare, so that the question is read again, and not kept for it.
                         let earlier =
                             session.resume_with(RunOptions::new().with_context(client.call.clone()));
-                        let _ = drive(earlier, &client.call, &mut Vec::new()).await;
-                        next = Ok(Next::Run(session.run(question)));
+                        let end = drive(earlier, &client.call, &mut found.documents).await;
+                        found.earlier = Some(answer::told(&end));
+                        next = match read() {
+                            Ok(question) => Ok(Next::Run(run_of(&session, question.message))),
+                            Err(problem) => return Ok(failure(problem)),
+                        };
                         continue;
                     }
                     match end.as_ref().ok().and_then(waiting) {
                         Some(waits) => waits,
-                        None => return Ok(self.finished(shared, client, &session, end, documents).await),
+                        None => return Ok(self.finished(shared, client, &session, end, found).await),
                     }
                 }
             };
@@ -182,7 +190,7 @@ impl McpAgent {
                     settled(&session, &client.call, &waits, &answers).await.map(Next::Run)
                 }
                 Asked::Later(requests) => {
-                    let held = Held::Agent(Box::new(Paused { session, documents, waits }));
+                    let held = Held::Agent(Box::new(Paused { session, found, waits }));
                     let state = shared.held.put(&client.whose.principal, self.name(), arguments, held);
                     return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
                 }
@@ -260,17 +268,17 @@ impl McpAgent {
         client: &Client,
         session: &Session,
         end: Result<Outcome, RunError>,
-        documents: Vec<Document>,
+        found: Found,
     ) -> CallToolResponse {
         let messages = match &end {
             Ok(outcome) => &outcome.messages,
             Err(error) => &error.partial().messages,
         };
-        let mut found = Vec::new();
+        let mut shown = Vec::new();
         if self.shows_documents {
             let all = self.agent.documents_of(messages);
             let by = tokio::time::Instant::now() + FETCHING;
-            for (at, document) in documents.into_iter().enumerate() {
+            for (at, document) in found.documents.into_iter().enumerate() {
                 let loaded = match document.source() {
                     // Those beyond are only counted.
                     DocumentSource::Stored if at < shared.limits.documents => {
@@ -279,12 +287,12 @@ impl McpAgent {
                     }
                     _ => None,
                 };
-                found.push(loaded.unwrap_or(document));
+                shown.push(loaded.unwrap_or(document));
             }
-            fetch_ours(&self.agent, &mut found, &shared.limits).await;
+            fetch_ours(&self.agent, &mut shown, &shared.limits).await;
         }
         let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
-        answer::result(end, session.id().as_str(), &found, blocks)
+        answer::result(end, session.id().as_str(), found.earlier.as_deref(), &shown, blocks)
     }
 }
 

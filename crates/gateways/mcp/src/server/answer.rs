@@ -21,6 +21,10 @@ pub(super) fn schema() -> Value {
             "session": {"type": "string", "description": "Goes into the next question of the conversation"},
             "reason": {"type": "string", "description": "The reason why the agent stopped; answer is the usual one"},
             "value": {"description": "The answer as a value, where one was asked for"},
+            "earlier": {
+                "type": "string",
+                "description": "The answer to an earlier question, where that one went on first since its calls were approved",
+            },
             "documents": {
                 "type": "array",
                 "description": "The documents that the agent's tools returned",
@@ -42,10 +46,20 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// The result of a call, made of the end of a run.
+/// The words of a run that went on before the one that was asked for.
+pub(super) fn told(end: &Result<Outcome, RunError>) -> String {
+    let outcome = end.as_ref().unwrap_or_else(|error| error.partial());
+    match outcome.text.trim() {
+        "" => format!("the agent stopped before its work was done: {}", outcome.reason),
+        said => said.to_owned(),
+    }
+}
+
+/// The result of a call, made of the end of a run; `earlier` is the answer to a question before it that went on first.
 pub(super) fn result(
     end: Result<Outcome, RunError>,
     session: &str,
+    earlier: Option<&str>,
     documents: &[Document],
     mut blocks: Blocks<'_>,
 ) -> CallToolResponse {
@@ -78,6 +92,9 @@ pub(super) fn result(
             blocks.text(format!("[the agent stopped before its work was done: {}]", outcome.reason));
         }
     }
+    if let Some(earlier) = earlier {
+        blocks.text(format!("[an earlier question, whose calls were approved, has this answer: {earlier}]"));
+    }
     for document in documents {
         blocks.document(document);
     }
@@ -100,6 +117,7 @@ pub(super) fn result(
         let filled = lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
         members.extend(filled.map(|(name, list)| (name.to_owned(), list)));
         members.extend(value.map(|value| ("value".to_owned(), value)));
+        members.extend(earlier.map(|earlier| ("earlier".to_owned(), earlier.into())));
     }
     let mut result = CallToolResult::success(content);
     result.structured_content = Some(structured);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use attache_agent::{Bodies, BodyError};
 use attache_core::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -16,7 +17,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -70,6 +71,7 @@ pub struct McpHttp {
     shared: Arc<Shared>,
     sessions: Arc<LocalSessionManager>,
     owners: Arc<OwnedSessions>,
+    bodies: Arc<Bodies>,
     bearer: Option<Bearer>,
     principals: Option<Principals>,
     config: StreamableHttpServerConfig,
@@ -83,8 +85,10 @@ impl McpHttp {
             .with_allowed_origins(local)
             .with_max_request_body_bytes(shared.state.limits.message_bytes);
         let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(shared.state.limits.idle());
+        let limits = &shared.state.limits;
+        sessions.session_config.keep_alive = Some(limits.idle());
         Self {
+            bodies: Arc::new(Bodies::new(limits.bodies, limits.message_bytes, limits.body)),
             shared,
             sessions: Arc::new(sessions),
             owners: Arc::default(),
@@ -189,15 +193,17 @@ impl McpHttp {
         }
         let listens = head.method == Method::GET;
         let limits = &self.shared.state.limits;
-        let body = match tokio::time::timeout(limits.body, Limited::new(body, limits.message_bytes).collect())
-            .await
-        {
-            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+        let body = match self.bodies.read(&principal, body.into_data_stream(), limits.message_bytes).await {
+            Ok(body) => body,
+            Err(error) => {
+                let status = match error {
+                    BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                    BodyError::Crowded => StatusCode::SERVICE_UNAVAILABLE,
+                    BodyError::Slow => StatusCode::REQUEST_TIMEOUT,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                return plain(status, error.to_string());
             }
-            Ok(Err(_)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
-            Ok(Ok(body)) => body.to_bytes(),
         };
         if session.is_none() && begins_session(&body) && !self.make_room(&principal, limits.sessions).await {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
@@ -215,7 +221,7 @@ impl McpHttp {
             Arc::clone(&self.sessions),
             self.config.clone(),
         );
-        let answered = Service::call(&mut service, Request::from_parts(head, Full::new(body))).await;
+        let answered = Service::call(&mut service, Request::from_parts(head, Full::new(body.clone()))).await;
         let response = answered.unwrap_or_else(|never| match never {});
         if session.is_none()
             && let Some(begun) = response.headers().get(SESSION).and_then(|session| session.to_str().ok())
@@ -275,8 +281,8 @@ fn begins_session(body: &[u8]) -> bool {
     serde_json::from_slice::<Said>(body).map_or(true, |said| said.method.as_deref() == Some("initialize"))
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Response<McpBody> {
-    let body = Full::new(Bytes::from_static(text.as_bytes())).boxed();
+fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<McpBody> {
+    let body = Full::new(text.into()).boxed();
     let mut response = Response::new(McpBody { body, _awake: JoinSet::new() });
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

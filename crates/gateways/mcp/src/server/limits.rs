@@ -10,6 +10,10 @@ pub struct McpServeLimits {
     pub message_bytes: usize,
     /// The time in which the body of a request must be there; 30 s.
     pub body: Duration,
+    /// The most bytes of all bodies that are read at a time over HTTP, each beyond its first 64 KiB; 512 MiB. Further ones
+    /// are refused (503). One principal has half of it at most, and always what one message may have. Without principals
+    /// all clients are one.
+    pub bodies: usize,
     /// The most calls under way at once, of all clients; 64. One more is refused with a text that says so.
     pub calls: usize,
     /// The most calls under way at once in one MCP session; 16.
@@ -50,6 +54,7 @@ impl Default for McpServeLimits {
         Self {
             message_bytes: 32 << 20,
             body: Duration::from_secs(30),
+            bodies: 512 << 20,
             calls: 64,
             session_calls: 16,
             sessions: 1_000,

@@ -6,8 +6,16 @@ use attache_core::Document;
 /// A run that waits for its user, where the client calls again.
 pub(super) struct Paused {
     pub(super) session: Session,
-    pub(super) documents: Vec<Document>,
+    pub(super) found: Found,
     pub(super) waits: Waits,
+}
+
+/// All that the runs of a call have brought so far.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) documents: Vec<Document>,
+    /// The answer to an earlier question that went on first.
+    pub(super) earlier: Option<String>,
 }
 
 /// The things that a run waits for.

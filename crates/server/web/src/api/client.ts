@@ -16,9 +16,15 @@ export class Failure extends Error {
 
   /** True if the network is at fault, or something that passes. */
   get passes(): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
+    return isOf(this, 0, 408, 429, 502, 503, 504);
   }
 }
+
+/** True for a failure with one of these statuses. */
+export const isOf = (error: unknown, ...statuses: number[]): boolean => error instanceof Failure && statuses.includes(error.status);
+
+/** The path of something that has an id. */
+export const pathTo = (kind: 'approvals' | 'runs' | 'sessions', id: string, rest = ''): string => `/v1/${kind}/${encodeURIComponent(id)}${rest}`;
 
 /** An event of a stream. */
 export interface ServerEvent {
@@ -57,10 +63,9 @@ export class Client {
   }
 
   /** Uploads a file; `progress` is told a share between 0 and 1. */
-  async upload<T>(path: string, file: Blob, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
-    const headers = await this.head();
+  upload<T>(path: string, file: Blob, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
     // fetch tells nobody how far an upload has come.
-    return new Promise((resolve, reject) => {
+    const send = (headers: Headers) => new Promise<T>((resolve, reject) => {
       const request = new XMLHttpRequest();
       request.open('POST', this.url(path));
       headers.forEach((value, name) => request.setRequestHeader(name, value));
@@ -81,6 +86,7 @@ export class Client {
       signal.addEventListener('abort', () => request.abort(), { once: true });
       request.send(file);
     });
+    return this.withHeaders(send);
   }
 
   /** The events of a stream, to its end. */
@@ -129,43 +135,48 @@ export class Client {
     return url.href;
   }
 
-  private async head(): Promise<Headers> {
-    const given = typeof this.headers === 'function' ? await this.headers() : this.headers;
-    return new Headers(given);
+  /** Asks with the headers of the page: once more where it has given others meanwhile, of which a 401 says nothing. */
+  private async withHeaders<T>(ask: (headers: Headers) => Promise<T>): Promise<T> {
+    for (;;) {
+      const { headers } = this;
+      try {
+        return await ask(new Headers(typeof headers === 'function' ? await headers() : headers));
+      } catch (error) {
+        if (!isOf(error, 401) || headers === this.headers) {
+          throw error;
+        }
+      }
+    }
   }
 
-  private async send(
+  private send(
     method: string,
     path: string,
     { body, signal, extra }: { body?: string; signal?: AbortSignal; extra?: Record<string, string> },
   ): Promise<Response> {
-    const given = this.headers;
-    const headers = await this.head();
-    for (const [name, value] of Object.entries(extra ?? {})) {
-      headers.set(name, value);
-    }
-    if (body !== undefined) {
-      headers.set('Content-Type', 'application/json');
-    }
-    let response: Response;
-    try {
-      // A page that goes away still deletes what it was told to.
-      const keepalive = method === 'DELETE';
-      response = await fetch(this.url(path), { method, headers, body, signal, keepalive, credentials: 'same-origin' });
-    } catch (error) {
-      if (signal?.aborted) {
-        throw error;
+    return this.withHeaders(async (headers) => {
+      for (const [name, value] of Object.entries(extra ?? {})) {
+        headers.set(name, value);
       }
-      throw new Failure('', 0, 'offline');
-    }
-    if (response.status === 401 && given !== this.headers) {
-      // That says nothing of the headers that came meanwhile, and nothing was done.
-      return this.send(method, path, { body, signal, extra });
-    }
-    if (!response.ok) {
-      throw failure(response.status, await response.text(), response.headers.get('retry-after'));
-    }
-    return response;
+      if (body !== undefined) {
+        headers.set('Content-Type', 'application/json');
+      }
+      let response: Response;
+      try {
+        // A page that goes away still deletes what it was told to.
+        const keepalive = method === 'DELETE';
+        response = await fetch(this.url(path), { method, headers, body, signal, keepalive, credentials: 'same-origin' });
+      } catch (error) {
+        if (signal?.aborted) {
+          throw error;
+        }
+        throw new Failure('', 0, 'offline');
+      }
+      if (!response.ok) {
+        throw failure(response.status, await response.text(), response.headers.get('retry-after'));
+      }
+      return response;
+    });
   }
 }
 

@@ -2,8 +2,7 @@
 import { html, nothing, type ReactiveController, type TemplateResult } from 'lit';
 import type { Answer, Citation } from '../state/model.ts';
 import type { ChatHost } from './chat-host.ts';
-import { divider, paneWidth } from './divider.ts';
-import { citedDocument } from './documents.ts';
+import { citedDocument, paneWidth } from './documents.ts';
 import { hint, unhint } from './hint.ts';
 import type { MessageView } from './message.ts';
 import type { Opening } from './part.ts';
@@ -62,7 +61,6 @@ export class Beside implements ReactiveController {
     const { host, opening, sight } = this;
     return this.isOpen
       ? html`<aside class="pane" part="pane" aria-label=${host.say(opening ? 'document' : 'sight')}>
-          ${divider(host.chat, host, () => host.requestUpdate())}
           <attache-pane .chat=${host.chat} .opening=${opening} .sight=${sight} .language=${host.spoken}></attache-pane>
         </aside>`
       : nothing;

@@ -1,15 +1,13 @@
 // The line between conversation and documents, which is moved by pointer and keys. The width that it gives is kept.
 import { html, type TemplateResult } from 'lit';
 import type { Chat } from '../state/chat.ts';
+import { paneWidth } from './documents.ts';
 
 const [LEAST, MOST] = [380, 1200];
 /** The room that the conversation keeps beside the documents. */
 const BESIDE = 420;
 /** The pixels that a key moves it by. */
 const STEP = 24;
-
-/** The width of the documents. */
-export const paneWidth = (chat: Chat): number => chat.kept.get<number>('pane') ?? 480;
 
 /** The line. `over` is the chat that is parted, `changed` is told of each new width. */
 export function divider(chat: Chat, over: HTMLElement, changed: () => void): TemplateResult {

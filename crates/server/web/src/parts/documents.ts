@@ -20,6 +20,9 @@ export function citedDocument(messages: readonly Message[], { source }: Citation
   return all.find((document) => document.id === source.id) ?? { id: source.id, fileName: source.name, mediaType: guess };
 }
 
+/** The width of the place in which documents open. */
+export const paneWidth = (chat: Chat): number => chat.kept.get<number>('pane') ?? 480;
+
 /** The words for what became of a document, where the model did not get it as it is. */
 export const OUTCOMES: Record<string, Word> = {
   native: 'outcomeNative',

@@ -1,10 +1,10 @@
 // A message: the question of the user, or the answer with all that led to it.
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
-import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, finalText, isEnd } from '../state/model.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, isEnd } from '../state/model.ts';
 import { type Word, en } from '../words/en.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
@@ -20,7 +20,7 @@ function groups(parts: readonly Piece[]): Group[] {
   const all: Group[] = [];
   for (const part of parts) {
     const last = all.at(-1);
-    if (part.kind === 'call' && (part.state === 'approval' || part.state === 'question')) {
+    if (asks(part)) {
       continue;
     }
     if (part.kind === 'text' || part.kind === 'document') {
@@ -44,12 +44,15 @@ class MessageView extends Part {
     language: { attribute: false },
     versions: { attribute: false },
     asking: { attribute: false },
+    unsaved: { attribute: false },
     isEditing: { state: true },
     isCopied: { state: true },
   };
   declare message: Message;
   declare isLast: boolean;
   declare versions: { all: string[]; at: number } | undefined;
+  /** The words with which it could not be written anew. */
+  declare unsaved: string | undefined;
   declare isEditing: boolean;
   declare isCopied: boolean;
   /** The sources of the answer by their numbers. */
@@ -72,7 +75,11 @@ class MessageView extends Part {
     this.seen.disconnect();
   }
 
-  protected override updated(): void {
+  protected override updated(changed: PropertyValues<this>): void {
+    if (changed.has('unsaved') && this.unsaved) {
+      this.chat.unsaved.delete(this.chat.session);
+      this.edit(this.unsaved);
+    }
     this.complete();
   }
 
@@ -148,7 +155,7 @@ class MessageView extends Part {
       const words = this.querySelector('textarea')?.value.trim() ?? '';
       if (words) {
         this.isEditing = false;
-        void this.chat.edit(question, words).then((isMade) => isMade || this.edit(words));
+        void this.chat.edit(question, words);
       }
     };
     const pressed = (event: KeyboardEvent) => {
@@ -174,7 +181,7 @@ class MessageView extends Part {
   private answer(answer: Answer): TemplateResult {
     const isRunning = answer.state === 'running';
     const all = groups(answer.parts);
-    const waits = answer.parts.filter((part): part is Call => part.kind === 'call' && (part.state === 'approval' || part.state === 'question'));
+    const waits = answer.parts.filter(asks);
     const lastText = answer.parts.findLast((part): part is TextPart => part.kind === 'text');
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));

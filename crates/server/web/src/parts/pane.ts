@@ -3,6 +3,7 @@
 import { html, nothing, svg, type PropertyValues, type TemplateResult } from 'lit';
 import { list, number, object, text } from '../api/read.ts';
 import type { Answer } from '../state/model.ts';
+import { divider } from './divider.ts';
 import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
@@ -218,7 +219,9 @@ class Pane extends Part {
   }
 
   protected override render(): TemplateResult {
-    return html`<div class="pane-head" part="pane-head">
+    const chat = (this.getRootNode() as ShadowRoot).host as HTMLElement;
+    return html`${divider(this.chat, chat, () => this.requestUpdate())}
+      <div class="pane-head" part="pane-head">
         ${this.opening ? icon(fileIcon(this.opening.document.mediaType)) : icon('eye')}
         <h2 title=${this.opening ? nameOf(this.opening.document, this.chat) : ''}>
           ${this.opening ? nameOf(this.opening.document, this.chat) : this.say('sight')}

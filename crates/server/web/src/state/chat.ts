@@ -1,23 +1,14 @@
 // The chat: all that its user does in a conversation.
-import { Failure } from '../api/client.ts';
+import { Failure, isOf, pathTo } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { list, object, text } from '../api/read.ts';
-import { Conversation, fresh, next } from './conversation.ts';
+import { Conversation, fresh, newSession, next } from './conversation.ts';
 import { factsOf } from './facts.ts';
 import { pause } from './follow.ts';
-import { type Answer, type Approval, type Call, type Doc, type Message, type Part, type Question, isEnd, newAnswer } from './model.ts';
+import { type Answer, type Approval, type Call, type Doc, type Message, type Question, asks, closed, newAnswer } from './model.ts';
+import { type Queued, hasArrived, keep, keepFirst, take } from './queue.ts';
 import { verdict } from './transcript.ts';
 import { Uploads } from './uploads.ts';
-
-export interface Queued {
-  id: number;
-  text: string;
-  documents: Doc[];
-  /** True if the server did not take it, because something else was under way. */
-  isRefused?: boolean;
-  /** True if it may have arrived: it is said by hand alone. */
-  isHeld?: boolean;
-}
 
 /** A decision about a call. */
 export type Decision =
@@ -28,7 +19,7 @@ export type Decision =
 /** The time after which the answer of a page is sent again. */
 const AGAIN = 2000;
 /** True unless the server has refused before anything began: a request of which that is not known may have been taken. */
-const mayHaveArrived = (error: unknown): boolean => !(error instanceof Failure && [401, 409, 429].includes(error.status));
+const mayHaveArrived = (error: unknown): boolean => !isOf(error, 401, 409, 429);
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -43,17 +34,14 @@ export class Chat extends Conversation {
     addEventListener('pagehide', () => this.keepQueue(), { signal });
   }
 
-  /** Keeps what waits until its session is opened again in this tab. */
+  /** Keeps what waits until its session is opened again in this tab, with the questions that failed. */
   private keepQueue(): void {
-    if (this.session || this.queue.length > 0) {
-      this.own.set(`queue.${this.session}`, this.queue.length > 0 ? this.queue : undefined);
+    const lost = this.lost();
+    // There is no session yet if none of its questions has arrived.
+    const session = lost.length > 0 && lost.length === this.questions.length ? '' : this.session;
+    if (session || lost.length + this.queue.length > 0) {
+      keep(this.own, session, [...lost, ...this.queue]);
     }
-  }
-
-  private takeQueue(id: string): void {
-    const name = `queue.${id}`;
-    this.queue = list(this.own.get(name)).map((queued) => ({ ...(queued as Queued), id: next() }));
-    this.own.set(name, undefined);
   }
 
   /** Lets something wait in a session that somebody may have left. */
@@ -62,20 +50,21 @@ export class Chat extends Conversation {
       this.queue = [queued, ...this.queue];
       this.changed();
     } else {
-      const name = `queue.${session}`;
-      this.own.set(name, [queued, ...list(this.own.get(name))]);
+      keepFirst(this.own, session, queued);
     }
   }
 
   override async open(id: string): Promise<void> {
-    if (id !== this.session) {
+    if (id === this.session) {
+      this.queue = [...this.lost(), ...this.queue];
+    } else {
       this.keepQueue();
-      this.takeQueue(id);
+      this.queue = take(this.own, id);
     }
     await super.open(id);
     if (id && !this.session) {
       // It is gone, and another conversation does not wait for its questions.
-      this.queue = [];
+      this.queue = take(this.own, '');
     } else if (id === this.session) {
       this.rest();
     }
@@ -84,20 +73,22 @@ export class Chat extends Conversation {
   /** Questions that failed wait where the session is told without them. They may still arrive: nobody says them by themselves. */
   protected override replaced(messages: readonly Message[]): void {
     const told = messages.filter((message) => message.role === 'user');
-    const hasArrived = (question: Question) => told.slice(this.placeOf(question)).some(({ text }) => text === question.text);
-    const lost = this.questions.filter((question) => this.hasFailed(question) && !hasArrived(question));
-    this.queue = [...lost.map(({ text, documents }) => ({ id: next(), text, documents: [...documents], isHeld: true })), ...this.queue];
+    this.queue = [...this.lost(), ...this.queue].filter((queued) => !hasArrived(queued, told));
   }
 
-  private hasFailed(question: Question): boolean {
-    const answer = this.messages[this.messages.indexOf(question) + 1];
-    return !!question.isSending && answer?.role === 'assistant' && answer.state === 'failed';
+  /** The questions that failed. */
+  private lost(): Queued[] {
+    return this.questions.flatMap((question) => {
+      const answer = this.messages[this.messages.indexOf(question) + 1];
+      const hasFailed = question.isSending && answer?.role === 'assistant' && answer.state === 'failed';
+      return hasFailed ? { id: next(), text: question.text, documents: question.documents, isHeld: true, at: this.placeOf(question) } : [];
+    });
   }
 
   /** Says what waits, unless a decision is on its way. */
   protected override whole(): void {
     if (!this.session && this.queue.length === 0) {
-      this.takeQueue('');
+      this.queue = take(this.own, '');
     }
     const first = this.queue.find(({ isHeld }) => !isHeld);
     if (first && !this.isDeciding) {
@@ -148,7 +139,7 @@ export class Chat extends Conversation {
     const name = `aside.${last.runId}`;
     this.own.set(name, [...list(this.own.get(name)), queued.text]);
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/messages`, { message: queued.text, when: 'next' });
+      await this.client.ask('POST', pathTo('runs', last.runId, '/messages'), { message: queued.text, when: 'next' });
     } catch (error) {
       // Otherwise the run has said already that it did not read it.
       if (this.takeBack(last.runId, queued.text, aside)) {
@@ -193,10 +184,12 @@ export class Chat extends Conversation {
     this.tell({ type: 'message', message: question });
     this.changed();
     const isNew = this.session === '';
-    const session = (this.session ||= text16());
+    this.queue = isNew ? [...this.queue, ...take(this.own, '')] : this.queue;
+    const session = (this.session ||= newSession());
+    const at = this.placeOf(question);
     try {
       const told = object(
-        await this.client.ask('POST', `/v1/sessions/${encodeURIComponent(session)}/runs`, {
+        await this.client.ask('POST', pathTo('sessions', session, '/runs'), {
           model: this.client.agent || undefined,
           message: text,
           documents: documents.map((document) => document.id),
@@ -223,7 +216,7 @@ export class Chat extends Conversation {
       if (following.signal.aborted) {
         if (following.signal.reason !== STOPPED) {
           // Somebody looks elsewhere: the words wait where they were said.
-          this.wait(isNew ? '' : session, { id: next(), text, documents, isHeld: mayHaveArrived(error) });
+          this.wait(isNew ? '' : session, { id: next(), text, documents, isHeld: mayHaveArrived(error), at });
         }
         return;
       }
@@ -277,7 +270,7 @@ export class Chat extends Conversation {
       session === this.session && this.alter(callId, (call) => (call.state === 'question' ? { ...call, state: 'requested', question: undefined } : call));
     } catch (error) {
       // Another tab was faster, or it came too late.
-      const isOver = error instanceof Failure && error.status === 409;
+      const isOver = isOf(error, 409);
       if (!isOver || isByHand) {
         this.fail(error);
       }
@@ -329,7 +322,7 @@ export class Chat extends Conversation {
     let isTaken = false;
     this.deciding.push(session);
     try {
-      const told = object(await this.client.ask('POST', `/v1/approvals/${encodeURIComponent(approval.id)}`, decision));
+      const told = object(await this.client.ask('POST', pathTo('approvals', approval.id), decision));
       if (id) {
         this.change(id, (answer) => ({
           ...answer,
@@ -347,7 +340,7 @@ export class Chat extends Conversation {
       }
       isTaken = true;
     } catch (error) {
-      if (!(error instanceof Failure && (error.status === 409 || error.status === 404))) {
+      if (!isOf(error, 404, 409)) {
         this.fail(error);
       } else if (session === this.session) {
         // Somebody else has decided: the session says who.
@@ -369,7 +362,7 @@ export class Chat extends Conversation {
   /** Looks at the run again that waited. */
   private async goOn(waited: boolean): Promise<void> {
     const run = this.last?.runId;
-    const hasMore = this.last?.parts.some((part) => part.kind === 'call' && (part.state === 'approval' || part.state === 'question'));
+    const hasMore = this.last?.parts.some(asks);
     if (waited && run && !hasMore) {
       this.change(this.last?.id ?? '', (answer) => ({ ...answer, state: 'running' }));
       await this.watch(run);
@@ -395,9 +388,9 @@ export class Chat extends Conversation {
 
   private async cancel(run: string): Promise<void> {
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(run)}/cancel`);
+      await this.client.ask('POST', pathTo('runs', run, '/cancel'));
     } catch (error) {
-      if (!(error instanceof Failure && error.status === 404)) {
+      if (!isOf(error, 404)) {
         this.fail(error);
       }
     }
@@ -410,7 +403,7 @@ export class Chat extends Conversation {
       return;
     }
     try {
-      await this.client.ask('POST', `/v1/runs/${encodeURIComponent(last.runId)}/resume`);
+      await this.client.ask('POST', pathTo('runs', last.runId, '/resume'));
       if (this.last?.id === last.id) {
         this.change(last.id, (answer) => ({ ...answer, state: 'running', error: undefined }));
         await this.watch(last.runId);
@@ -425,12 +418,33 @@ export class Chat extends Conversation {
     const at = this.messages.indexOf(answer);
     const question = this.messages.slice(0, at).findLast((message): message is Question => message.role === 'user' && !message.isAside);
     if (question) {
-      await this.edit(question, question.text);
+      await this.anew(question, question.text);
     }
   }
 
-  /** Says something else in the place of a message: in a version of the conversation that shares what came before. False if there is none. */
+  /** The words with which a message of a session could not be written anew, and its place there: its editor takes them. */
+  readonly unsaved = new Map<string, { at: number; text: string; words: string }>();
+
+  /** The words that the editor of a message takes. */
+  unsavedOf(question: Question): string | undefined {
+    const unsaved = this.unsaved.get(this.session);
+    return unsaved?.at === this.placeOf(question) && unsaved.text === question.text ? unsaved.words : undefined;
+  }
+
+  /** Writes a message anew. Where that fails, its words stay for its editor, also if somebody looks at another conversation. */
   async edit(question: Question, words: string): Promise<boolean> {
+    const { session } = this;
+    const at = this.placeOf(question);
+    const isMade = await this.anew(question, words);
+    if (!isMade) {
+      this.unsaved.set(session, { at, text: question.text, words });
+      this.changed();
+    }
+    return isMade;
+  }
+
+  /** Says something else in the place of a message: in a version of the conversation that shares what came before. False if there is none. */
+  private async anew(question: Question, words: string): Promise<boolean> {
     if (!this.messages.includes(question)) {
       return false;
     }
@@ -453,11 +467,11 @@ export class Chat extends Conversation {
   private async version(question: Question, at: number): Promise<boolean> {
     const { session } = this;
     const isHere = () => session === this.session;
-    const path = `/v1/sessions/${encodeURIComponent(session)}`;
+    const path = pathTo('sessions', session);
     const told = object(
       await this.client.ask('GET', path).catch((error: unknown) => {
         // The first question did not arrive, so that there is no session yet.
-        if (!(question.isSending && error instanceof Failure && error.status === 404)) {
+        if (!(question.isSending && isOf(error, 404))) {
           throw error;
         }
       }),
@@ -473,26 +487,11 @@ export class Chat extends Conversation {
     const forked = object(await this.client.ask('POST', `${path}/fork`, { before: text(message.id) }));
     const id = text(forked.id);
     if (!isHere()) {
-      await this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`).catch(() => undefined);
+      await this.client.ask('DELETE', pathTo('sessions', id)).catch(() => undefined);
       return false;
     }
     this.sessions.origins = { ...this.origins, [id]: { session, at } };
     this.session = id;
     return true;
   }
-}
-
-/** An answer whose run waited: another question has ended that, and nobody answers its calls any more. */
-function closed(message: Message): Message {
-  if (message.role === 'user' || message.state !== 'waiting') {
-    return message;
-  }
-  const end = (part: Part): Part => (part.kind === 'call' && !isEnd(part.state) ? { ...part, state: 'cancelled', approval: undefined, question: undefined } : part);
-  return { ...message, state: 'done', parts: message.parts.map(end) };
-}
-
-/** A new id of a session, which nobody guesses. */
-function text16(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,5 +1,5 @@
 // The connection of the chat to its server: what the server says of itself, the key, failures, and whoever listens.
-import { type Client, Failure } from '../api/client.ts';
+import { type Client, Failure, isOf } from '../api/client.ts';
 import { Speech } from '../words/words.ts';
 import { type Config, UNKNOWN, readConfig } from './config.ts';
 import { Kept } from './kept.ts';
@@ -102,8 +102,8 @@ export class Connection {
       await this.introduce();
       this.problem = undefined;
     } catch (error) {
-      const isOlder = error instanceof Failure && error.status === 404;
-      if (!isOlder && !this.refused(error)) {
+      // An older server has no such facts.
+      if (!isOf(error, 404) && !this.refused(error)) {
         this.fail(error);
       }
     }
@@ -129,7 +129,7 @@ export class Connection {
   }
 
   protected refused(error: unknown): boolean {
-    if (!(error instanceof Failure) || error.status !== 401 || this.hasKeyOfPage) {
+    if (!isOf(error, 401) || this.hasKeyOfPage) {
       return false;
     }
     this.needsKey = 'Authorization' in this.client.headers ? 'wrong' : 'none';

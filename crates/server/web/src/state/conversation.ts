@@ -1,11 +1,11 @@
 // The conversation as it is looked at: a session with its messages, and the run that is under way.
-import { type Client, Failure } from '../api/client.ts';
+import { type Client, isOf, pathTo } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { type Json, list, object, text } from '../api/read.ts';
 import { type Origins, current, versions } from './branches.ts';
 import { Connection } from './connection.ts';
 import { follow, pause } from './follow.ts';
-import { type Answer, type AnswerState, type Call, type Message, type Question, isEnd } from './model.ts';
+import { type Answer, type AnswerState, type Call, type Message, type Question, asks, isEnd } from './model.ts';
 import { PageCalls } from './page-calls.ts';
 import { reopened } from './reopened.ts';
 import { SessionList } from './sessions.ts';
@@ -23,6 +23,12 @@ let count = 0;
 /** A number that no other message or wish of this page has. */
 export const next = (): number => (count += 1);
 export const fresh = (): string => `local-${next()}`;
+
+/** A new id of a session, which nobody guesses. */
+export function newSession(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
 export abstract class Conversation extends Connection {
   readonly tools = new PageTools();
@@ -125,7 +131,7 @@ export abstract class Conversation extends Connection {
         // Another one was opened meanwhile.
         return;
       }
-      if (failure instanceof Failure && failure.status === 404) {
+      if (isOf(failure, 404)) {
         this.session = '';
         this.problem = this.speech.say('gone');
       } else if (failure) {
@@ -140,7 +146,7 @@ export abstract class Conversation extends Connection {
   protected async reload(): Promise<void> {
     const id = this.session;
     const look = (this.look += 1);
-    const told = await this.client.ask('GET', `/v1/sessions/${encodeURIComponent(id)}`);
+    const told = await this.client.ask('GET', pathTo('sessions', id));
     if (id !== this.session || look !== this.look) {
       return;
     }
@@ -196,7 +202,7 @@ export abstract class Conversation extends Connection {
 
   /** Asks for the end of a run. */
   private async end(run: string): Promise<Json> {
-    const end = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`));
+    const end = object(await this.client.ask('GET', pathTo('runs', run)));
     this.ends.set(run, end);
     return end;
   }
@@ -268,7 +274,7 @@ export abstract class Conversation extends Connection {
         if (!hasHeard) {
           this.change(id, (answer) => ({ ...answer, parts: [...answer.parts, ...tail] }));
         }
-        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal));
+        const told = object(await this.client.ask('GET', pathTo('runs', run), undefined, signal));
         if (told.outcome) {
           this.change(id, (answer) => read.ended({ ...answer, runId: run }, told.outcome));
         }
@@ -308,7 +314,7 @@ export abstract class Conversation extends Connection {
         void this.calls.answer(part, signal, this.session);
       } else if (part.kind === 'call' && isEnd(part.state)) {
         this.calls.ended(part.id);
-      } else if (part.kind === 'call' && (part.state === 'approval' || part.state === 'question') && !this.isKnown(before, part)) {
+      } else if (asks(part) && !this.isKnown(before, part)) {
         const { name, question } = part;
         this.hear(question ? `${this.speech.say('stateQuestion')}: ${question.prompt ?? name}` : this.speech.say('approvalNeeded', { name }));
       }
@@ -367,7 +373,7 @@ export abstract class Conversation extends Connection {
         if (document.hidden) {
           continue;
         }
-        const told = object(await this.client.ask('GET', `/v1/runs/${encodeURIComponent(run)}`, undefined, signal).catch(() => ({})));
+        const told = object(await this.client.ask('GET', pathTo('runs', run), undefined, signal).catch(() => ({})));
         const { end } = object(told.snapshot);
         const reason = text(object(told.outcome ?? end).reason);
         const isRunning = told.snapshot !== undefined && !end;

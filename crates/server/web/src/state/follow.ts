@@ -1,6 +1,5 @@
 // Looking at a run until it ends, whatever becomes of the connection.
-import type { Client } from '../api/client.ts';
-import { Failure } from '../api/client.ts';
+import { type Client, Failure, isOf, pathTo } from '../api/client.ts';
 import { object, text } from '../api/read.ts';
 
 /** The ways in which looking at a run ends: its last event came, its events are gone, or there is no such run. */
@@ -20,7 +19,7 @@ export async function follow(client: Client, run: string, { event, lost, signal 
   let attempt = 0;
   for (;;) {
     try {
-      for await (const told of client.stream(`/v1/runs/${encodeURIComponent(run)}/events`, after, signal)) {
+      for await (const told of client.stream(pathTo('runs', run, '/events'), after, signal)) {
         attempt = 0;
         lost(false);
         after = told.id;
@@ -37,10 +36,10 @@ export async function follow(client: Client, run: string, { event, lost, signal 
       if (signal.aborted) {
         throw error;
       }
-      if (error instanceof Failure && error.status === 410) {
+      if (isOf(error, 410)) {
         return 'gone';
       }
-      if (error instanceof Failure && error.status === 404) {
+      if (isOf(error, 404)) {
         return 'missing';
       }
       if (!(error instanceof Failure && error.passes)) {

@@ -209,6 +209,9 @@ export interface SessionInfo {
 export const isEnd = (state: CallState): boolean =>
   state === 'done' || state === 'failed' || state === 'denied' || state === 'cancelled';
 
+/** True for a call that waits for the user: for leave, or for an answer. */
+export const asks = (part: Part): part is Call & { state: 'approval' | 'question' } => part.kind === 'call' && (part.state === 'approval' || part.state === 'question');
+
 export function newAnswer(id: string, runId?: string): Answer {
   return {
     role: 'assistant',
@@ -233,4 +236,13 @@ export function finalText(answer: Answer): string {
     }
   }
   return answer.parts.map((part) => (part.kind === 'text' && part.step === step ? part.text : '')).join('');
+}
+
+/** An answer whose run waited: another question has ended that, and nobody answers its calls any more. */
+export function closed(message: Message): Message {
+  if (message.role === 'user' || message.state !== 'waiting') {
+    return message;
+  }
+  const end = (part: Part): Part => (part.kind === 'call' && !isEnd(part.state) ? { ...part, state: 'cancelled', approval: undefined, question: undefined } : part);
+  return { ...message, state: 'done', parts: message.parts.map(end) };
 }

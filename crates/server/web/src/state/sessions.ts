@@ -1,5 +1,5 @@
 // The list of conversations.
-import { type Client, Failure } from '../api/client.ts';
+import { type Client, isOf, pathTo } from '../api/client.ts';
 import { list, object, sessionInfo, text } from '../api/read.ts';
 import { type Origins, root } from './branches.ts';
 import type { SessionInfo } from './model.ts';
@@ -105,7 +105,7 @@ export class SessionList {
   async rename(id: string, title: string): Promise<void> {
     this.all = this.all.map((session) => (session.id === id ? { ...session, title } : session));
     this.changed();
-    await this.client.ask('PATCH', `/v1/sessions/${encodeURIComponent(id)}`, { title });
+    await this.client.ask('PATCH', pathTo('sessions', id), { title });
   }
 
   /** Deletes a session with its other versions, unless it is taken back in time. */
@@ -136,9 +136,9 @@ export class SessionList {
     this.all = this.all.filter(({ id }) => !ids.includes(id));
     const deleted = ids.map(async (id) => {
       try {
-        await this.client.ask('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
+        await this.client.ask('DELETE', pathTo('sessions', id));
       } catch (error) {
-        if (!(error instanceof Failure && error.status === 404)) {
+        if (!isOf(error, 404)) {
           return this.fail(error);
         }
       }

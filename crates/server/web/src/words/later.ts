@@ -90,4 +90,13 @@ export const later = {
   noteReadAs: 'It is not of the declared type and was read as {name}',
   noteShortened: 'Long lists or texts are shortened where the text says so',
   noteEntries: 'Entries are left out: there are too many, or their list is damaged',
+  approve: 'Approve',
+  deny: 'Deny',
+  always: 'Always in this chat',
+  answer: 'Answer',
+  altered: 'The source says it in other words.',
+  language: 'Language',
+  theme: 'Theme',
+  key: 'API key',
+  resize: 'Width of the document',
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_agent::{Agent, Decision, MemorySessions, Sessions, decide, tool_fn};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
-use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, UserPart};
+use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, ToolReturn, UserPart};
 use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServeLimits, McpServer, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
@@ -253,7 +253,10 @@ async fn a_stateless_client_answers_an_agent_by_calling_again() {
 // The process died, or the store failed, behind the approval
 #[tokio::test]
 async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
-    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let pay = tool_fn("pay", "Pays", || {
+        Ok::<_, ToolError>(ToolReturn::new("paid").with_document(Document::new(PNG)))
+    });
+    let pay = pay.with_approval(Approval::Always);
     let turns = [Turn::call("pay", "{}"), Turn::text("It is paid."), Turn::text("Hello.")];
     let model = ScriptedModel::new(turns).unverified();
     let agent = Agent::builder(model.clone()).tool(pay).build().unwrap();
@@ -271,6 +274,10 @@ async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
     let result = client.call("ask", json!({"question": "Hello?", "session": id})).await;
     assert_eq!(text(&result), "Hello.", "{result}");
     assert_eq!(results(&model), ["paid"]);
+    // Its own answer stands in the conversation, and nobody had it.
+    assert_eq!(result["structuredContent"]["earlier"], "It is paid.", "{result}");
+    assert!(result["content"][1]["text"].as_str().unwrap().contains("It is paid."), "{result}");
+    assert_eq!(result["content"][2]["type"], "image", "{result}");
 }
 
 #[tokio::test]

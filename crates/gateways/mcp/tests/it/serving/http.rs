@@ -96,6 +96,19 @@ async fn a_bearer_says_on_whose_behalf_a_request_is_made() {
     assert_eq!(status, StatusCode::NOT_FOUND);
 }
 
+// Many that are large and slow would fill the memory, each within its own size and time
+#[tokio::test]
+async fn bodies_are_bounded_in_all() {
+    let mut limits = McpServeLimits::new();
+    limits.bodies = 128 << 10;
+    let http = who().with_limits(limits).http();
+    let large = " ".repeat(300 << 10) + &initialize().to_string();
+    let (status, _, said) = post_text(&http, &[], large.clone()).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{said}");
+    assert_eq!(post(&http, &[], &initialize()).await.0, StatusCode::OK, "small ones find room");
+    assert_eq!(post_text(&who().http(), &[], large).await.0, StatusCode::OK);
+}
+
 #[tokio::test]
 async fn each_session_has_a_conversation_of_its_own() {
     let model = ScriptedModel::new((0..3).map(|_| Turn::text("Yes."))).unverified();

@@ -1,0 +1,151 @@
+//! Room for the bodies of requests, for whatever serves agents.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+
+/// The bytes of a body that take no room.
+const SMALL: usize = 64 << 10;
+
+/// The room for bodies that a server reads at a time, and the time in which one comes. Many that are large and slow fill no
+/// memory with it, and one principal leaves some to the others.
+#[derive(Debug)]
+pub struct Bodies {
+    most: usize,
+    each: usize,
+    time: Duration,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: usize,
+    /// By principal, as far as there is any.
+    whose: HashMap<Arc<str>, usize>,
+}
+
+/// The reason why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// It has more bytes than it may have.
+    #[error("the body is too large")]
+    TooLarge,
+    /// There is no room for it now.
+    #[error("as many bodies are read as may be")]
+    Crowded,
+    /// It did not come in time.
+    #[error("the body did not come in time")]
+    Slow,
+    /// It was cut off.
+    #[error("the body was cut off")]
+    Broken,
+}
+
+impl Bodies {
+    /// Room for `most` bytes, each body beyond its first 64 KiB. One principal takes half of it, or `largest` bytes where
+    /// that is more. A body comes within `time`.
+    pub fn new(most: usize, largest: usize, time: Duration) -> Self {
+        Self { most, each: (most / 2).max(largest), time, taken: Mutex::default() }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a body of at most `most` bytes.
+    ///
+    /// # Errors
+    /// [`BodyError`], with which all of its room is free again.
+    pub async fn read<E>(
+        &self,
+        principal: &str,
+        pieces: impl Stream<Item = Result<Bytes, E>>,
+        most: usize,
+    ) -> Result<ReadBody<'_>, BodyError> {
+        let reading = async {
+            let mut read =
+                ReadBody { bytes: Bytes::new(), bodies: self, principal: principal.into(), taken: 0 };
+            let mut pieces = pin!(pieces);
+            let mut gathered = BytesMut::new();
+            while let Some(piece) = pieces.next().await {
+                let piece = piece.map_err(|_| BodyError::Broken)?;
+                let length = gathered.len() + read.bytes.len() + piece.len();
+                if length > most {
+                    return Err(BodyError::TooLarge);
+                }
+                read.grow(length)?;
+                // Most bodies come in one piece, which is not copied.
+                if length == piece.len() {
+                    read.bytes = piece;
+                } else {
+                    gathered.extend_from_slice(&std::mem::take(&mut read.bytes));
+                    gathered.extend_from_slice(&piece);
+                }
+            }
+            if !gathered.is_empty() {
+                read.bytes = gathered.freeze();
+            }
+            Ok(read)
+        };
+        tokio::time::timeout(self.time, reading).await.unwrap_or(Err(BodyError::Slow))
+    }
+}
+
+/// A body that was read. It takes its room until it is dropped.
+#[derive(Debug)]
+pub struct ReadBody<'a> {
+    bytes: Bytes,
+    bodies: &'a Bodies,
+    principal: Arc<str>,
+    taken: usize,
+}
+
+impl ReadBody<'_> {
+    /// Takes the room of a body that has so many bytes now.
+    fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
+        let more = bytes.saturating_sub(SMALL).saturating_sub(self.taken);
+        if more == 0 {
+            return Ok(());
+        }
+        let mut taken = self.bodies.taken();
+        let own = taken.whose.get(&self.principal).copied().unwrap_or_default();
+        if taken.all.saturating_add(more) > self.bodies.most || own.saturating_add(more) > self.bodies.each {
+            return Err(BodyError::Crowded);
+        }
+        taken.all += more;
+        *taken.whose.entry(Arc::clone(&self.principal)).or_default() += more;
+        self.taken += more;
+        Ok(())
+    }
+}
+
+impl Deref for ReadBody<'_> {
+    type Target = Bytes;
+
+    fn deref(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+impl Drop for ReadBody<'_> {
+    fn drop(&mut self) {
+        if self.taken == 0 {
+            return;
+        }
+        let mut taken = self.bodies.taken();
+        taken.all = taken.all.saturating_sub(self.taken);
+        if let Some(own) = taken.whose.get_mut(&self.principal) {
+            *own = own.saturating_sub(self.taken);
+            if *own == 0 {
+                taken.whose.remove(&self.principal);
+            }
+        }
+    }
+}
