@@ -9,7 +9,7 @@
 
 mod agent;
 mod approval;
-mod bodies;
+pub mod bodies;
 mod chat_loop;
 mod control;
 mod deliver;
@@ -50,7 +50,6 @@ mod without_details;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
-pub use bodies::{Bodies, BodyError, ReadBody};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
 pub use deliver::{SubmitError, deliver, say};

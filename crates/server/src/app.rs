@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use attache_agent::{AgentRun, Bodies, Session};
+use attache_agent::bodies::Bodies;
+use attache_agent::{AgentRun, Session};
 use attache_core::{ToolCallId, fresh};
 use bytes::Bytes;
 

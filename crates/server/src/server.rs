@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use attache_agent::{Bodies, RunOptions, Sessions};
+use attache_agent::bodies::Bodies;
+use attache_agent::{RunOptions, Sessions};
 use attache_core::{BoxFuture, DocumentStore, MediaType, fresh};
 use axum::Router;
 use http::HeaderMap;

@@ -1,6 +1,6 @@
 //! Bodies, read within bounds.
 
-use attache_agent::{Bodies, BodyError, ReadBody};
+use attache_agent::bodies::{Bodies, BodyError, ReadBody};
 use axum::body::Body;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 

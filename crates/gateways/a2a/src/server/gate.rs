@@ -49,7 +49,8 @@ fn is_named(host: &str, hosts: &[String]) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use attache_agent::{Agent, Bodies, MemorySessions, Sessions};
+    use attache_agent::bodies::Bodies;
+    use attache_agent::{Agent, MemorySessions, Sessions};
     use attache_testkit::ScriptedModel;
     use axum::body::{Body, Bytes};
     use futures_util::{FutureExt as _, StreamExt as _};

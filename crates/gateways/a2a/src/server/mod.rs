@@ -17,7 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Bodies, BodyError, ReadBody, Sessions};
+use attache_agent::Sessions;
+use attache_agent::bodies::{Bodies, BodyError, ReadBody};
 use attache_core::DocumentStore;
 use axum::Router;
 use axum::body::{Body, HttpBody};

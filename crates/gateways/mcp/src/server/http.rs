@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use attache_agent::{Bodies, BodyError};
+use attache_agent::bodies::{Bodies, BodyError};
 use attache_core::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
