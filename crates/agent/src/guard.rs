@@ -42,6 +42,10 @@ impl DocumentStore for GuardedStore {
         Box::pin(caught(async move { self.0.get(id).await }, Self::panicked))
     }
 
+    fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(caught(async move { self.0.renew(id).await }, Self::panicked))
+    }
+
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(caught(async move { self.0.delete(id).await }, Self::panicked))
     }

@@ -25,6 +25,24 @@ impl Config {
         if let Some(prices) = self.prices() {
             agent = agent.prices(prices);
         }
+        #[cfg(any(feature = "tools", feature = "http-tools"))]
+        {
+            agent = self.with_tools(agent)?;
+        }
+        #[cfg(feature = "mcp")]
+        for server in self.mcp_servers() {
+            agent = agent.handler(server);
+        }
+        #[cfg(feature = "a2a")]
+        for one in self.a2a_agents() {
+            agent = agent.handler(one);
+        }
+        Ok(agent)
+    }
+
+    /// The agent with the commands and the services.
+    #[cfg(any(feature = "tools", feature = "http-tools"))]
+    fn with_tools(&self, mut agent: AgentBuilder) -> Result<AgentBuilder, Problems> {
         let mut problems = Vec::new();
         #[cfg(feature = "tools")]
         match self.local_tools() {
@@ -36,18 +54,7 @@ impl Config {
             Ok(services) => agent = services.into_iter().fold(agent, AgentBuilder::handler),
             Err(more) => problems.extend(more),
         }
-        if !problems.is_empty() {
-            return Err(Problems::of(problems));
-        }
-        #[cfg(feature = "mcp")]
-        for server in self.mcp_servers() {
-            agent = agent.handler(server);
-        }
-        #[cfg(feature = "a2a")]
-        for one in self.a2a_agents() {
-            agent = agent.handler(one);
-        }
-        Ok(agent)
+        if problems.is_empty() { Ok(agent) } else { Err(Problems::of(problems)) }
     }
 
     /// The prices of models, if there are some.
@@ -215,5 +222,22 @@ mod tests {
         ] {
             assert_eq!(fits(pattern, name), does, "{pattern} {name}");
         }
+    }
+
+    // Whoever reads a file tells the same of it before there is an agent.
+    #[cfg(all(unix, feature = "tools", feature = "http-tools"))]
+    #[test]
+    fn an_agent_is_refused_for_its_commands_and_its_services_at_once() {
+        let text = "[tools]\ncommand = ['cat <what>']\n[http.a]\nbase_url = 'https://a.example'\n\
+                    [[http.a.endpoints]]\nname = 'x'\npath = '/{a'\ndescription = 'd'\n";
+        let file = crate::ConfigFile::parse("attache.toml", text).unwrap();
+        let crate::checked::Checked { sections, masks, unset } =
+            crate::checked::checked(&file, &|_| None).ok().unwrap();
+        let read = crate::read::Read { file, sections, masks, home: None, unset };
+        let mut config = Config::default();
+        config.files.push(read);
+        let model = attache_models::Registry::bundled().model("offline/extractive").unwrap();
+        let told = config.agent(attache_agent::Agent::builder(model)).err().unwrap().to_string();
+        assert!(told.contains("tools.command[0]") && told.contains("http.a cannot be made"), "{told}");
     }
 }

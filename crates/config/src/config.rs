@@ -164,6 +164,11 @@ impl Config {
         self.store(|sections| sections.stores.documents.as_deref())
     }
 
+    /// True if a server removes documents from that folder that no session mentions.
+    pub fn collects_documents(&self) -> bool {
+        self.last(|sections| sections.stores.collect_documents).unwrap_or(true)
+    }
+
     /// The folders whose files the model may list, read and search.
     pub fn tool_folders(&self) -> Vec<PathBuf> {
         let named =
@@ -182,7 +187,6 @@ impl Config {
     }
 
     /// The value of the last file that says one.
-    #[cfg(feature = "agent")]
     pub(crate) fn last<T>(&self, of: impl Fn(&Sections) -> Option<T>) -> Option<T> {
         self.files.iter().rev().find_map(|read| of(&read.sections))
     }

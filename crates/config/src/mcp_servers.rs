@@ -12,6 +12,7 @@ use crate::variables::Lookup;
 
 /// A server with everything that it is started or reached with.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "it is named and never reached"))]
 pub(crate) struct Server {
     pub(crate) origin: PathBuf,
     pub(crate) reach: Reach,
@@ -24,6 +25,7 @@ pub(crate) struct Server {
 
 /// The way to a server.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "it is named and never reached"))]
 pub(crate) enum Reach {
     Command { program: PathBuf, args: Vec<String>, folder: Option<PathBuf> },
     Url(String),

@@ -326,6 +326,9 @@ pub(crate) struct StoresSection {
     pub(crate) sessions: Option<String>,
     /// The folder of documents.
     pub(crate) documents: Option<String>,
+    /// True, as by default, if `attache serve` removes documents from that folder that no session mentions, a week after they
+    /// came. It never does so where another store of sessions keeps its documents in the folder, too.
+    pub(crate) collect_documents: Option<bool>,
 }
 
 /// The server of `attache serve`. All but the words of the chat hold from its next start on: title, greeting and examples hold

@@ -27,6 +27,18 @@ pub trait DocumentStore: Send + Sync {
     /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>>;
 
+    /// Lets the bytes under `id` count as young, for a store that removes old ones which no log mentions: a log is about to
+    /// mention them. By default they are read and put again; a store that knows their age does less.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::NotFound`] if nothing is kept under it, and those of [`put`](Self::put).
+    fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let bytes = self.get(id).await?;
+            self.put(&Document::from_bytes(bytes, "").with_id(id.clone())).await
+        })
+    }
+
     /// Forgets the bytes under `id`; an unknown id is no error.
     ///
     /// # Errors

@@ -62,18 +62,24 @@ impl Documents {
         Ok(document)
     }
 
-    /// An upload of that principal, for a message that refers to it. It is put again: a collection would remove one that is
-    /// old before a log mentions it.
+    /// An upload of that principal, for a message that refers to it. It counts as young from now on: a collection would
+    /// remove one that is old before a log mentions it.
     pub(crate) async fn reference(&self, principal: &str, id: &str) -> Result<Document, Fault> {
         let (document, bytes) = self.get(principal, id).await?;
-        let facts = document.id().facts();
-        if let Ok(bytes) = self.store.get(&facts).await {
-            let facts = Document::from_bytes(bytes, "application/json").with_id(facts);
-            self.store.put(&facts).await.map_err(|error| failed(&error))?;
+        let renewed = match self.store.renew(document.id()).await {
+            // It was removed meanwhile.
+            Err(error) if error.kind() == StoreErrorKind::NotFound => {
+                let again = Document::from_bytes(bytes, "").with_id(document.id().clone());
+                self.store.put(&again).await
+            }
+            renewed => renewed,
+        };
+        renewed.map_err(|error| failed(&error))?;
+        match self.store.renew(&document.id().facts()).await {
+            // One that lacks them is known by its bytes.
+            Err(error) if error.kind() != StoreErrorKind::NotFound => Err(failed(&error)),
+            _ => Ok(document.without_bytes()),
         }
-        let again = Document::from_bytes(bytes, "").with_id(document.id().clone());
-        self.store.put(&again).await.map_err(|error| failed(&error))?;
-        Ok(document.without_bytes())
     }
 
     /// An upload of that principal.
@@ -152,9 +158,11 @@ mod tests {
         }
         let again = documents.reference("ann", put.id().as_str()).await.unwrap();
         assert_eq!((again.file_name(), again.media_type().essence()), (Some("a.csv"), "text/csv"));
-        for file in &files {
-            assert!(std::fs::metadata(file).unwrap().modified().unwrap() > std::time::UNIX_EPOCH);
-        }
+        let written = || files.iter().map(|file| std::fs::metadata(file).unwrap().modified().unwrap());
+        let renewed: Vec<_> = written().collect();
+        assert!(renewed.iter().all(|written| *written > std::time::UNIX_EPOCH));
+        documents.reference("ann", put.id().as_str()).await.unwrap();
+        assert!(written().eq(renewed), "it is young, and nothing is written again");
     }
 
     // A40

@@ -31,7 +31,7 @@ mod sql;
 mod sqlite;
 
 #[cfg(feature = "file")]
-pub use file::{FileDocumentStore, FileJournal, FileJournals};
+pub use file::{FileDocumentStore, FileJournal, FileJournals, Upkeep};
 #[cfg(feature = "object")]
 pub use object::ObjectDocumentStore;
 #[cfg(feature = "object")]

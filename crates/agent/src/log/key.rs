@@ -15,6 +15,8 @@ pub struct Key(Arc<str>);
 
 /// The beginning of all scopes.
 const SCOPES: &str = "tool/";
+/// The beginning of the keys of what comes behind the end of a run.
+const LATE: &str = "late/";
 
 impl Key {
     /// The beginning of the run.
@@ -87,6 +89,15 @@ impl Key {
     /// The result of a call that came after the call was recorded as of unknown outcome.
     pub(crate) fn receipt(call: &ToolCallId) -> Self {
         Self::of_call("receipt/", call)
+    }
+
+    /// The word about a call of unknown outcome that came behind the end of the last run of a session.
+    pub(crate) fn late(call: &ToolCallId) -> Self {
+        Self::of_call(LATE, call)
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.0.starts_with(LATE)
     }
 
     /// The `number`-th question whether a call may run, from 0.

@@ -26,6 +26,8 @@ pub(super) struct Last<'a> {
     pub(super) session: &'a SessionId,
     pub(super) id: String,
     pub(super) entries: Vec<Entry>,
+    /// The entries that came behind its end.
+    pub(super) late: Vec<Entry>,
 }
 
 /// The things of the last run that the next one goes on from.
@@ -43,7 +45,12 @@ impl Last<'_> {
         let mut run = Run::replay(&self.entries)?;
         if self.entries.iter().any(|entry| entry.key == Key::end()) {
             // The next run tells of receipts that came between the last look of the driver and the end.
-            let unread = self.receipts(&run).await?;
+            let mut unread = self.receipts(&run).await?;
+            for entry in self.late {
+                if let EntryKind::Inbox(messages) = entry.kind {
+                    unread.extend(messages);
+                }
+            }
             return Ok(Before { outcome: run.outcome(), unread, closes: None });
         }
         let mut unread = self.receipts(&run).await?;

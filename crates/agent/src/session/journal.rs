@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::guard::Lease;
 use super::id::SessionId;
 use super::settings::Settings;
-use super::store::{Append, Appended, Beginning, Delivery, SessionStore, StoredRun};
+use super::store::{Append, Appended, Beginning, Delivery, RunInfo, SessionStore, StoredRun};
 use super::title::title;
 use super::weave::{Woven, unweave};
 use crate::deliver::{ENDING, LOOK, SubmitError, say};
@@ -103,6 +104,35 @@ impl SessionJournal {
         }
     }
 
+    /// The journal of another run of the session, for whoever leaves something for it.
+    fn other(&self, run: &str) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            session: self.session.clone(),
+            principal: Arc::clone(&self.principal),
+            clock: self.clock.clone(),
+            name: Arc::clone(&self.name),
+            run: OnceLock::from(Arc::from(run)),
+            turn: OnceLock::new(),
+            notes_documents: self.notes_documents,
+        }
+    }
+
+    /// Leaves an entry. A receipt is left also where whoever leaves it is dropped meanwhile: nobody else has it.
+    async fn leave_whole(&self, entry: Entry) -> Result<Entry, JournalError> {
+        let runtime = match &entry.kind {
+            EntryKind::Receipt(_) => Handle::try_current().ok(),
+            _ => None,
+        };
+        let Some(runtime) = runtime else { return self.leave(entry).await };
+        let own = self.other(self.run()?);
+        let left = runtime.spawn(async move { own.leave(entry).await }).await;
+        left.unwrap_or_else(|error| {
+            let text = "a receipt was broken off on its way";
+            Err(StoreError::new(StoreErrorKind::Unavailable, text).with_source(error).into())
+        })
+    }
+
     /// Leaves an entry. Another run that holds the lease has looked already at what there is for this one, and is about to
     /// close it: results and messages are refused then. Decisions and receipts wait until that run has begun or was refused,
     /// and are left all the same where it does neither in time, since its process may be gone.
@@ -111,41 +141,37 @@ impl SessionJournal {
         if self.notes_documents {
             note_documents(&entry, &mut documents);
         }
-        let waits = matches!(entry.kind, EntryKind::Decided(_) | EntryKind::Receipt(_));
+        let is_receipt = matches!(entry.kind, EntryKind::Receipt(_));
+        let waits = is_receipt || matches!(entry.kind, EntryKind::Decided(_));
         let until = Instant::now() + ENDING;
+        let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
+        let mut next = entry;
         loop {
             let is_late = waits && Instant::now() >= until;
             let alone_at = (!is_late).then(|| self.clock.now());
-            let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
-            let (own, documents) = (entry.clone(), documents.clone());
-            let delivery = Delivery { principal, session, run, entry: own, documents, alone_at };
-            match self.store.deliver(delivery).await {
-                Err(JournalError::Fenced) if waits => {}
-                stands => return stands,
-            }
+            let kept = waits.then(|| next.clone());
+            let documents = documents.clone();
+            let delivery =
+                Delivery { principal, session, run, entry: next, documents, alone_at, behind_end: false };
+            let stands = self.store.deliver(delivery).await;
+            let (Err(JournalError::Fenced), Some(entry)) = (&stands, kept) else { return stands };
             let runs = self.store.runs(principal, session).await?;
-            let Some(last) = runs.last() else { return Err(JournalError::Fenced) };
-            let is_over = last.ended.is_some();
-            if last.id != run && !is_over {
-                return Box::pin(self.tell(&last.id, entry)).await;
-            }
-            // Whoever holds the lease of a session whose last run has ended is about to begin one.
-            let is_told = matches!(entry.kind, EntryKind::Receipt(_)) && last.id == run;
-            if is_late || (is_over && !(is_told && self.is_leased().await?)) {
-                return Err(JournalError::Fenced);
+            let Some(last) = runs.last() else { return stands };
+            let is_open = last.id == run && last.ended.is_none();
+            match is_receipt && !is_open {
+                true if self.tell(last, &entry, is_late).await? => return Ok(entry),
+                false if is_late || !is_open => return stands,
+                _ => {}
             }
             sleep(LOOK).await;
+            next = entry;
         }
     }
 
-    async fn is_leased(&self) -> Result<bool, StoreError> {
-        let info = self.store.info(&self.principal, &self.session).await?;
-        Ok(info.is_some_and(|info| info.leased_until > self.clock.now()))
-    }
-
     /// Says to the run that goes on with the conversation what came of a call, whose own run has ended and has told the
-    /// model that nobody knows it.
-    async fn tell(&self, next: &str, receipt: Entry) -> Result<Entry, JournalError> {
+    /// model that nobody knows it. Where that run has ended, too, the word is left behind its end for the next one. False
+    /// if another run begins meanwhile.
+    async fn tell(&self, last: &RunInfo, receipt: &Entry, is_late: bool) -> Result<bool, JournalError> {
         let EntryKind::Receipt(outcome) = &receipt.kind else { return Err(JournalError::Fenced) };
         // The model of a run inside a tool is another one.
         if !receipt.key.scope_text().is_empty() {
@@ -155,20 +181,28 @@ impl SessionJournal {
             .map_err(|error| JournalError::Unreadable { problem: error.to_string() })?;
         let call =
             run.unknown().iter().find(|call| call.id == outcome.call_id).ok_or(JournalError::Fenced)?;
-        let next = Self {
-            store: Arc::clone(&self.store),
-            session: self.session.clone(),
-            principal: Arc::clone(&self.principal),
-            clock: self.clock.clone(),
-            name: Arc::clone(&self.name),
-            run: OnceLock::from(Arc::from(next)),
-            turn: OnceLock::new(),
-            notes_documents: self.notes_documents,
-        };
-        match say(&next, told_late(&call.name, outcome)).await {
-            Ok(()) => Ok(receipt),
-            Err(SubmitError::Journal(error)) => Err(error),
-            Err(_) => Err(JournalError::Fenced),
+        let word = told_late(&call.name, outcome);
+        if last.ended.is_none() {
+            return match say(&self.other(&last.id), word).await {
+                Ok(()) => Ok(true),
+                Err(SubmitError::Journal(error)) if is_late => Err(error),
+                Err(_) if is_late => Err(JournalError::Fenced),
+                // It has ended meanwhile, or takes nothing for now.
+                Err(_) => Ok(false),
+            };
+        }
+        let entry = Entry::new(Key::late(&call.id), EntryKind::Inbox(vec![Message::User(word).shared()]));
+        let mut documents = Vec::new();
+        if self.notes_documents {
+            note_documents(&entry, &mut documents);
+        }
+        let (principal, session, run) = (&*self.principal, &self.session, &*last.id);
+        let alone_at = (!is_late).then(|| self.clock.now());
+        let delivery = Delivery { principal, session, run, entry, documents, alone_at, behind_end: true };
+        match self.store.deliver(delivery).await {
+            Ok(_) => Ok(true),
+            Err(JournalError::Fenced) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
@@ -294,7 +328,7 @@ impl Turn {
 
 /// The log of a run with the messages that it began with, and all messages of the session.
 pub(super) fn whole(stored: StoredRun) -> Result<(Vec<Entry>, Vec<Arc<Message>>), JournalError> {
-    let StoredRun { id, ranges, mut entries, messages } = stored;
+    let StoredRun { id, ranges, mut entries, messages, .. } = stored;
     for entry in entries.iter_mut().filter(|entry| entry.key == Key::start()) {
         if let EntryKind::Started(started) = &mut entry.kind {
             started.messages = unweave(&messages, &ranges).ok_or_else(|| JournalError::Unreadable {
@@ -378,7 +412,7 @@ impl Journal for SessionJournal {
     }
 
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
-        Box::pin(self.leave(entry))
+        Box::pin(self.leave_whole(entry))
     }
 
     fn wait<'a>(

@@ -289,12 +289,13 @@ impl MemorySessions {
         let one = one.ok_or_else(no_session)?;
         let is_taken = delivery.alone_at.is_some_and(|now| one.leased_until > now);
         let is_others = is_taken && one.leased_by != delivery.run;
+        let is_last = one.runs.last().is_some_and(|last| last.id == delivery.run);
         let run = one.runs.iter_mut().rev().find(|known| known.id == delivery.run);
         let run = run.ok_or(JournalError::Empty)?;
         if let Some(first) = run.get(&delivery.entry.key) {
             return Ok(first.clone());
         }
-        if is_others || run.ended.is_some() {
+        if is_others || run.ended.is_some() && !(delivery.behind_end && is_last) {
             return Err(JournalError::Fenced);
         }
         one.documents.extend(delivery.documents);
@@ -464,6 +465,7 @@ impl SessionStore for MemorySessions {
                 ranges: run.ranges.clone(),
                 entries: run.entries.clone(),
                 messages: one.messages.clone(),
+                late: run.delivered.values().filter(|entry| entry.key.is_late()).cloned().collect(),
             })
         });
         ready(Ok(found))

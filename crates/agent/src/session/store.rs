@@ -126,6 +126,10 @@ pub trait SessionStore: Send + Sync {
     /// once: the next [`take`](Self::take) of this process does not wait for its end. For a run that was dropped.
     fn abandon(&self, session: &SessionId, holder: &str);
 
+    /// Notes that whoever [left](Self::abandon) the session, or took its run over here, could not go on with the run since
+    /// this store failed: that is no attempt, by which the run would be [given up](Self::adopt) in the end.
+    fn spare(&self, _session: &SessionId) {}
+
     /// A run of a session of that principal, the last one where none is named, with all messages of the session; `None`
     /// if there is none. It changes nothing.
     ///
@@ -223,8 +227,8 @@ pub trait SessionStore: Send + Sync {
     /// Takes runs over whose process is gone: those that have not ended and whose lease is over, but was not let go.
     /// Nobody else takes the lease of one before `until`, apart from the next [`take`](Self::take) of this process. A run
     /// whose lease was taken `most` times to go on with it, without anything being recorded, is left; so is one that was
-    /// taken over as often by processes that neither took its lease nor [let it go](Self::let_go). Those that were taken
-    /// over least often come first.
+    /// taken over as often by processes that neither took its lease nor [let it go](Self::let_go). Attempts that failed
+    /// because this store did are [left out](Self::spare). Those that were taken over least often come first.
     ///
     /// A store that does not do that yields none.
     ///
@@ -496,6 +500,8 @@ pub struct StoredRun {
     pub entries: Vec<Entry>,
     /// All messages of the session.
     pub messages: Vec<Arc<Message>>,
+    /// The entries that were [left behind its end](Delivery::behind_end), whose keys begin with `late/`.
+    pub late: Vec<Entry>,
 }
 
 /// An entry for the driver of a run.
@@ -515,6 +521,9 @@ pub struct Delivery<'a> {
     /// The time, if the entry must not go beside another run that holds the lease: that one has looked already at
     /// what came for this one, and closes it.
     pub alone_at: Option<u64>,
+    /// True if the entry is also left where the run has ended, as long as it is the last one of its session: the next one
+    /// finds it in [`StoredRun::late`].
+    pub behind_end: bool,
 }
 
 /// Entries to append.

@@ -178,11 +178,19 @@ async fn open(
             taken => break Arc::new(taken?),
         }
     };
+    let is_resumed = matches!(task, Task::Resume(_));
     match begin(settings, session, principal, journal, task, run, &lease).await {
         Ok(()) => Ok(lease),
         Err(error) => {
-            // A session that no run uses is free at once; where that fails, when its lease is over.
-            let _ = lease.release(None).await;
+            match &error {
+                // Somebody else may be able to go on with it once the lease is over, as many of them as it takes.
+                SessionError::Journal(JournalError::Store(failed)) if is_resumed && failed.is_retryable() => {
+                    lease.give_up();
+                    settings.store.spare(session);
+                }
+                // A session that no run uses is free at once; where that fails, when its lease is over.
+                _ => drop(lease.release(None).await),
+            }
             Err(error)
         }
     }
@@ -224,10 +232,10 @@ async fn begin(
         Task::Start(input) => input,
     };
     input.history.clear();
-    if let Some(stored) = stored {
-        let id = stored.id.clone();
+    if let Some(mut stored) = stored {
+        let (id, late) = (stored.id.clone(), std::mem::take(&mut stored.late));
         let (entries, messages) = whole(stored)?;
-        let last = Last { store: &*settings.store, principal, session, id, entries };
+        let last = Last { store: &*settings.store, principal, session, id, entries, late };
         let Before { outcome, unread, closes } =
             Box::pin(last.closed(settings.agent.setup(), input.leaves_approvals)).await?;
         turn.closes = closes;

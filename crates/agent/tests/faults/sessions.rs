@@ -133,10 +133,10 @@ impl SessionStore for FaultySessions {
     }
 
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>> {
-        let Delivery { principal, session, run, entry, documents, alone_at } = delivery;
+        let Delivery { principal, session, run, entry, documents, alone_at, behind_end } = delivery;
         Box::pin(self.faulty.meet(move || {
             let (entry, documents) = (entry.clone(), documents.clone());
-            self.store.deliver(Delivery { principal, session, run, entry, documents, alone_at })
+            self.store.deliver(Delivery { principal, session, run, entry, documents, alone_at, behind_end })
         }))
     }
 

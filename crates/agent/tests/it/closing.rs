@@ -236,6 +236,70 @@ async fn told_while_the_next_run_begins(shared: &Shared, first: AgentRun, gate: 
     assert!(asked[2].contains("pass") && asked[2].ends_with("passed"), "{asked:?}");
 }
 
+/// The questions of a run of the session behind all others.
+async fn heard_next(shared: &Shared) -> Vec<String> {
+    let session = shared.session(failing(false, None)).await;
+    let heard = questions(&session.run("three").outcome().await.unwrap().messages);
+    let again = questions(&session.run("four").outcome().await.unwrap().messages);
+    assert_eq!(again.len(), heard.len() + 1, "{again:?}");
+    heard
+}
+
+// It begins and ends between two looks.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_that_comes_while_a_short_run_begins_is_told_by_the_next_one() {
+    let (shared, gate, door) = (Shared::default(), Arc::default(), Door::default());
+    let first = taken_over(&shared, &gate).await;
+    let next = shared.session(failing(false, Some(door.clone()))).await;
+    let second = async {
+        let second = next.run("two").outcome().await.unwrap();
+        assert_eq!(questions(&second.messages), ["one", "two"]);
+    };
+    let receipt = async {
+        door.reached.notified().await;
+        gate.notify_one();
+        let mut first = pin!(rest(first));
+        // It is refused, and waits.
+        assert!(timeout(Duration::from_millis(1), first.as_mut()).await.is_err());
+        door.open.notify_one();
+        first.await.unwrap_err();
+    };
+    join(second, receipt).await;
+    let heard = heard_next(&shared).await;
+    assert_eq!((heard.len(), &*heard[3]), (4, "three"), "{heard:?}");
+    assert!(heard[2].ends_with("passed"), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receipt_that_comes_behind_the_end_is_told_by_the_next_run() {
+    let (shared, gate) = (Shared::default(), Arc::default());
+    let first = taken_over(&shared, &gate).await;
+    let session = shared.session(failing(false, None)).await;
+    assert_eq!(session.run("two").outcome().await.unwrap().reason, EndReason::Answer);
+    gate.notify_one();
+    rest(first).await.unwrap_err();
+    let heard = heard_next(&shared).await;
+    assert_eq!(heard.len(), 4, "{heard:?}");
+    assert!(heard[2].ends_with("passed"), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receipt_whose_driver_is_dropped_while_the_next_run_begins_is_told() {
+    let (shared, gate, door) = (Shared::default(), Arc::default(), Door::default());
+    let first = taken_over(&shared, &gate).await;
+    let next = shared.session(failing(true, Some(door.clone()))).await;
+    let receipt = async {
+        door.reached.notified().await;
+        gate.notify_one();
+        // It is refused, and waits.
+        assert!(timeout(Duration::from_millis(1), rest(first)).await.is_err());
+        door.open.notify_one();
+    };
+    let (second, ()) = join(next.run("two").outcome(), receipt).await;
+    let heard = questions(&second.unwrap().messages);
+    assert!(heard.len() == 3 && heard[2].ends_with("passed"), "{heard:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_decision_that_comes_while_a_run_that_leaves_it_begins_is_refused() {
     let (shared, door) = (Shared::default(), Door::default());

@@ -17,6 +17,7 @@ use attache_core::{UserMessage, UserPart};
 use attache_models::Registry;
 use attache_transport::cassette::Recorder;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{Ask, Shown};
 use crate::config_files::Config;
@@ -29,9 +30,9 @@ use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
-use crate::show::watch::Watched;
 #[cfg(feature = "chat")]
 use crate::show::watch::beside;
+use crate::show::watch::{Notice, Watch, Watched, tell_left};
 
 pub(crate) use attached::{Attachments, file, piped_in};
 #[cfg(feature = "server")]
@@ -50,11 +51,16 @@ pub(crate) async fn run(
     registry: &Registry,
     config: &Config,
     color: When,
-    watched: Watched,
+    (watch, mut notices): Watched,
 ) -> Exit {
-    match prepared(ask, registry, config, color, watched).await {
+    let (as_json, is_quiet) = (ask.json, ask.shown.quiet);
+    match prepared(ask, registry, config, color, watch, &mut notices).await {
         Ok(exit) => exit,
-        Err((as_json, exit, problem)) => failed(as_json, exit, &problem),
+        Err((exit, problem)) => {
+            // They may say why.
+            tell_left(&mut notices, as_json, is_quiet);
+            failed(as_json, exit, &problem)
+        }
     }
 }
 
@@ -68,28 +74,31 @@ pub(crate) fn failed(as_json: bool, exit: Exit, problem: &str) -> Exit {
     exit
 }
 
-type Failed = (bool, Exit, String);
+type Failed = (Exit, String);
 
 async fn prepared(
     ask: Ask,
     registry: &Registry,
     config: &Config,
     color: When,
-    (watch, notices): Watched,
+    watch: Watch,
+    notices: &mut UnboundedReceiver<Notice>,
 ) -> Result<Exit, Failed> {
-    let as_json = ask.json;
-    let setup = |error: SetupError| (as_json, Exit::Setup, error.to_string());
-    let usage = |problem: String| (as_json, Exit::Usage, problem);
+    let setup = |error: SetupError| (Exit::Setup, error.to_string());
+    let is_quiet = ask.shown.quiet || ask.json;
+    if let Some(notice) = config.notice().filter(|_| !is_quiet && !ask.dry_run) {
+        line(&notice);
+    }
     let name = model_by_name::chosen(registry, ask.model.name.as_deref());
     let recorder = ask.record.as_ref().map(|_| Recorder::new(name.split('/').next().unwrap_or_default()));
     let registry = model_by_name::at(
         &model_by_name::watched(registry, watch, recorder.as_ref()),
         ask.model.base_url.as_deref(),
     );
-    let spec = ask.schema.as_deref().map(schema).transpose().map_err(usage)?;
+    let spec = ask.schema.as_deref().map(schema).transpose().map_err(|problem| (Exit::Usage, problem))?;
     if !ask.dry_run {
         for file in ask.save.iter().chain(&ask.record) {
-            save::writable(file).map_err(|problem| (as_json, Exit::Failed, problem))?;
+            save::writable(file).map_err(|problem| (Exit::Failed, problem))?;
         }
     }
     let (question, attachments) = question(&ask).await.map_err(setup)?;
@@ -101,11 +110,9 @@ async fn prepared(
     let mut wanted = Wanted::new(name, &ask.model, config);
     wanted.fetches = attachments.has_addresses();
     #[cfg(feature = "chat")]
-    let mut notices = notices;
-    #[cfg(feature = "chat")]
     let kept = match ask.kept.is_chosen() {
         true => {
-            let opened = beside(Box::pin(Kept::open(config)), &mut notices, ask.json, ask.shown.quiet).await;
+            let opened = beside(Box::pin(Kept::open(config)), notices, ask.json, ask.shown.quiet).await;
             Some(opened.map_err(setup)?)
         }
         false => None,
@@ -115,10 +122,6 @@ async fn prepared(
         wanted.documents = kept.as_ref().map(Kept::documents);
         // Documents of the session may be at addresses.
         wanted.fetches |= kept.is_some();
-    }
-    let is_quiet = ask.shown.quiet || ask.json;
-    if let Some(notice) = config.notice().filter(|_| !is_quiet) {
-        line(&notice);
     }
     wanted.permitted = ask.permitted.clone();
     let outside = Outside::connected(config, is_quiet).await;

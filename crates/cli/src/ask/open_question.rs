@@ -18,9 +18,9 @@ use crate::show::terminal::Terminal;
 use crate::show::watch::Notice;
 
 /// The places where a run is shown.
-pub(super) struct Shows {
+pub(super) struct Shows<'n> {
     pub(super) terminal: Terminal,
-    pub(super) notices: UnboundedReceiver<Notice>,
+    pub(super) notices: &'n mut UnboundedReceiver<Notice>,
     pub(super) as_json: bool,
     #[cfg_attr(not(feature = "chat"), expect(dead_code, reason = "nobody is asked"))]
     pub(super) color: When,
@@ -31,14 +31,14 @@ pub(super) struct Shows {
 pub(super) async fn followed(
     run: AgentRun,
     again: impl Fn() -> AgentRun,
-    mut shows: Shows,
+    mut shows: Shows<'_>,
 ) -> Result<Followed, SetupError> {
     #[cfg(feature = "chat")]
     if std::io::stdin().is_terminal() && !shows.as_json {
         return asked(run, again, shows).await;
     }
     let _nobody = again;
-    let followed = follow(run, &mut shows.terminal, &mut shows.notices, shows.as_json).await;
+    let followed = follow(run, &mut shows.terminal, shows.notices, shows.as_json).await;
     if let (Some(Ok(outcome)), false) = (&followed.result, shows.as_json) {
         for request in &outcome.approvals {
             let name = &request.call.name;
@@ -54,15 +54,15 @@ pub(super) async fn followed(
 async fn asked(
     mut run: AgentRun,
     again: impl Fn() -> AgentRun,
-    shows: Shows,
+    shows: Shows<'_>,
 ) -> Result<Followed, SetupError> {
-    let Shows { terminal, mut notices, as_json, color } = shows;
+    let Shows { terminal, notices, as_json, color } = shows;
     let style = Style::of_stderr(color);
     let mut terminal = terminal.in_chat();
     let mut reader = None;
     loop {
         terminal.begin();
-        let followed = follow(run, &mut terminal, &mut notices, as_json).await;
+        let followed = follow(run, &mut terminal, notices, as_json).await;
         let Some(Ok(outcome)) = &followed.result else { return Ok(followed) };
         if outcome.approvals.is_empty() && outcome.deferred.is_empty() {
             return Ok(followed);

@@ -28,7 +28,7 @@ use crate::show::number::grouped;
 use crate::show::style::{Style, When};
 use crate::show::table::named;
 use crate::show::terminal::Terminal;
-use crate::show::watch::{Notice, Watched, beside};
+use crate::show::watch::{Notice, Watch, Watched, beside, tell_left};
 use crate::show::width::terminal_width;
 use command::Command;
 
@@ -38,9 +38,15 @@ pub(crate) async fn run(
     registry: &Registry,
     config: &Config,
     color: When,
-    watched: Watched,
+    (watch, mut notices): Watched,
 ) -> Exit {
-    done(begin(chat.talk, (&chat.kept, false), registry, config, color, watched).await).await
+    let is_quiet = chat.talk.shown.quiet;
+    let begun = begin(chat.talk, (&chat.kept, false), registry, config, color, watch, &mut notices).await;
+    let talked = match begun {
+        Ok(mut chat) => chat.talk().await,
+        Err(error) => Err(error),
+    };
+    done(talked, &mut notices, is_quiet)
 }
 
 /// Goes on with a session, and with its last run if that did not come to its end.
@@ -49,25 +55,25 @@ pub(crate) async fn resume(
     registry: &Registry,
     config: &Config,
     color: When,
-    watched: Watched,
+    (watch, mut notices): Watched,
 ) -> Exit {
     let kept = Choice { last: resume.id.is_none(), session: resume.id };
-    let mut chat = match begin(resume.talk, (&kept, true), registry, config, color, watched).await {
-        Ok(chat) => chat,
-        Err(error) => return done(Err(error)).await,
-    };
-    if let Err(error) = chat.go_on().await {
-        return done(Err(error)).await;
-    }
-    done(Ok(chat)).await
-}
-
-async fn done(chat: Result<Chat<'_>, SetupError>) -> Exit {
-    let result = match chat {
-        Ok(mut chat) => chat.talk().await,
+    let is_quiet = resume.talk.shown.quiet;
+    let begun = begin(resume.talk, (&kept, true), registry, config, color, watch, &mut notices).await;
+    let talked = match begun {
+        Ok(mut chat) => match chat.go_on().await {
+            Ok(()) => chat.talk().await,
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
-    result.unwrap_or_else(|error| {
+    done(talked, &mut notices, is_quiet)
+}
+
+fn done(talked: Result<Exit, SetupError>, notices: &mut UnboundedReceiver<Notice>, is_quiet: bool) -> Exit {
+    talked.unwrap_or_else(|error| {
+        // They may say why.
+        tell_left(notices, false, is_quiet);
         fail(&error.to_string());
         Exit::Setup
     })
@@ -98,7 +104,7 @@ struct Chat<'c> {
     /// False if something was spent that has no price.
     has_all_prices: bool,
     terminal: Terminal,
-    notices: UnboundedReceiver<Notice>,
+    notices: &'c mut UnboundedReceiver<Notice>,
     reader: Reader,
 }
 
@@ -108,18 +114,19 @@ async fn begin<'c>(
     registry: &Registry,
     config: &'c Config,
     color: When,
-    (watch, mut notices): Watched,
+    watch: Watch,
+    notices: &'c mut UnboundedReceiver<Notice>,
 ) -> Result<Chat<'c>, SetupError> {
+    if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
+        line(&notice);
+    }
     let name = model_by_name::chosen(registry, arguments.model.name.as_deref()).to_owned();
     let registry = model_by_name::at(
         &model_by_name::watched(registry, watch, None),
         arguments.model.base_url.as_deref(),
     );
-    let kept = beside(Box::pin(Kept::open(config)), &mut notices, false, arguments.shown.quiet).await?;
+    let kept = beside(Box::pin(Kept::open(config)), notices, false, arguments.shown.quiet).await?;
     let folders = folders(&arguments.opened, config, true).await?;
-    if let Some(notice) = config.notice().filter(|_| !arguments.shown.quiet) {
-        line(&notice);
-    }
     let outside = Outside::connected(config, arguments.shown.quiet).await.told();
     let agent = agent(&name, &arguments, &folders, &registry, config, &kept, &outside)?;
     let sessions = kept.sessions(agent.clone());
@@ -291,7 +298,7 @@ impl Chat<'_> {
     async fn follow(&mut self, mut run: attache_agent::AgentRun) -> Exit {
         loop {
             self.terminal.begin();
-            let followed = follow(run, &mut self.terminal, &mut self.notices, false).await;
+            let followed = follow(run, &mut self.terminal, self.notices, false).await;
             let outcome = match &followed.result {
                 Some(Ok(outcome)) => outcome,
                 Some(Err(error)) => {

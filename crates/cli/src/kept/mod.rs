@@ -8,9 +8,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions, is_read};
 use attache_config::SessionsPlace;
+#[cfg(any(feature = "postgres", feature = "server"))]
+use attache_core::StoreError;
 use attache_core::message::UserOrigin;
 use attache_core::{Document, DocumentStore, Message, Secret, UserPart};
-use attache_stores::{FileDocumentStore, SqliteStore};
+#[cfg(feature = "server")]
+use attache_stores::Upkeep;
+use attache_stores::{FileDocumentStore, References, SqliteStore};
 
 use crate::config_files::{Config, Folder, folder};
 use crate::model_by_name::SetupError;
@@ -20,11 +24,22 @@ pub(crate) use sessions::{run, shown, table};
 /// The one whose sessions they are: whoever may read the folder.
 pub(crate) const PRINCIPAL: &str = "local";
 
+/// The least age of a document that no session mentions before it is removed: an upload may wait so long for its message.
+const GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The time between two collections of a folder, by whichever process.
+#[cfg(feature = "server")]
+const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The stores.
 #[derive(Clone)]
 pub(crate) struct Kept {
     store: Arc<dyn SessionStore>,
-    documents: Arc<dyn DocumentStore>,
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "a server alone collects"))]
+    references: Arc<dyn References>,
+    documents: Arc<FileDocumentStore>,
+    /// The name of the sessions among those that keep documents in the folder.
+    #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "a server alone collects"))]
+    owner: String,
     folder: PathBuf,
 }
 
@@ -36,18 +51,29 @@ impl Kept {
         let of = |path: &std::path::Path, error: &dyn std::fmt::Display| {
             SetupError::new(format!("{}: {error}", path.display()))
         };
-        let store: Arc<dyn SessionStore> = match config.said.sessions_place() {
+        let Opened { store, references, owner } = match config.said.sessions_place() {
             Some(SessionsPlace::Postgres(address)) => database(&address).await?,
             place => {
                 let file = match place {
                     Some(SessionsPlace::File(file)) => file,
                     _ => folder.join("sessions.db"),
                 };
-                Arc::new(SqliteStore::open(&file).await.map_err(|error| of(&file, &error))?)
+                let store = SqliteStore::open(&file).await.map_err(|error| of(&file, &error))?;
+                let id = store.database_id().await.map_err(|error| of(&file, &error))?;
+                // A copy of the file has the same id, and sessions of its own.
+                let beside = documents.parent().and_then(|beside| file.strip_prefix(beside).ok());
+                let owner = format!("{id} {}", beside.unwrap_or(&file).display());
+                Opened::new(Arc::new(store), owner)
             }
         };
-        let documents = FileDocumentStore::open(&documents).map_err(|error| of(&documents, &error))?;
-        Ok(Self { store, documents: Arc::new(documents), folder })
+        let place = documents;
+        let documents =
+            FileDocumentStore::open(&place).map_err(|error| of(&place, &error))?.with_grace(GRACE);
+        // Before the first document is put: else a server of other sessions would take it for its own.
+        if let Err(error) = documents.note_owner(&owner).await {
+            tracing::warn!(folder = %place.display(), %error, "the folder of documents has no mark of these sessions");
+        }
+        Ok(Self { store, references, documents: Arc::new(documents), owner, folder })
     }
 
     /// The folder.
@@ -57,12 +83,31 @@ impl Kept {
 
     /// The store that an agent's documents go to.
     pub(crate) fn documents(&self) -> Arc<dyn DocumentStore> {
-        Arc::clone(&self.documents)
+        Arc::clone(&self.documents) as _
+    }
+
+    /// Removes documents that no session mentions, unless that was done not long ago, or is not for these sessions to do.
+    #[cfg(feature = "server")]
+    pub(crate) async fn keep_up(&self) -> Result<Upkeep, StoreError> {
+        self.documents.keep_up(&self.owner, &[&*self.references], EVERY).await
     }
 
     /// The sessions, in which this agent answers. They do not expire: their owner deletes them.
     pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
         Sessions::new(agent, Arc::clone(&self.store)).with_expiry(None).with_documents(self.documents())
+    }
+}
+
+/// A store of sessions that was opened.
+struct Opened {
+    store: Arc<dyn SessionStore>,
+    references: Arc<dyn References>,
+    owner: String,
+}
+
+impl Opened {
+    fn new<S: SessionStore + References + 'static>(store: Arc<S>, owner: String) -> Self {
+        Self { references: Arc::clone(&store) as _, store, owner }
     }
 }
 
@@ -77,17 +122,19 @@ pub(crate) fn data() -> Result<PathBuf, SetupError> {
 
 /// The sessions of a PostgreSQL database.
 #[cfg(feature = "postgres")]
-async fn database(address: &Secret) -> Result<Arc<dyn SessionStore>, SetupError> {
-    let store = attache_stores::PostgresStore::connect(address.expose()).await;
+async fn database(address: &Secret) -> Result<Opened, SetupError> {
     // No error of the store shows the address.
-    Ok(Arc::new(store.map_err(|error| {
+    let failed = |error: StoreError| {
         SetupError::new(format!("stores.sessions: {}", crate::output::with_causes(&error)))
-    })?))
+    };
+    let store = attache_stores::PostgresStore::connect(address.expose()).await.map_err(failed)?;
+    let owner = store.database_id().await.map_err(failed)?;
+    Ok(Opened::new(Arc::new(store), owner))
 }
 
 /// The command was built without PostgreSQL.
 #[cfg(not(feature = "postgres"))]
-async fn database(_: &Secret) -> Result<Arc<dyn SessionStore>, SetupError> {
+async fn database(_: &Secret) -> Result<Opened, SetupError> {
     let text = "stores.sessions names a PostgreSQL database, and this program was built without the feature `postgres`";
     Err(SetupError::new(text))
 }

@@ -1,6 +1,7 @@
 //! `attache serve`: the agent of `attache chat` over HTTP, with a chat for browsers.
 
 mod agent;
+mod collecting;
 mod example;
 mod mcp_and_a2a;
 mod reload;
@@ -118,6 +119,7 @@ async fn served(
         tokio::select! {
             served = server.serve(listener, stop) => served,
             never = reload.watch(seen) => match never {},
+            never = collecting::keep_up(&kept, config.said.collects_documents()) => match never {},
         }
     };
     let result = served.await;

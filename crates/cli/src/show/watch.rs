@@ -4,11 +4,8 @@ use attache_transport::{EndedExchange, Hook, RequestParts};
 use http::{HeaderMap, StatusCode};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-#[cfg(feature = "chat")]
-use crate::{
-    json,
-    output::{answer, line, short},
-};
+use crate::json;
+use crate::output::{answer, line, short};
 
 /// A request that failed, or one that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,25 +49,33 @@ pub(crate) async fn beside<T>(
     is_quiet: bool,
 ) -> T {
     let mut work = std::pin::pin!(work);
-    let told = |notice| match notice {
+    loop {
+        tokio::select! {
+            biased;
+            Some(notice) = notices.recv() => tell(notice, as_json, is_quiet),
+            done = &mut work => {
+                tell_left(notices, as_json, is_quiet);
+                return done;
+            }
+        }
+    }
+}
+
+/// Tells the warnings that nobody was told yet.
+pub(crate) fn tell_left(notices: &mut UnboundedReceiver<Notice>, as_json: bool, is_quiet: bool) {
+    while let Ok(notice) = notices.try_recv() {
+        tell(notice, as_json, is_quiet);
+    }
+}
+
+fn tell(notice: Notice, as_json: bool, is_quiet: bool) {
+    match notice {
         Notice::Warned(text) if as_json => {
             // A reader that has enough is told apart with the first event.
             let _unwritten = answer(&json::warning("log", &text));
         }
         Notice::Warned(text) if !is_quiet => line(&format!("! {}", short(&text, 300))),
         _ => {}
-    };
-    loop {
-        tokio::select! {
-            biased;
-            Some(notice) = notices.recv() => told(notice),
-            done = &mut work => {
-                while let Ok(notice) = notices.try_recv() {
-                    told(notice);
-                }
-                return done;
-            }
-        }
     }
 }
 

@@ -511,3 +511,26 @@ async fn an_a2a_agent_of_the_configuration_is_a_tool_with_its_documents() {
     let asked = requests.iter().find(|request| request.method.as_str() == "POST").unwrap();
     assert_eq!(asked.headers["authorization"], "Bearer canary-token-1234567890");
 }
+
+// It may say why nothing goes on.
+#[test]
+fn warnings_that_come_before_a_setup_that_fails_are_told() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("attache.toml"), "[mcp.gone]\ncommand = ['/no/such/program']\n").unwrap();
+    let asked = ["ask", "x", "docs/examples/inbox", "-m", "openai-chat/gpt-4o", "--session", "s"];
+    let (code, told, _) = output(&mut at(home.path(), &[&asked[..], &["--json"]].concat()));
+    assert_eq!(code, 3, "there is no key: {told}");
+    let lines: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let place = |is: &dyn Fn(&Value) -> bool| lines.iter().position(is);
+    let warned =
+        place(&|line| line["code"] == "log" && line["message"].to_string().contains("not available"));
+    let failed = place(&|line| line["type"] == "error");
+    assert!(warned.is_some() && warned < failed, "{told}");
+    for arguments in [&asked[..], &["chat", "docs/examples/inbox", "-m", "openai-chat/gpt-4o"]] {
+        let (code, _, told) = output(&mut at(home.path(), arguments));
+        assert_eq!(code, 3, "{told}");
+        assert!(told.contains("! a server is not available"), "{arguments:?}: {told}");
+        let (_, _, told) = output(at(home.path(), arguments).arg("-q"));
+        assert!(!told.contains("a server is not available"), "{arguments:?}: {told}");
+    }
+}

@@ -7,8 +7,20 @@ use std::time::{Duration, SystemTime};
 use attache_core::{DocumentId, StoreError};
 
 use super::disk::{self, failed};
-use super::documents::{FileDocumentStore, Folder, SUFFIX, id_in};
+use super::documents::{FileDocumentStore, Folder, NEW_SUFFIX, SUFFIX, id_in, remove_if_abandoned};
 use crate::references::{Collected, References, mentioned, some};
+
+/// The number of files that are listed or removed at a time: a collection that is dropped stops between two pieces.
+const PIECE: usize = 256;
+
+/// The files of the folder, as far as they are listed.
+struct Listing {
+    files: fs::ReadDir,
+    old: Vec<Old>,
+    /// The bytes of all documents.
+    bytes: u64,
+    is_done: bool,
+}
 
 /// A document that is old enough to be removed.
 struct Old {
@@ -29,7 +41,8 @@ impl FileDocumentStore {
     /// documents. They are asked after the listing, and if one of them fails, nothing is removed.
     ///
     /// Puts go on meanwhile, in this process and in others; so may other collections. A document that is put again is as
-    /// young as a new one.
+    /// young as a new one. Where stores of sessions that know nothing of each other may share the folder, see
+    /// [`keep_up`](Self::keep_up).
     ///
     /// ```
     /// # use attache_stores::{FileDocumentStore, FileJournals};
@@ -45,36 +58,68 @@ impl FileDocumentStore {
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
         some(references)?;
         let grace = self.grace;
-        let mut old = self.with(move |folder| folder.old(grace)).await?;
+        let mut listing = self.with(Folder::listing).await?;
+        while !listing.is_done {
+            listing = self.with(move |folder| folder.list_on(listing, grace)).await?;
+        }
         let mentioned = mentioned(references).await?;
-        old.retain(|old| !mentioned.contains(&old.id));
-        self.with(move |folder| folder.remove_old(&old)).await
+        let mut old = listing.old.into_iter().filter(|old| !mentioned.contains(&old.id));
+        let (mut collected, mut problem) = (Collected::default(), None);
+        loop {
+            let piece: Vec<Old> = old.by_ref().take(PIECE).collect();
+            if piece.is_empty() {
+                break;
+            }
+            let (removed, failed) = self.with(move |folder| folder.remove_old(&piece)).await?;
+            collected.documents += removed.documents;
+            collected.contents += removed.contents;
+            collected.bytes += removed.bytes;
+            problem = problem.or(failed);
+        }
+        collected.kept_bytes = listing.bytes.saturating_sub(collected.bytes);
+        problem.map_or(Ok(collected), Err)
     }
 }
 
 impl Folder {
-    fn old(&self, grace: Duration) -> Result<Vec<Old>, StoreError> {
-        let failed = |error| failed("list", &self.path, error);
+    fn listing(&self) -> Result<Listing, StoreError> {
+        let files = fs::read_dir(&self.path).map_err(|error| failed("list", &self.path, error))?;
+        Ok(Listing { files, old: Vec::new(), bytes: 0, is_done: false })
+    }
+
+    /// Lists some files more. Files that a crash left unfinished are removed.
+    fn list_on(&self, mut listing: Listing, grace: Duration) -> Result<Listing, StoreError> {
         let now = SystemTime::now();
-        let mut old = Vec::new();
-        for file in fs::read_dir(&self.path).map_err(failed)? {
-            let file = file.map_err(failed)?;
-            if !file.file_name().to_str().is_some_and(|name| name.ends_with(SUFFIX)) {
+        for _ in 0..PIECE {
+            let Some(file) = listing.files.next() else {
+                listing.is_done = true;
+                break;
+            };
+            let file = file.map_err(|error| failed("list", &self.path, error))?;
+            let (name, path) = (file.file_name(), file.path());
+            let name = name.to_str().unwrap_or_default();
+            if name.ends_with(NEW_SUFFIX) {
+                let _turn = self.lock()?;
+                remove_if_abandoned(&path);
+            }
+            if !name.ends_with(SUFFIX) {
                 continue;
             }
-            let Ok(written) = file.metadata().and_then(|file| file.modified()) else { continue };
-            let path = file.path();
-            if now.duration_since(written).is_ok_and(|age| age >= grace)
+            let Ok(known) = file.metadata() else { continue };
+            listing.bytes = listing.bytes.saturating_add(known.len());
+            if let Ok(written) = known.modified()
+                && now.duration_since(written).is_ok_and(|age| age >= grace)
                 && let Some(id) = id_in(&path)
                 && self.path_of(&id) == path
             {
-                old.push(Old { path, id, written });
+                listing.old.push(Old { path, id, written });
             }
         }
-        Ok(old)
+        Ok(listing)
     }
 
-    fn remove_old(&self, old: &[Old]) -> Result<Collected, StoreError> {
+    /// Yields the first failure, too: a file that cannot be removed keeps no other one.
+    fn remove_old(&self, old: &[Old]) -> Result<(Collected, Option<StoreError>), StoreError> {
         let mut collected = Collected::default();
         let mut problem = None;
         for Old { path, written, .. } in old {
@@ -92,8 +137,7 @@ impl Folder {
             }
         }
         disk::sync_folder(&self.path)?;
-        collected.kept_bytes = self.count()?;
-        problem.map_or(Ok(collected), Err)
+        Ok((collected, problem))
     }
 }
 
@@ -118,8 +162,8 @@ mod tests {
         };
         let [one, other] = ["a.doc", "b.doc"].map(|name| folder.path().join(name));
         let old = [old(one, &ids[0]), old(stuck.clone(), &ids[0]), old(other, &ids[1])];
-        let removed = store.with(move |folder| folder.remove_old(&old)).await;
-        assert!(removed.unwrap_err().to_string().contains("stuck.doc"));
+        let (_, failed) = store.with(move |folder| folder.remove_old(&old)).await.unwrap();
+        assert!(failed.unwrap().to_string().contains("stuck.doc"));
         for id in &ids {
             assert!(store.get(id).await.is_err(), "{id}");
         }

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use attache_core::{StoreError, StoreErrorKind};
 use tokio::runtime::Handle;
@@ -94,4 +94,33 @@ pub(super) fn lock(file: &File, path: &Path, shared: bool) -> Result<(), StoreEr
 /// The path from the root, so that it stays the same when the process changes its folder.
 pub(super) fn absolute(path: &Path) -> Result<std::path::PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| failed("find", path, error))
+}
+
+/// Makes a file as young as one that is written now.
+pub(super) fn renew(path: &Path) -> Result<(), StoreError> {
+    let file = fs::OpenOptions::new().write(true).open(path);
+    let renewed = file.and_then(|file| file.set_modified(SystemTime::now()));
+    renewed.map_err(|error| failed("write", path, error))
+}
+
+/// True if nobody can write to the folder here. A file of another user is none: that one may remove it as one that is old.
+pub(super) fn is_read_only(error: &StoreError) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::ReadOnlyFilesystem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // No test can mount a file system.
+    #[test]
+    fn a_file_system_that_is_read_only_is_told_from_a_file_of_another_user() {
+        let error = |kind: ErrorKind| failed("open", Path::new("/documents/.lock"), kind.into());
+        assert!(is_read_only(&error(ErrorKind::ReadOnlyFilesystem)));
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::NotFound, ErrorKind::StorageFull] {
+            assert!(!is_read_only(&error(kind)), "{kind:?}");
+        }
+        assert!(!is_read_only(&StoreError::new(StoreErrorKind::Unavailable, "it is away")));
+    }
 }

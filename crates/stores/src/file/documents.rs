@@ -14,11 +14,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::disk::{self, failed};
+use super::disk::{self, failed, is_read_only, renew};
 use super::{checksum, name};
 
 pub(super) const SUFFIX: &str = ".doc";
-const NEW_SUFFIX: &str = ".new";
+pub(super) const NEW_SUFFIX: &str = ".new";
 const LOCK: &str = ".lock";
 
 /// The version of the files that this program writes.
@@ -67,23 +67,23 @@ pub(super) struct Folder {
 }
 
 /// The file of a document, read up to its content.
-struct Found {
-    header: Header,
+pub(super) struct Found {
+    pub(super) header: Header,
     /// The bytes that are there behind the first line.
     length: u64,
-    reader: BufReader<File>,
+    pub(super) reader: BufReader<File>,
 }
 
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+pub(super) struct Header {
     #[serde(rename = "crc", skip_serializing)]
     _crc: serde::de::IgnoredAny,
     format: u32,
     id: String,
     bytes: u64,
-    sha256: String,
+    pub(super) sha256: String,
 }
 
 impl FileDocumentStore {
@@ -159,6 +159,11 @@ impl DocumentStore for FileDocumentStore {
         Box::pin(self.with(move |folder| folder.get(&id)))
     }
 
+    fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (id, young) = (id.clone(), self.grace / 2);
+        Box::pin(self.with(move |folder| folder.renew(&id, young)))
+    }
+
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
         let id = id.clone();
         Box::pin(self.with(move |folder| folder.delete(&id)))
@@ -202,16 +207,6 @@ impl Folder {
             self.release(size);
         }
         put.map(drop)
-    }
-
-    /// Makes a document as young as a new one; `false` if it is not there.
-    fn renew_in_turn(&self, path: &Path, id: &DocumentId, sha256: &str) -> Result<bool, StoreError> {
-        let _turn = self.lock()?;
-        let is_there = open(path, id)?.is_some_and(|found| found.header.sha256 == sha256);
-        if is_there {
-            renew(path)?;
-        }
-        Ok(is_there)
     }
 
     /// Writes a new file, has it on the disk, and gives it the name that `name` says once it is its turn; `false` if it
@@ -304,7 +299,13 @@ impl Folder {
         // taken before the turn, as there.
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = self.lock()?;
-        let removed = fs::metadata(path).and_then(|file| {
+        // A folder of the network tells the time of a file anew to whoever opens it.
+        let known = if written.is_some() {
+            File::open(path).and_then(|file| file.metadata())
+        } else {
+            fs::metadata(path)
+        };
+        let removed = known.and_then(|file| {
             let is_meant = written.is_none_or(|written| file.modified().is_ok_and(|time| time == written));
             if is_meant { fs::remove_file(path).map(|()| Some(file.len())) } else { Ok(None) }
         });
@@ -348,7 +349,7 @@ impl Folder {
     }
 
     /// The bytes of all documents. Unfinished files of a crash are removed.
-    pub(super) fn count(&self) -> Result<u64, StoreError> {
+    fn count(&self) -> Result<u64, StoreError> {
         let failed = |error| failed("list", &self.path, error);
         let _turn = self.lock()?;
         let mut sum = 0_u64;
@@ -382,19 +383,6 @@ fn is_equal(reader: &mut impl BufRead, mut bytes: &[u8]) -> std::io::Result<bool
     }
 }
 
-/// Makes a file as young as one that is written now, for whoever collects.
-fn renew(path: &Path) -> Result<(), StoreError> {
-    let file = fs::OpenOptions::new().write(true).open(path);
-    let renewed = file.and_then(|file| file.set_modified(SystemTime::now()));
-    renewed.map_err(|error| failed("write", path, error))
-}
-
-/// True if nobody can write to the folder here. A file of another user is none: that one may remove it as one that is old.
-fn is_read_only(error: &StoreError) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    cause.is_some_and(|cause| cause.kind() == ErrorKind::ReadOnlyFilesystem)
-}
-
 /// The id in the first line of a file; `None` if it cannot be read.
 pub(super) fn id_in(path: &Path) -> Option<DocumentId> {
     let mut line = Vec::new();
@@ -406,7 +394,7 @@ pub(super) fn id_in(path: &Path) -> Option<DocumentId> {
 }
 
 /// Removes a new file whose writer is gone, and with it its lock.
-fn remove_if_abandoned(path: &Path) {
+pub(super) fn remove_if_abandoned(path: &Path) {
     if let Ok(file) = File::open(path)
         && file.try_lock().is_ok()
     {
@@ -436,7 +424,7 @@ fn header(id: &DocumentId, bytes: u64, sha256: &str) -> Result<Vec<u8>, StoreErr
 }
 
 /// Opens the file of a document behind its first line; `None` if there is none.
-fn open(path: &Path, id: &DocumentId) -> Result<Option<Found>, StoreError> {
+pub(super) fn open(path: &Path, id: &DocumentId) -> Result<Option<Found>, StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -8,8 +8,11 @@ mod journal;
 mod line;
 mod log;
 mod name;
+mod owners;
+mod renewing;
 mod runs;
 
 pub use documents::FileDocumentStore;
 pub use journal::FileJournal;
+pub use owners::Upkeep;
 pub use runs::FileJournals;

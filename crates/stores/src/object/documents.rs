@@ -205,6 +205,35 @@ impl ObjectDocumentStore {
         Err(StoreError::new(StoreErrorKind::Unavailable, message))
     }
 
+    /// Puts a document again, unless a link to it is young, whose copy no collection had marked by the time that the link
+    /// was there.
+    async fn renewed(&self, id: &DocumentId) -> Result<(), StoreError> {
+        let id_hash = hash_of(id.as_str().as_bytes());
+        let mut newest: Option<(Copy, SystemTime)> = None;
+        let ids = self.names.links_of(&id_hash);
+        let listed = self.backend.list(&ids, |object| {
+            let written = SystemTime::from(object.last_modified);
+            if let Some(Name::Link { copy, .. }) = self.names.parse(&object.location)
+                && newest.is_none_or(|(_, before)| before < written)
+            {
+                newest = Some((copy, written));
+            }
+        });
+        listed.await?;
+        let missing = || StoreError::new(StoreErrorKind::NotFound, format!("there is no document {id}"));
+        let (copy, written) = newest.ok_or_else(missing)?;
+        let is_young = SystemTime::now().duration_since(written).is_ok_and(|age| age < self.grace / 2);
+        if is_young {
+            let found = self.look(&id_hash, &copy.content).await?;
+            let is_whole = matches!(found.copies.get(&copy.number), Some((Some(_), false)));
+            if is_whole && self.stays(&copy).await? {
+                return Ok(());
+            }
+        }
+        let bytes = self.bytes(id).await?;
+        self.keep(&Document::from_bytes(bytes, "").with_id(id.clone())).await
+    }
+
     /// True if a copy that a listing shows without a mark is there still. A listing of files is not one moment: one may
     /// have named the copy before a collection removed it, and looked for marks after the collection took its own away.
     async fn stays(&self, copy: &Copy) -> Result<bool, StoreError> {
@@ -364,6 +393,10 @@ impl DocumentStore for ObjectDocumentStore {
 
     fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
         Box::pin(self.bytes(id))
+    }
+
+    fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.renewed(id))
     }
 
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {

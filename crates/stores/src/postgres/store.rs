@@ -27,6 +27,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("forks", include_str!("migrations/0005_forks.sql")),
     ("deliveries", include_str!("migrations/0006_deliveries.sql")),
     ("gone", include_str!("migrations/0007_gone.sql")),
+    ("name", include_str!("migrations/0008_name.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);

@@ -26,6 +26,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("nodes", include_str!("migrations/0004_nodes.sql")),
     ("forks", include_str!("migrations/0005_forks.sql")),
     ("gone", include_str!("migrations/0006_gone.sql")),
+    ("name", include_str!("migrations/0007_name.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use attache_core::{Document, DocumentId, DocumentStore, StoreErrorKind};
 use attache_stores::FileDocumentStore;
@@ -253,4 +254,51 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+fn written(folder: &Path, name: &str) -> SystemTime {
+    fs::metadata(folder.join(name)).unwrap().modified().unwrap()
+}
+
+#[tokio::test]
+async fn a_document_is_renewed_once_it_is_half_as_old_as_may_be_removed() {
+    let folder = tempdir().unwrap();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let store = open(folder.path()).with_grace(day);
+    assert_eq!(store.renew(&id("d")).await.unwrap_err().kind(), StoreErrorKind::NotFound);
+    store.put(&document("d", "one")).await.unwrap();
+    for (age, is_renewed) in [(day / 2 - day / 24, false), (day / 2, true)] {
+        let then = SystemTime::now() - age;
+        fs::File::options()
+            .write(true)
+            .open(folder.path().join("d.doc"))
+            .unwrap()
+            .set_modified(then)
+            .unwrap();
+        let before = written(folder.path(), "d.doc");
+        store.renew(&id("d")).await.unwrap();
+        assert_eq!(written(folder.path(), "d.doc") > before, is_renewed, "{age:?}");
+    }
+    assert_eq!(store.get(&id("d")).await.unwrap(), "one");
+}
+
+// Not even root can write here, whoever owns the folder.
+#[tokio::test]
+async fn a_folder_that_takes_nothing_is_told_and_keeps_what_it_has() {
+    let folder = tempdir().unwrap();
+    let store = open(folder.path());
+    store.put(&document("d", "one")).await.unwrap();
+    fs::remove_file(folder.path().join(".lock")).unwrap();
+    fs::create_dir(folder.path().join(".lock")).unwrap();
+    for name in ["d", "new"] {
+        let told = store.put(&document(name, "one")).await.unwrap_err();
+        assert_eq!(told.kind(), StoreErrorKind::Unavailable, "{name}: a collection could remove it");
+        assert!(told.to_string().contains(".lock"), "{told}");
+    }
+    assert_eq!(store.get(&id("d")).await.unwrap(), "one");
+    assert_eq!(files(folder.path()).len(), 1, "nothing half done is left");
+    let below = tempdir().unwrap();
+    let file = below.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(FileDocumentStore::open(file.join("documents")).is_err());
 }

@@ -14,5 +14,6 @@ mod damage;
 mod documents;
 mod journal;
 mod model;
+mod owners;
 mod processes;
 mod runs;

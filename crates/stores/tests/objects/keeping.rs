@@ -43,6 +43,22 @@ async fn one_content_that_comes_many_times_at_once_is_kept_once() {
 }
 
 #[tokio::test]
+async fn a_document_that_is_young_is_renewed_without_writing() {
+    let storage = Storage::new();
+    let store = over(&storage);
+    assert_eq!(store.renew(&id("d")).await.unwrap_err().kind(), StoreErrorKind::NotFound);
+    store.put(&document("d", "kept")).await.unwrap();
+    for _ in 0..3 {
+        store.renew(&id("d")).await.unwrap();
+    }
+    assert_eq!(storage.links().await.len(), 1);
+    // None is young where all may be removed at once.
+    over(&storage).with_grace(Duration::ZERO).renew(&id("d")).await.unwrap();
+    assert_eq!(storage.links().await.len(), 2);
+    assert_eq!(store.get(&id("d")).await.unwrap(), "kept");
+}
+
+#[tokio::test]
 async fn documents_are_there_for_the_next_process() {
     let folder = tempdir().unwrap();
     ObjectDocumentStore::local(folder.path()).unwrap().put(&document("d", "kept")).await.unwrap();

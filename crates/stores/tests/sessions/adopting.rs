@@ -91,6 +91,53 @@ async fn a_run_for_which_there_is_no_room_is_not_given_up() {
     }
 }
 
+/// More often than a run is gone on with in vain: the database is away again once the run was taken over, or once its lease
+/// was taken.
+async fn a_run_whose_database_is_away_again_and_again_is_not_given_up(place: Place, sql: impl AsyncFn(&str)) {
+    let clock = Clock::new();
+    left(&place, &clock, &["s"]).await;
+    let sessions = timed(&place, Gate::default().agent(), &clock).await.with_name("agent");
+    for _ in 0..9 {
+        let (session, _) = sessions.adopt(8).await.unwrap().pop().expect("it is taken over again");
+        sql("ALTER TABLE attache_message RENAME TO away").await;
+        let failed = rest(session.resume()).await.unwrap_err();
+        assert!(failed.session_error().is_some(), "{failed:?}");
+        sql("ALTER TABLE away RENAME TO attache_message").await;
+        clock.advance(Duration::from_secs(31));
+    }
+    for _ in 0..9 {
+        sql("ALTER TABLE attache_session RENAME COLUMN kept_until TO away").await;
+        sessions.adopt(8).await.unwrap_err();
+        sql("ALTER TABLE attache_session RENAME COLUMN away TO kept_until").await;
+        clock.advance(Duration::from_secs(31));
+    }
+    assert_eq!(sessions.adopt(8).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_whose_sqlite_is_away_again_and_again_is_not_given_up() {
+    let place = Place::sqlite();
+    let Place::Sqlite(folder) = &place else { unreachable!() };
+    let path = format!("sqlite://{}", folder.path().join("s.db").display());
+    let sql = async move |text: &str| {
+        let mut other = sqlx::SqliteConnection::connect(&path).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text.to_owned())).execute(&mut other).await.unwrap();
+    };
+    a_run_whose_database_is_away_again_and_again_is_not_given_up(place, sql).await;
+}
+
+#[tokio::test]
+async fn a_run_whose_postgres_is_away_again_and_again_is_not_given_up() {
+    let place = Place::postgres();
+    let Place::Postgres(database) = &place else { unreachable!() };
+    let url = database.url.clone();
+    let sql = async move |text: &str| {
+        let mut other = sqlx::PgConnection::connect(&url).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text.to_owned())).execute(&mut other).await.unwrap();
+    };
+    a_run_whose_database_is_away_again_and_again_is_not_given_up(place, sql).await;
+}
+
 async fn a_run_that_comes_to_nothing_is_given_up(place: Place) {
     let clock = Clock::new();
     left(&place, &clock, &["s"]).await;

@@ -39,6 +39,7 @@ over_each_store! {
     crashes::a_result_that_was_delivered_is_not_lost_to_the_next_run,
     crashes::a_run_that_waits_hears_of_a_delivery_elsewhere,
     delivering::a_delivery_and_a_wait_are_their_principals_alone,
+    delivering::a_word_behind_the_end_is_left_at_the_last_run_alone,
     delivering::an_append_says_whether_something_was_delivered_before_it,
     delivering::a_result_that_comes_while_another_run_begins_is_not_lost,
     erasing::a_deletion_that_failed_or_was_cut_off_is_made_good,

@@ -159,7 +159,7 @@ pub(crate) async fn nothing_is_left_for_a_run_that_has_ended(place: Place) {
     let (store, key) = (place.store().await, Key::result(&ToolCallId::new()));
     let entry = Entry::new(key.clone(), EntryKind::Inbox(Vec::new()));
     let (principal, session, run, documents) = ("ann", session.id(), &*run, Vec::new());
-    let delivery = Delivery { principal, session, run, entry, documents, alone_at: None };
+    let delivery = Delivery { principal, session, run, entry, documents, alone_at: None, behind_end: false };
     assert!(matches!(store.deliver(delivery).await, Err(JournalError::Fenced)));
     let now = Some(std::time::UNIX_EPOCH);
     assert!(store.wait("ann", session, run, &key, now).await.unwrap().is_none());

@@ -254,3 +254,49 @@ async fn nothing_is_collected_where_a_session_cannot_be_read() {
     );
     assert_eq!(are_kept(&documents, &["fetched"]).await, [true]);
 }
+
+#[tokio::test]
+async fn each_database_has_a_name_that_stays() {
+    for place in [Place::sqlite(), Place::postgres()] {
+        let mut names = Vec::new();
+        for _ in 0..2 {
+            names.push(match &place {
+                Place::Memory(_) => unreachable!(),
+                Place::Sqlite(folder) => {
+                    SqliteStore::open(folder.path().join("s.db")).await.unwrap().database_id().await.unwrap()
+                }
+                Place::Postgres(database) => {
+                    PostgresStore::connect(&database.url).await.unwrap().database_id().await.unwrap()
+                }
+            });
+        }
+        assert!(names[0] == names[1] && names[0].len() == 32, "{names:?}");
+    }
+    let other = Place::sqlite();
+    let Place::Sqlite(folder) = &other else { unreachable!() };
+    let name = SqliteStore::open(folder.path().join("s.db")).await.unwrap().database_id().await.unwrap();
+    let Place::Sqlite(folder) = &Place::sqlite() else { unreachable!() };
+    let another = SqliteStore::open(folder.path().join("s.db")).await.unwrap().database_id().await.unwrap();
+    assert_ne!(name, another);
+}
+
+// More sessions than are read at a time.
+#[tokio::test]
+async fn documents_of_many_sessions_stay() {
+    for place in [Place::sqlite(), Place::postgres()] {
+        let documents = documents();
+        let names: Vec<_> = (0..120).map(|at| format!("d{at}")).collect();
+        let agent = Agent::builder(ScriptedModel::new(names.iter().map(|_| Turn::text("done"))));
+        let agent = agent.store(Arc::clone(&documents) as _).build().unwrap();
+        let sessions = Sessions::new(agent, place.store().await).with_expiry(None);
+        for name in &names {
+            let parts = [UserPart::text("Read this."), Some(UserPart::Document(document(name)))];
+            let input = RunInput::new([Message::User(UserMessage::new(parts)).shared()]);
+            sessions.open("ann", Some(name)).await.unwrap().run(input).outcome().await.unwrap();
+        }
+        documents.put(&document("stray")).await.unwrap();
+        assert_eq!(documents.collect(&[&*references(&place).await]).await.unwrap().documents, 1);
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        assert!(are_kept(&documents, &names).await.iter().all(|kept| *kept));
+    }
+}

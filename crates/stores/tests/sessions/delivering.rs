@@ -8,11 +8,11 @@ use attache_agent::{
     NoArguments, RunInput, SessionStore, SubmitError, Take, decide, deliver, say, tool_fn,
 };
 use attache_core::tool::Deferred;
-use attache_core::{StoreErrorKind, ToolCallId, ToolError, ToolResult};
+use attache_core::{Message, StoreErrorKind, ToolCallId, ToolError, ToolResult};
 use attache_testkit::{FunctionModel, Turn};
 use sqlx::Connection as _;
 
-use crate::kit::{Clock, Gate, timed, until_called};
+use crate::kit::{Clock, Gate, rest, timed, until_called};
 use crate::place::Place;
 
 /// An agent whose first answer begins a job.
@@ -42,7 +42,15 @@ pub(crate) async fn a_delivery_and_a_wait_are_their_principals_alone(place: Plac
     let deliver = |principal| {
         let entry = Entry::new(key.clone(), EntryKind::Inbox(Vec::new()));
         let (session, run) = (id, run.as_ref());
-        store.deliver(Delivery { principal, session, run, entry, documents: Vec::new(), alone_at: None })
+        store.deliver(Delivery {
+            principal,
+            session,
+            run,
+            entry,
+            documents: Vec::new(),
+            alone_at: None,
+            behind_end: false,
+        })
     };
     assert!(is_not_found(deliver("bob").await));
     assert!(is_not_found(store.wait("bob", id, &run, &key, None).await), "it does not wait for ever");
@@ -112,11 +120,44 @@ pub(crate) async fn an_append_says_whether_something_was_delivered_before_it(pla
     let delivered = note();
     assert!(!append(1, note()).await.has_deliveries);
     let (principal, entry, documents) = ("ann", delivered.clone(), Vec::new());
-    let delivery = Delivery { principal, session: id, run: "r", entry, documents, alone_at: None };
+    let delivery =
+        Delivery { principal, session: id, run: "r", entry, documents, alone_at: None, behind_end: false };
     store.deliver(delivery).await.unwrap();
     assert!(append(2, note()).await.has_deliveries);
     append(3, delivered).await;
     assert!(!append(4, note()).await.has_deliveries, "it stands in the log");
+}
+
+// The next run goes on from there, and looks at nothing else.
+pub(crate) async fn a_word_behind_the_end_is_left_at_the_last_run_alone(place: Place) {
+    let gate = Gate::default();
+    let session = timed(&place, gate.agent(), &Clock::new()).await.open("ann", Some("s")).await.unwrap();
+    gate.open.notify_one();
+    rest(session.run(RunInput::from("one").with_run_id("1"))).await.unwrap();
+    let (store, id) = (place.store().await, session.id());
+    let leave = async |run: &str, word: &str, behind_end, alone_at| {
+        let key = serde_json::from_value(serde_json::json!(format!("late/{word}"))).unwrap();
+        let entry = Entry::new(key, EntryKind::Inbox(vec![Message::user(word).shared()]));
+        let (principal, documents) = ("ann", Vec::new());
+        store.deliver(Delivery { principal, session: id, run, entry, documents, alone_at, behind_end }).await
+    };
+    let is_refused = |left| matches!(left, Err(JournalError::Fenced));
+    assert!(is_refused(leave("1", "usual", false, None).await));
+    leave("1", "first", true, None).await.unwrap();
+    assert_eq!(store.load("ann", id, None).await.unwrap().unwrap().late.len(), 1);
+    let (now, until) = (u64::MAX >> 2, u64::MAX >> 1);
+    let take = Take { session: id, principal: "ann", run: Some("2"), holder: "here", now, until };
+    let fence = store.take(take).await.unwrap().fence;
+    assert!(is_refused(leave("1", "beside", true, Some(now)).await), "another run begins, and has looked");
+    store.release(id, fence, None).await.unwrap();
+    gate.open.notify_one();
+    let heard = rest(session.run(RunInput::from("two").with_run_id("2"))).await.unwrap().messages;
+    let of = |word: &str| format!("{heard:?}").matches(word).count();
+    assert_eq!((of("first"), of("usual"), of("beside")), (1, 0, 0), "{heard:?}");
+    assert!(is_refused(leave("1", "second", true, None).await), "nobody looks there any more");
+    gate.open.notify_one();
+    let heard = rest(session.run("three")).await.unwrap().messages;
+    assert_eq!(format!("{heard:?}").matches("first").count(), 1, "it is told once");
 }
 
 /// A conversation may have many megabytes.

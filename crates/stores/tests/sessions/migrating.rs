@@ -1,11 +1,15 @@
 //! A database is brought to the form that the program knows while others use it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{OpenSession, SessionId, SessionStore};
-use attache_stores::PostgresStore;
+use attache_stores::{PostgresStore, SqliteStore};
 use futures_util::future::join_all;
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
+use tokio::sync::Notify;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata};
 
 use crate::place::Place;
 
@@ -62,4 +66,52 @@ async fn a_migration_waits_for_a_table_that_is_in_use_and_keeps_nobody_out() {
     reading.rollback().await.unwrap();
     let migrated = opening.await.unwrap().unwrap();
     assert_eq!(SessionStore::list(&migrated, "ann").await.unwrap().len(), 1);
+}
+
+/// Notices the warning that a migration waits.
+struct Told(Arc<Notify>);
+
+impl tracing::Subscriber for Told {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == Level::WARN && metadata.target().starts_with("attache")
+    }
+
+    fn event(&self, _: &Event<'_>) {
+        self.0.notify_one();
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Another process holds the file for longer than a call waits for it.
+#[tokio::test]
+async fn a_migration_of_sqlite_waits_for_a_process_that_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    SqliteStore::open(&path).await.unwrap().close().await;
+    let url = format!("sqlite://{}", path.display());
+    let mut other = SqliteConnection::connect(&url).await.unwrap();
+    // As an older program left it.
+    let older = "DELETE FROM attache_migration WHERE description = 'name'; DROP TABLE attache_store";
+    sqlx::raw_sql(older).execute(&mut other).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let told = Arc::new(Notify::new());
+    let _told = tracing::subscriber::set_default(Told(Arc::clone(&told)));
+    let opening = tokio::spawn(async move { SqliteStore::open(&path).await });
+    // SQLite itself waits for 5 seconds before it says so.
+    tokio::time::timeout(Duration::from_secs(60), told.notified()).await.unwrap();
+    assert!(!opening.is_finished());
+    sqlx::query("COMMIT").execute(&mut other).await.unwrap();
+    let opened = tokio::time::timeout(Duration::from_secs(30), opening).await.unwrap().unwrap().unwrap();
+    assert_eq!(opened.database_id().await.unwrap().len(), 32);
 }

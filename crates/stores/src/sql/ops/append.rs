@@ -139,14 +139,16 @@ pub(super) async fn deliver(connection: &mut Connection, delivery: &Delivery<'_>
     }
     let documents = delivery.documents.iter().map(|id| id.as_str());
     note_documents(connection, session, documents).await?;
-    // Nobody reads what comes behind the end of a run.
+    // Nobody reads what comes behind the end of a run, apart from the one that goes on from there.
     let left = query(
         "INSERT INTO attache_delivered (run, key, body) \
-         SELECT run, $2, $3 FROM attache_run WHERE run = $1 AND ended IS NULL",
+         SELECT run, $2, $3 FROM attache_run r WHERE run = $1 AND (ended IS NULL OR ($4 AND NOT EXISTS \
+         (SELECT 1 FROM attache_run n WHERE n.session = r.session AND n.run > r.run)))",
     )
     .bind(number)
     .bind(new.key.as_str())
     .bind(json(new)?)
+    .bind(delivery.behind_end)
     .execute(connection)
     .await?;
     match left.rows_affected() {

@@ -66,6 +66,22 @@ pub(super) async fn stops(connection: &mut Connection) -> Result<Vec<StopRequest
 /// The beginning of the name of a holder who took a run over, and has not taken its lease to go on with it.
 pub(super) const ADOPTED: &str = "adopted:";
 
+/// Takes attempts back that failed because the database did, as long as nobody else has had the session since.
+pub(super) async fn spare(connection: &mut Connection, spared: &[(String, String)]) -> Result<(), SqlError> {
+    for (session, holder) in spared {
+        // Whoever took the run over and did not take its lease is counted by the next one, by this name.
+        let taken_back = match holder.starts_with(ADOPTED) {
+            true => query("UPDATE attache_session SET holder = '' WHERE id = $1 AND holder = $2"),
+            false => query(
+                "UPDATE attache_run SET adopted = adopted - 1 WHERE session = $1 AND adopted > 0 AND ended IS NULL \
+                 AND id = (SELECT leased_by FROM attache_session WHERE id = $1 AND holder = $2)",
+            ),
+        };
+        taken_back.bind(session.as_str()).bind(holder.as_str()).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
 /// Takes runs over, and holds their leases for whoever did, whose name begins with [`ADOPTED`].
 pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Result<Vec<Orphan>, SqlError> {
     let rows = query(ORPHANS)

@@ -103,7 +103,8 @@ pub(super) async fn load(
          id AS run FROM found \
          UNION ALL SELECT 1, e.place, e.body, e.at, NULL FROM attache_entry e JOIN found f ON f.run = e.run \
          UNION ALL SELECT 2, m.place, m.body, 0, NULL FROM attache_message m JOIN found f ON true \
-         WHERE m.session = $1 ORDER BY 1, 2",
+         WHERE m.session = $1 UNION ALL SELECT 3, 0, d.body, 0, d.key FROM attache_delivered d \
+         JOIN found f ON f.run = d.run WHERE d.key LIKE 'late/%' ORDER BY 1, 2",
     )
     .bind(session)
     .bind(principal)
@@ -111,13 +112,14 @@ pub(super) async fn load(
     .fetch_all(connection)
     .await?;
     let Some((found, rows)) = rows.split_first() else { return Ok(None) };
-    let (mut entries, mut messages) = (Vec::new(), Vec::new());
+    let (mut entries, mut messages, mut late) = (Vec::new(), Vec::new(), Vec::new());
     for row in rows {
         let body: &str = row.try_get(2)?;
         match row.try_get::<i64, _>(0)? {
             1 => entries.push(entry(body, number(row.try_get(3)?), entries.len())?),
-            _ => messages.push(message((messages.len(), body))?),
+            2 => messages.push(message((messages.len(), body))?),
+            _ => late.push(entry(body, 0, row.try_get::<&str, _>(4)?)?),
         }
     }
-    Ok(Some(StoredRun { id: found.try_get(4)?, ranges: ranges(found.try_get(2)?)?, entries, messages }))
+    Ok(Some(StoredRun { id: found.try_get(4)?, ranges: ranges(found.try_get(2)?)?, entries, messages, late }))
 }

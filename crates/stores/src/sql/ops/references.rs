@@ -5,44 +5,118 @@ use std::collections::HashSet;
 use attache_core::{BoxFuture, DocumentId, StoreError};
 use futures_util::TryStreamExt as _;
 use sqlx::{Row as _, query};
+use tokio::task::spawn_blocking;
 
-use super::dialect::Connection;
+use super::dialect::{Connection, elements};
 use super::store::Store;
 use crate::references::{References, add_of_json};
 use crate::sql::error::{SqlError, in_time};
+use crate::sql::ranges::each;
 
-/// Everything that may mention one. Where a text does not, it is not read.
-const MENTIONS: [&str; 4] = [
-    "SELECT CASE WHEN body LIKE '%attache.document%' THEN body END FROM attache_message",
-    "SELECT CASE WHEN body LIKE '%attache.document%' THEN body END FROM attache_entry",
-    "SELECT CASE WHEN body LIKE '%attache.document%' THEN body END FROM attache_delivered",
-    "SELECT document FROM attache_document",
+/// A statement that reads everything in sessions that may mention a document. Where a text does not, it is not read.
+macro_rules! bodies {
+    ($of:literal) => {
+        concat!(
+            "SELECT CASE WHEN b.body LIKE '%attache.document%' THEN b.body END FROM ",
+            $of,
+            ".session IN (SELECT q.value ->> 0 FROM ",
+            elements!("1"),
+            " AS q)"
+        )
+    };
+}
+
+const MENTIONS: [&str; 3] = [
+    bodies!("attache_message b WHERE b"),
+    bodies!("attache_entry b JOIN attache_run r ON r.run = b.run WHERE r"),
+    bodies!("attache_delivered b JOIN attache_run r ON r.run = b.run WHERE r"),
 ];
+/// The documents that sessions noted.
+const NOTED: &str = concat!(
+    "SELECT d.document FROM attache_document d WHERE d.session IN (SELECT q.value ->> 0 FROM ",
+    elements!("1"),
+    " AS q)"
+);
+/// The number of sessions that are read as of one moment. No connection is held for longer than that takes.
+const AT_ONCE: usize = 50;
+/// A text of so many bytes is read beside the threads that drive futures.
+const LONG: usize = 64 << 10;
 
-/// The ids of all documents that a session mentions. Rows are read one after the other: memory holds the ids alone.
-pub(super) async fn document_ids(connection: &mut Connection) -> Result<HashSet<DocumentId>, SqlError> {
-    let mut ids = HashSet::new();
-    for (at, mentions) in MENTIONS.into_iter().enumerate() {
-        let mut rows = query(mentions).fetch(&mut *connection);
+/// Adds the ids of all documents that some sessions mention. Rows are read one after the other: memory holds the ids alone.
+async fn add_of_sessions(
+    connection: &mut Connection,
+    sessions: &[String],
+    ids: &mut HashSet<DocumentId>,
+) -> Result<(), SqlError> {
+    let sessions = each(sessions.iter().map(String::as_str))?;
+    for mentions in MENTIONS {
+        let mut rows = query(mentions).bind(sessions.as_str()).fetch(&mut *connection);
         while let Some(row) = in_time(async { Ok(rows.try_next().await?) }).await? {
             let Some(text) = row.try_get::<Option<&str>, _>(0)? else { continue };
-            if at == MENTIONS.len() - 1 {
-                ids.extend(DocumentId::parse(text));
+            if text.len() < LONG {
+                add_of_text(text, ids)?;
                 continue;
             }
-            let value = serde_json::from_str(text)
-                .map_err(|error| SqlError::Unreadable(format!("what a session mentions: {error}")))?;
-            add_of_json(value, &mut ids);
+            let (text, mut found) = (text.to_owned(), HashSet::new());
+            let reading = spawn_blocking(move || add_of_text(&text, &mut found).map(|()| found));
+            let broken =
+                |_| SqlError::Unreadable("the reading of what a session mentions was broken off".to_owned());
+            ids.extend(reading.await.map_err(broken)??);
         }
     }
-    Ok(ids)
+    let mut rows = query(NOTED).bind(sessions.as_str()).fetch(&mut *connection);
+    while let Some(row) = in_time(async { Ok(rows.try_next().await?) }).await? {
+        ids.extend(DocumentId::parse(row.try_get::<&str, _>(0)?));
+    }
+    Ok(())
+}
+
+fn add_of_text(text: &str, ids: &mut HashSet<DocumentId>) -> Result<(), SqlError> {
+    let value = serde_json::from_str(text)
+        .map_err(|error| SqlError::Unreadable(format!("what a session mentions: {error}")))?;
+    add_of_json(value, ids);
+    Ok(())
+}
+
+/// The ids of all documents that a session mentions, some sessions at a time. A session that was made of another one
+/// meanwhile, which may be gone by then, is read behind them: a document that is older than this is in one that was read.
+async fn document_ids(store: &Store) -> Result<HashSet<DocumentId>, SqlError> {
+    let (mut ids, mut seen) = (HashSet::new(), HashSet::new());
+    loop {
+        let all = in_time(async {
+            let mut reading = store.reading().await?;
+            let rows = query("SELECT id FROM attache_session").fetch_all(&mut *reading).await?;
+            Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?)
+        });
+        let new: Vec<_> = all.await?.into_iter().filter(|id| !seen.contains(id)).collect();
+        if new.is_empty() {
+            return Ok(ids);
+        }
+        for sessions in new.chunks(AT_ONCE) {
+            let mut snapshot = in_time(store.snapshot()).await?;
+            add_of_sessions(&mut snapshot, sessions, &mut ids).await?;
+        }
+        seen.extend(new);
+    }
+}
+
+impl Store {
+    /// A random name of this database, which it keeps: for a folder of documents that
+    /// [notes its owners](crate::FileDocumentStore::note_owner). A copy of the database has the same one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database fails.
+    pub async fn database_id(&self) -> Result<String, StoreError> {
+        let read = in_time(async {
+            let row = query("SELECT id FROM attache_store").fetch_one(&mut *self.reading().await?).await?;
+            Ok(row.try_get(0)?)
+        });
+        read.await.map_err(SqlError::store)
+    }
 }
 
 impl References for Store {
     fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>> {
-        Box::pin(async move {
-            let ids = async { document_ids(&mut *in_time(self.snapshot()).await?).await };
-            ids.await.map_err(SqlError::store)
-        })
+        Box::pin(async move { document_ids(self).await.map_err(SqlError::store) })
     }
 }

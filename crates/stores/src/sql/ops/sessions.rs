@@ -180,6 +180,10 @@ impl SessionStore for Store {
         self.left().note(session.as_str(), holder);
     }
 
+    fn spare(&self, session: &SessionId) {
+        self.left().spare(session.as_str());
+    }
+
     fn load<'a>(
         &'a self,
         principal: &'a str,
@@ -235,13 +239,13 @@ impl SessionStore for Store {
     }
 
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Result<Entry, JournalError>> {
-        let Delivery { principal, session, run, entry, documents, alone_at } = delivery;
+        let Delivery { principal, session, run, entry, documents, alone_at, behind_end } = delivery;
         let (store, session) = (self.clone(), session.clone());
         let (principal, run) = (principal.to_owned(), run.to_owned());
         Box::pin(async move {
             let delivered = written(async move {
                 let (principal, session, run) = (principal.as_str(), &session, run.as_str());
-                let delivery = Delivery { principal, session, run, entry, documents, alone_at };
+                let delivery = Delivery { principal, session, run, entry, documents, alone_at, behind_end };
                 let mut writing = store.writing().await?;
                 let stands = append::deliver(&mut writing, &delivery).await?;
                 tell(&mut writing, session.as_str(), run).await?;
@@ -323,9 +327,12 @@ impl SessionStore for Store {
         Box::pin(async move {
             let adopted = written(async move {
                 let adopt = Adopt { name: &name, holder: &holder, now, until, limit, most };
+                let spared = store.left().spared();
                 let mut writing = store.writing().await?;
+                nodes::spare(&mut writing, &spared).await?;
                 let orphans = nodes::adopt(&mut writing, adopt).await?;
                 writing.commit().await?;
+                store.left().told(&spared);
                 // This process takes their leases next.
                 orphans.iter().for_each(|orphan| store.left().note(orphan.session.as_str(), &holder));
                 Ok(orphans)

@@ -1,0 +1,87 @@
+//! A server removes documents that no session mentions, a week after they came, where nobody else has documents.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use attache_core::{Document, DocumentId, DocumentStore as _};
+use attache_stores::FileDocumentStore;
+
+use super::{Served, attache};
+
+const EIGHT_DAYS: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+
+fn run(home: &Path, arguments: &[&str]) -> Output {
+    let output = attache(home).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files.filter(|path| path.is_file()).collect()
+}
+
+/// The documents, apart from those of `put`.
+fn others(folder: &Path) -> usize {
+    let is_other = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|end| end == "doc")
+            && !path.ends_with("stray.doc")
+            && !path.ends_with("young.doc")
+    };
+    files(folder).iter().filter(|path| is_other(path)).count()
+}
+
+async fn put(folder: &Path, id: &str) {
+    let document = Document::inline("some words").with_id(DocumentId::parse(id).unwrap());
+    FileDocumentStore::open(folder).unwrap().put(&document).await.unwrap();
+}
+
+/// Waits until the log of a server says so.
+fn tells(served: &Served, words: &str) {
+    let begun = Instant::now();
+    while !served.log().contains(words) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{words} is not in {}", served.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test]
+async fn a_server_removes_what_no_session_mentions_where_nobody_else_has_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let documents = home.path().join("documents");
+    let lease = home.path().join("lease.txt");
+    fs::write(&lease, "The rent is 900 a month.").unwrap();
+    run(home.path(), &["ask", "-q", "What is the rent?", "-a", lease.to_str().unwrap(), "--session", "talk"]);
+    let mentioned = others(&documents);
+    assert!(mentioned > 0);
+    put(&documents, "stray").await;
+    for file in files(&documents) {
+        let file = File::options().write(true).open(file).unwrap();
+        file.set_modified(file.metadata().unwrap().modified().unwrap() - EIGHT_DAYS).unwrap();
+    }
+    put(&documents, "young").await;
+    let served = Served::start_in(home, &[]);
+    tells(&served, "documents that no session mentions were removed");
+    assert!(!documents.join("stray.doc").exists() && documents.join("young.doc").exists());
+    assert_eq!(others(&documents), mentioned);
+}
+
+#[tokio::test]
+async fn a_server_removes_nothing_from_a_folder_that_other_sessions_share() {
+    let home = tempfile::tempdir().unwrap();
+    let documents = home.path().join("documents");
+    run(home.path(), &["sessions", "list"]);
+    let config = home.path().join("other.toml");
+    fs::write(&config, "[stores]\nsessions = \"other.db\"\n").unwrap();
+    run(home.path(), &["--config", config.to_str().unwrap(), "sessions", "list"]);
+    put(&documents, "stray").await;
+    for file in files(&documents) {
+        let file = File::options().write(true).open(file).unwrap();
+        file.set_modified(file.metadata().unwrap().modified().unwrap() - EIGHT_DAYS).unwrap();
+    }
+    let served = Served::start_in(home, &[]);
+    tells(&served, "other sessions keep their documents in the same folder");
+    assert!(documents.join("stray.doc").exists());
+}

@@ -1,0 +1,147 @@
+//! The stores of sessions that keep their documents in a folder, so that none removes those of another one.
+//!
+//! Each of them has a mark in the folder `.owners`, of a name that nobody else has. The file `.collect` says that all
+//! documents are of stores that have their mark: it is made with the first mark, if the folder is empty by then, or by
+//! somebody who knows. Whoever collects holds its lock, and its time is that of the last collection.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use attache_core::StoreError;
+
+use super::disk::{self, failed};
+use super::documents::{FileDocumentStore, Folder, NEW_SUFFIX, SUFFIX};
+use super::name;
+use crate::references::{Collected, References, some};
+
+const OWNERS: &str = ".owners";
+const COLLECT: &str = ".collect";
+
+/// The outcome of a collection in the name of one store of sessions; see [`FileDocumentStore::keep_up`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Upkeep {
+    /// The folder was collected.
+    Collected(Collected),
+    /// Somebody collects it now, or did so not long ago.
+    NotNow,
+    /// Nothing is removed, since other stores keep their documents in the folder, too: these are their marks. Whoever
+    /// knows that one of them is gone for good removes its mark.
+    Shared(Vec<PathBuf>),
+    /// Nothing is removed, since the folder held documents before any store had its mark there. Whoever knows that none of
+    /// them is another one's makes this file, which may be empty.
+    Unclaimed(PathBuf),
+}
+
+impl FileDocumentStore {
+    /// Notes that `owner`, a store of sessions or runs, keeps its documents here: the name is its own, and the same in each
+    /// process that opens it. Whoever collects by [`keep_up`](Self::keep_up) looks for it, so note it before the first
+    /// document is put.
+    ///
+    /// # Errors
+    /// [`StoreError`] of the file system.
+    pub async fn note_owner(&self, owner: &str) -> Result<(), StoreError> {
+        let owner = owner.to_owned();
+        self.with(move |folder| folder.note_owner(&owner)).await
+    }
+
+    /// [Collects](Self::collect) in the name of `owner`, if it is the only one that [keeps its documents
+    /// here](Self::note_owner), nobody else is at it, and the last collection was begun at least `every` ago. `references`
+    /// are all that the owner has.
+    ///
+    /// # Errors
+    /// As [`collect`](Self::collect).
+    pub async fn keep_up(
+        &self,
+        owner: &str,
+        references: &[&dyn References],
+        every: Duration,
+    ) -> Result<Upkeep, StoreError> {
+        some(references)?;
+        let owner = owner.to_owned();
+        match self.with(move |folder| folder.begin_upkeep(&owner, every)).await? {
+            Ok(_lock) => Ok(Upkeep::Collected(self.collect(references).await?)),
+            Err(why) => Ok(why),
+        }
+    }
+}
+
+impl Folder {
+    fn note_owner(&self, owner: &str) -> Result<(), StoreError> {
+        let owners = self.path.join(OWNERS);
+        let mark = owners.join(name::of_id(owner));
+        if mark.exists() {
+            return Ok(());
+        }
+        disk::make_folder(&owners)?;
+        let _turn = self.lock()?;
+        let is_first = self.owners()?.is_empty() && self.is_empty()?;
+        make(&mark, owner)?;
+        disk::sync_folder(&owners)?;
+        if is_first {
+            make(&self.path.join(COLLECT), "")?;
+        }
+        disk::sync_folder(&self.path)
+    }
+
+    /// The marks of the owners.
+    fn owners(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let owners = self.path.join(OWNERS);
+        let listed = fs::read_dir(&owners).and_then(|files| files.map(|file| Ok(file?.path())).collect());
+        let mut listed: Vec<_> = listed.map_err(|error| failed("list", &owners, error))?;
+        listed.sort_unstable();
+        Ok(listed)
+    }
+
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        let failed = |error| failed("list", &self.path, error);
+        for file in fs::read_dir(&self.path).map_err(failed)? {
+            let name = file.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(SUFFIX) || name.ends_with(NEW_SUFFIX) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The lock of whoever collects, or the reason why nobody does now.
+    fn begin_upkeep(&self, owner: &str, every: Duration) -> Result<Result<File, Upkeep>, StoreError> {
+        self.note_owner(owner)?;
+        let own = self.path.join(OWNERS).join(name::of_id(owner));
+        let others: Vec<_> = self.owners()?.into_iter().filter(|mark| *mark != own).collect();
+        if !others.is_empty() {
+            return Ok(Err(Upkeep::Shared(others)));
+        }
+        let path = self.path.join(COLLECT);
+        let file = match File::options().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Err(Upkeep::Unclaimed(path))),
+            Err(error) => return Err(failed("open", &path, error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Err(Upkeep::NotNow)),
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
+        }
+        let now = SystemTime::now();
+        let begun = file.metadata().and_then(|file| file.modified());
+        let begun = begun.map_err(|error| failed("look at", &path, error))?;
+        // A clock that was set back would have it wait for long.
+        if now.duration_since(begun).is_ok_and(|since| since < every) {
+            return Ok(Err(Upkeep::NotNow));
+        }
+        // One that fails or is cut off is tried again as late: it may have taken long.
+        file.set_modified(now).map_err(|error| failed("write", &path, error))?;
+        Ok(Ok(file))
+    }
+}
+
+/// Makes a file that nobody else may read, with a text for people.
+fn make(path: &Path, text: &str) -> Result<(), StoreError> {
+    let file = disk::private().create(true).truncate(true).open(path);
+    let made = file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    made.map_err(|error| failed("write", path, error))
+}

@@ -1,0 +1,45 @@
+//! The age of documents, by which a collection goes.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use attache_core::{DocumentId, StoreError, StoreErrorKind};
+
+use super::disk::{failed, is_read_only, renew};
+use super::documents::{Folder, open};
+
+impl Folder {
+    /// Makes a document as young as a new one, unless it is younger than that.
+    pub(super) fn renew(&self, id: &DocumentId, young: Duration) -> Result<(), StoreError> {
+        let path = self.path_of(id);
+        let missing = || StoreError::new(StoreErrorKind::NotFound, format!("there is no document {id}"));
+        let found = open(&path, id)?.ok_or_else(missing)?;
+        let written = found.reader.get_ref().metadata().and_then(|file| file.modified());
+        let written = written.map_err(|error| failed("look at", &path, error))?;
+        if SystemTime::now().duration_since(written).is_ok_and(|age| age < young) {
+            return Ok(());
+        }
+        match self.renew_in_turn(&path, id, &found.header.sha256) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(missing()),
+            // Nothing can be removed from the folder either.
+            Err(error) if is_read_only(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a document as young as a new one; `false` if it is not there.
+    pub(super) fn renew_in_turn(
+        &self,
+        path: &Path,
+        id: &DocumentId,
+        sha256: &str,
+    ) -> Result<bool, StoreError> {
+        let _turn = self.lock()?;
+        let is_there = open(path, id)?.is_some_and(|found| found.header.sha256 == sha256);
+        if is_there {
+            renew(path)?;
+        }
+        Ok(is_there)
+    }
+}

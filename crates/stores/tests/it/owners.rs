@@ -1,0 +1,126 @@
+//! A folder of documents is collected by the only store of sessions that keeps its own there.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use attache_core::{BoxFuture, Document, DocumentId, DocumentStore as _, StoreError, StoreErrorKind};
+use attache_stores::{FileDocumentStore, References, Upkeep};
+use tempfile::tempdir;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// A store whose sessions mention these.
+struct Mentioned(&'static [&'static str]);
+
+impl References for Mentioned {
+    fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>> {
+        let ids = self.0.iter().filter_map(|id| DocumentId::parse(*id)).collect();
+        Box::pin(std::future::ready(Ok(ids)))
+    }
+}
+
+fn opened(folder: &Path) -> FileDocumentStore {
+    FileDocumentStore::open(folder).unwrap().with_grace(WEEK)
+}
+
+async fn put(store: &FileDocumentStore, ids: &[&str]) {
+    for id in ids {
+        let document = Document::inline(format!("This is {id}.")).with_id(DocumentId::parse(*id).unwrap());
+        store.put(&document).await.unwrap();
+    }
+}
+
+/// Makes the files of the folder older, that of the last collection too.
+fn age(folder: &Path, by: Duration) {
+    for file in fs::read_dir(folder).unwrap().map(Result::unwrap).filter(|file| file.path().is_file()) {
+        let file = File::options().write(true).open(file.path()).unwrap();
+        file.set_modified(file.metadata().unwrap().modified().unwrap() - by).unwrap();
+    }
+}
+
+fn documents(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = files.filter_map(|name| Some(name.strip_suffix(".doc")?.to_owned())).collect();
+    names.sort_unstable();
+    names
+}
+
+async fn keep_up(store: &FileDocumentStore, owner: &str, ids: &'static [&'static str]) -> Upkeep {
+    store.keep_up(owner, &[&Mentioned(ids)], DAY).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_only_owner_of_a_folder_collects_it_once_a_day_and_no_young_document() {
+    let folder = tempdir().unwrap();
+    let (folder, store) = (folder.path(), opened(folder.path()));
+    store.note_owner("one").await.unwrap();
+    put(&store, &["used", "stray", "again"]).await;
+    age(folder, WEEK);
+    put(&store, &["young", "again"]).await;
+    let Upkeep::Collected(collected) = keep_up(&store, "one", &["used"]).await else { panic!("it is due") };
+    assert_eq!(
+        (collected.documents, documents(folder)),
+        (1, ["again", "used", "young"].map(str::to_owned).to_vec())
+    );
+    age(folder, DAY / 2);
+    assert_eq!(keep_up(&store, "one", &["used"]).await, Upkeep::NotNow);
+    age(folder, DAY / 2);
+    assert!(
+        matches!(keep_up(&opened(folder), "one", &["used"]).await, Upkeep::Collected(_)),
+        "of any process"
+    );
+    assert_eq!(documents(folder).len(), 3);
+    let none = store.keep_up("one", &[], DAY).await.unwrap_err();
+    assert_eq!(none.kind(), StoreErrorKind::Invalid);
+}
+
+#[tokio::test]
+async fn nobody_collects_a_folder_that_two_share() {
+    let folder = tempdir().unwrap();
+    let (folder, store) = (folder.path(), opened(folder.path()));
+    store.note_owner("one/sessions.db").await.unwrap();
+    put(&store, &["of-one"]).await;
+    store.note_owner("two").await.unwrap();
+    put(&store, &["of-two"]).await;
+    age(folder, WEEK);
+    let Upkeep::Shared(marks) = keep_up(&store, "one/sessions.db", &["of-one"]).await else { panic!() };
+    assert_eq!(fs::read_to_string(&marks[0]).unwrap(), "two");
+    assert!(matches!(keep_up(&store, "two", &["of-two"]).await, Upkeep::Shared(_)));
+    assert_eq!(documents(folder).len(), 2);
+    fs::remove_file(&marks[0]).unwrap();
+    assert!(matches!(keep_up(&store, "one/sessions.db", &["of-one"]).await, Upkeep::Collected(_)));
+    assert_eq!(documents(folder), ["of-one"]);
+    // A store that has used the folder all along has its mark again with its first look.
+    assert!(matches!(keep_up(&store, "two", &["of-two"]).await, Upkeep::Shared(_)));
+}
+
+#[tokio::test]
+async fn a_folder_with_documents_of_nobody_is_not_collected_before_somebody_says_so() {
+    let folder = tempdir().unwrap();
+    let (folder, store) = (folder.path(), opened(folder.path()));
+    put(&store, &["old"]).await;
+    store.note_owner("one").await.unwrap();
+    age(folder, WEEK);
+    let Upkeep::Unclaimed(file) = keep_up(&store, "one", &[]).await else { panic!() };
+    assert_eq!(documents(folder), ["old"]);
+    File::create(&file).unwrap().set_modified(SystemTime::now() - DAY).unwrap();
+    assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
+    assert_eq!(documents(folder).len(), 0);
+}
+
+#[tokio::test]
+async fn one_collects_at_a_time() {
+    let folder = tempdir().unwrap();
+    let (folder, store) = (folder.path(), opened(folder.path()));
+    store.note_owner("one").await.unwrap();
+    put(&store, &["stray"]).await;
+    age(folder, WEEK);
+    let other = File::options().write(true).open(folder.join(".collect")).unwrap();
+    other.lock().unwrap();
+    assert_eq!(keep_up(&store, "one", &[]).await, Upkeep::NotNow);
+    drop(other);
+    assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
+}
