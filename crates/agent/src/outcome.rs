@@ -270,7 +270,7 @@ struct Inner {
 }
 
 impl RunError {
-    fn new(outcome: Outcome, source: Option<Cause>) -> Self {
+    pub(crate) fn new(outcome: Outcome, source: Option<Cause>) -> Self {
         let message = match &outcome.reason {
             EndReason::EmptyResponse if !outcome.reasoning.trim().is_empty() => {
                 "the model answered with nothing but reasoning"

@@ -63,7 +63,9 @@ fn unsaid(kind: EventKind) -> EventKind {
         outcome
     };
     match kind {
-        EventKind::Content(_) | EventKind::Source(_) => EventKind::Content(String::new()),
+        EventKind::Content(_) | EventKind::Source(_) | EventKind::Made(_) => {
+            EventKind::Content(String::new())
+        }
         EventKind::Thinking(_) => EventKind::Thinking(String::new()),
         EventKind::PartialValue(_) => EventKind::PartialValue(Value::Null),
         EventKind::ToolCallsRequested { calls, .. } => {

@@ -47,6 +47,16 @@ pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry]) -> (View, u64) {
     (view, last)
 }
 
+/// The failure with which the log of a run ends.
+pub(crate) fn failure(mut log: LogEvents, entries: &[LogEntry]) -> Arc<Entry> {
+    for entry in entries {
+        told(&mut log, entry);
+    }
+    let mut event = log.finish();
+    lighten(&mut event);
+    Arc::new(Entry { seq: event.seq, what: What::Event(event) })
+}
+
 /// The things that an entry of a log tells. One that cannot be told is left out.
 pub(super) fn told(log: &mut LogEvents, entry: &LogEntry) -> Vec<Arc<Entry>> {
     let events = match log.take(entry) {

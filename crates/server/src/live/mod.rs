@@ -20,7 +20,7 @@ mod viewer;
 pub(crate) use entry::{Broken, Entry, What, is_reply_of};
 pub(crate) use event_buffer::Bounds;
 pub(crate) use follow::{Follower, LOG, Next};
-pub(crate) use log::{Stand, so_far};
+pub(crate) use log::{Stand, failure, so_far};
 pub use rules::OnDisconnect;
 pub(crate) use rules::{ClientCalls, Rules};
 pub(crate) use run::{Live, NewRun, Parking};

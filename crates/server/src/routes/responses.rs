@@ -304,8 +304,7 @@ async fn kept(
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
     let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
-    let live = app.runs.get(principal.name(), run).filter(|_| !is_whole);
-    if let Some(failure) = live.and_then(|live| live.failure()) {
+    if !is_whole && let Some(failure) = stored.failure(app, hosted).await? {
         told.entry(&failure, &mut events);
         is_whole = true;
     }
@@ -357,7 +356,7 @@ fn from_log(
         if at != before || !is_read(read) {
             continue;
         }
-        let (mut index, mut said) = (0, false);
+        let mut said = false;
         for part in &message.parts {
             match part {
                 AssistantPart::Reasoning(reasoning) if !reasoning.text().is_empty() => {
@@ -370,13 +369,15 @@ fn from_log(
                     (spoke, said) = (true, true);
                     tell(Piece::Text(text.text()));
                 }
-                AssistantPart::ToolCall(call) if external.contains(&call.id) => {
-                    let arguments = call.arguments.replay_json();
-                    tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
-                    index += 1;
-                }
                 _ => {}
             }
+        }
+        let made = |image: &&Document| message.documents().any(|made| made.id() == image.id());
+        images.iter().filter(made).for_each(|image| tell(Piece::Made(image)));
+        let asked = message.tool_calls().filter(|call| external.contains(&call.id));
+        for (index, call) in asked.enumerate() {
+            let arguments = call.arguments.replay_json();
+            tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
         }
         last_spoke = said;
     }
@@ -404,11 +405,11 @@ fn from_log(
         tell(Piece::Text(words));
     }
     match end(outcome, spoke) {
-        Some(end) => {
-            images.iter().for_each(|image| tell(Piece::Made(image)));
-            tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
-        }
-        None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
+        Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+        None => tell(Piece::Failed(match stored.run.failure() {
+            Some(failure) => Fault::from(&failure),
+            None => Fault::unanswered(&outcome.reason, outcome.detail.as_deref()),
+        })),
     }
     Ok(true)
 }

@@ -82,7 +82,10 @@ pub(crate) async fn one(
         .with("runId", &run)
         .with("sessionId", stored.session.id().as_str())
         .with("model", &*hosted.name);
-    let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
+    let (mut view, last) = so_far(hosted.agent().log_events(), &stored.entries);
+    if view.end.is_none() {
+        view.end = stored.failure(&app, hosted).await?;
+    }
     match stored.is_under_way() {
         // Another process drives it, or will.
         true => object.by("snapshot", |out| event_json::view(&view, last, app.shown, out)),
