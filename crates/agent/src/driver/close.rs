@@ -91,7 +91,7 @@ impl Driver {
             // They may be written already, or not. An end without them would be the end of another run.
             if !unconfirmed.is_empty() {
                 let stand = self.record_all(unconfirmed.clone()).await?;
-                told = self.told_of(&stand, reply.clone());
+                told = self.told_of(&stand, &reply);
             }
             self.record_end(ended.clone()).await?;
             self.store_again().await;
@@ -108,7 +108,7 @@ impl Driver {
         // Those that were recorded are applied already, and refused.
         let mut left = unconfirmed;
         left.retain(|entry| self.run.apply(entry).is_ok());
-        told.extend(self.told_of(&left, reply));
+        told.extend(self.told_of(&left, &reply));
         self.run.end_unrecorded(&ended);
         let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
         told.push(EventKind::Warning { code: "end_not_recorded", message });
@@ -117,14 +117,14 @@ impl Driver {
 
     /// The things that are still to be told of a reply, because the run was interrupted while it was recorded: its
     /// documents or that a hook takes it back, and its tokens.
-    fn told_of(&self, stand: &[Entry], id: MessageId) -> Vec<EventKind> {
+    fn told_of(&self, stand: &[Entry], id: &MessageId) -> Vec<EventKind> {
         let mut told = Vec::new();
         for entry in stand {
             let EntryKind::Reply(reply) = &entry.kind else { continue };
             match self.is_withdrawn(stand) {
                 true => told.push(EventKind::ReplyWithdrawn { reply: id.clone() }),
                 false => {
-                    let made = self.run.made_in(&id).into_iter();
+                    let made = self.run.made_in(id).into_iter();
                     told.extend(made.map(|made| EventKind::Made(Box::new(made))));
                 }
             }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, What, lighten};
 use super::log::{Stand, told};
+use super::origins::Origins;
 use super::run::Live;
 use super::runs::Runs;
 use super::view::View;
@@ -43,6 +44,7 @@ pub(crate) struct Follower {
     session: Session,
     run: String,
     log: LogEvents,
+    origins: Option<Origins>,
     /// The number of entries that were read.
     read: usize,
     /// The number of the last event that was told.
@@ -91,9 +93,25 @@ impl Follower {
         seen: Option<u64>,
     ) -> Self {
         let (pause, due) = (SHORTEST, Instant::now());
-        let view = View::default();
+        let (view, origins) = (View::default(), runs.origins());
         let (failing, alone, part, look) = (None, None, None, due);
-        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing, look, alone, part }
+        Self {
+            runs,
+            session,
+            run,
+            log,
+            origins,
+            read: 0,
+            last: 0,
+            seen,
+            view,
+            pause,
+            due,
+            failing,
+            look,
+            alone,
+            part,
+        }
     }
 
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
@@ -179,7 +197,7 @@ impl Follower {
         self.read += entries.len();
         let mut news = Vec::new();
         for entry in entries {
-            for entry in told(&mut self.log, entry) {
+            for entry in told(&mut self.log, entry, self.origins.as_mut()) {
                 self.last = entry.seq;
                 self.view.add(&entry);
                 news.push(entry);

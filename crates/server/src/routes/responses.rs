@@ -23,9 +23,9 @@ use super::runs_by_log::Stored;
 use crate::agents::Hosted;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
-use crate::dialect::Tell as _;
 use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
+use crate::dialect::{Shown, Tell as _};
 use crate::documents::content;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
@@ -303,7 +303,7 @@ async fn kept(
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
-    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
+    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before, app.shown)?;
     if !is_whole && let Some(failure) = stored.failure(app, hosted).await? {
         told.entry(&failure, &mut events);
         is_whole = true;
@@ -342,10 +342,11 @@ fn from_log(
     stored: &Stored,
     images: &[Document],
     before: u32,
+    shown: Shown,
 ) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
     let Log { messages, external } = Log::of(stored);
-    let outcome = &stored.run.outcome();
+    let outcome = &stored.outcome(shown);
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     let mut last_spoke = false;

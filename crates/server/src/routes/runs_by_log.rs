@@ -12,8 +12,9 @@ use futures_util::stream::{StreamExt as _, iter};
 use crate::agents::Hosted;
 use crate::app::App;
 use crate::auth::Principal;
+use crate::dialect::Shown;
 use crate::fault::Fault;
-use crate::live::{Entry as Told, Stand, failure};
+use crate::live::{Entry as Told, Origins, Stand, failure};
 use crate::resuming::known;
 
 /// The logs of a session that are read at once.
@@ -39,6 +40,15 @@ impl Stored {
     /// True if it has something to do: somebody drives it, or will. An outcome would say that it was cancelled.
     pub(super) fn is_under_way(&self) -> bool {
         self.info.ended.is_none() && Stand::of(&self.run) == Stand::UnderWay
+    }
+
+    /// The outcome as clients see it.
+    pub(super) fn outcome(&self, shown: Shown) -> Outcome {
+        let mut outcome = self.run.outcome();
+        if !shown.details {
+            Origins::of(&outcome.messages).hide_in(&mut outcome);
+        }
+        outcome
     }
 
     /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed

@@ -52,8 +52,7 @@ async fn a_picture_is_told_before_the_call_that_the_client_answers() {
         let chat = |messages: Value| json!({"model": "papers", "stream": stream, "messages": messages, "tools": tools});
         let user = json!({"role": "user", "content": "Draw."});
         let told = ask(&client, "/v1/chat/completions", chat(json!([user]))).await;
-        let id =
-            data_of(&told, stream).iter().find_map(|chunk| id_in(chunk)).unwrap_or_else(|| panic!("{told}"));
+        let id = data_of(&told, stream).iter().find_map(id_in).unwrap_or_else(|| panic!("{told}"));
         // They stand beside the calls there.
         assert!(has_one(&told, "data:image/png", None) && told.contains("\"tool_calls\""), "{told}");
         let call = json!({"id": id, "type": "function", "function": {"name": "notify", "arguments": "{}"}});
