@@ -5,7 +5,9 @@ use std::sync::Arc;
 use attache_core::repair::Repair;
 use attache_core::response::ResponseInfo;
 use attache_core::tool::Progress;
-use attache_core::{Citation, DocumentId, FinishReason, MessageId, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{
+    Citation, Document, DocumentId, FinishReason, MessageId, ToolCall, ToolCallId, ToolResult, Usage,
+};
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
@@ -93,6 +95,9 @@ pub enum EventKind {
     /// The known part of the value that the run was asked for, while it is written. Members are missing and
     /// texts end early, and the model may have to mend it: nobody should act on it.
     PartialValue(Value),
+    /// A document that the model made in its reply, such as a picture. It comes once the reply is recorded, and before its
+    /// calls.
+    Made(Box<Document>),
     /// The model asks for these calls.
     ToolCallsRequested {
         /// The calls, in call order.
@@ -141,7 +146,7 @@ pub enum EventKind {
         /// The number.
         count: usize,
     },
-    /// A reply came to its end.
+    /// A reply came to its end, also one that its provider ended with an error: the run fails then.
     StepFinished {
         /// The reason for which the model stopped.
         finish_reason: FinishReason,

@@ -64,8 +64,9 @@ pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Counted, Decided, Decision, DeferredCall, DeferredRequest,
-    Disposition, Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, NestedAgent,
-    Offered, Reply, Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
+    Disposition, Ended, Entry, EntryKind, Failed, Grant, HandedOff, Handoffs, HookStop, Hooked, Key,
+    NestedAgent, Offered, Reply, Routed, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
+    Transfer,
 };
 pub use log_events::LogEvents;
 pub use memory::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{Message, MessageId, ToolCall, ToolCallId, ToolResult};
+use attache_core::{FinishReason, Message, MessageId, ToolCall, ToolCallId, ToolResult};
 use attache_documents::{DocumentDecision, RoutingReport};
 
 use crate::event::{Event, EventKind};
@@ -16,6 +16,7 @@ use crate::run::{ReplayError, Run};
 ///
 /// They are those of the [driver](crate::AgentRun), with these differences. Text and reasoning come with the reply, and
 /// not in pieces, and so does the way in which the documents of a request were routed; the report has the decisions alone.
+/// The documents of a reply that a hook takes back are told before that is.
 /// Things that no log holds are left out: documents that were left out, warnings, pieces of arguments, the progress of calls.
 /// The start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
 /// answers is told with its reply or, where approvals or hooks look at calls first, once it was approved.
@@ -66,10 +67,15 @@ impl LogEvents {
         self.run.outcome()
     }
 
-    /// The end of a drive that comes no further than the log so far: its outcome, for those who wait for an answer alone.
+    /// The end of a drive that comes no further than the log so far: its [failure](Run::failure), or its outcome, for those
+    /// who wait for an answer alone.
     pub fn finish(&mut self) -> Event {
-        let outcome = self.run.outcome();
-        self.event(EventKind::Finished(Ok(Box::new(outcome))))
+        let ended = self.ended();
+        self.event(ended)
+    }
+
+    fn ended(&self) -> EventKind {
+        EventKind::Finished(self.run.failure().map_or_else(|| self.run.outcome().judged(None), Err))
     }
 
     /// Takes the next entry of the log, and yields what it tells.
@@ -138,16 +144,22 @@ impl LogEvents {
                 kinds.extend(self.replied.take().map(|reply| EventKind::ReplyWithdrawn { reply }));
             }
             EntryKind::ToolOutcome(outcome) => kinds.push(self.finished(outcome)),
-            EntryKind::Ended(_) => kinds.push(EventKind::Finished(self.run.outcome().judged(None))),
+            EntryKind::Failed(failed) => kinds.extend(failed.usage.clone().map(|usage| {
+                EventKind::StepFinished { finish_reason: FinishReason::Error, usage, response: None }
+            })),
+            EntryKind::Ended(_) => kinds.push(self.ended()),
             _ => {}
         }
         let mut events: Vec<_> = kinds.into_iter().map(|kind| self.event(kind)).collect();
         if let EntryKind::Reply(_) = entry.kind {
-            // A driver tells them while the step is under way.
+            // A driver tells them with the number that the step has while it is under way.
             let is_said = |event: &&mut Event| {
                 matches!(
                     event.kind,
-                    EventKind::StepStarted { .. } | EventKind::Thinking(_) | EventKind::Content(_)
+                    EventKind::StepStarted { .. }
+                        | EventKind::Thinking(_)
+                        | EventKind::Content(_)
+                        | EventKind::Made(_)
                 )
             };
             events.iter_mut().filter(is_said).for_each(|event| event.step = before);
@@ -172,6 +184,7 @@ impl LogEvents {
         if !text.is_empty() {
             kinds.push(EventKind::Content(text.clone()));
         }
+        kinds.extend(message.documents().cloned().map(|made| EventKind::Made(Box::new(made))));
         self.calls = message.tool_calls().cloned().collect();
         if !self.calls.is_empty() {
             kinds.push(EventKind::ToolCallsRequested { calls: self.calls.clone(), content: text });

@@ -245,7 +245,7 @@ pub(crate) fn origin(message: &MessageId) -> Option<(&str, u64)> {
     if turn.len() == 16 { Some((run, u64::from_str_radix(turn, 16).ok()?)) } else { None }
 }
 
-/// True for the parts of a reply of which only the outcome tells: no piece of a stream does.
+/// True for the parts of a reply that no piece of its stream tells: the outcome does.
 pub(crate) fn is_told_at_the_end(part: &AssistantPart) -> bool {
     matches!(part, AssistantPart::Document(_)) || is_hidden(part)
 }
@@ -270,7 +270,7 @@ struct Inner {
 }
 
 impl RunError {
-    fn new(outcome: Outcome, source: Option<Cause>) -> Self {
+    pub(crate) fn new(outcome: Outcome, source: Option<Cause>) -> Self {
         let message = match &outcome.reason {
             EndReason::EmptyResponse if !outcome.reasoning.trim().is_empty() => {
                 "the model answered with nothing but reasoning"

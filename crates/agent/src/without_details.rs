@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache_core::citation::{Citation, Figure};
 use attache_core::{Arguments, ContentTree, ToolCall, ToolResult};
 use attache_documents::RoutingReport;
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::outcome::Outcome;
 
 impl Event {
     /// The event without the details of tools: of a call there is the name and if it succeeded, of the end the answer.
+    /// Citations say what the answer rests on, and quote nothing: the passage may be a tool's.
     /// The texts that the model reads, and the log, are as they were.
     #[must_use]
     pub fn without_tool_details(mut self) -> Self {
@@ -39,6 +41,7 @@ impl EventKind {
                 Self::ToolProgress { id, progress }
             }
             Self::DocumentsRouted(report) => Self::DocumentsRouted(of_people(report)),
+            Self::Source(citation) => Self::Source(Box::new(citation.without_passage())),
             Self::Nested { path, mut event } => {
                 event.kind = unsaid(event.kind).without_tool_details();
                 Self::Nested { path, event }
@@ -63,7 +66,9 @@ fn unsaid(kind: EventKind) -> EventKind {
         outcome
     };
     match kind {
-        EventKind::Content(_) | EventKind::Source(_) => EventKind::Content(String::new()),
+        EventKind::Content(_) | EventKind::Source(_) | EventKind::Made(_) => {
+            EventKind::Content(String::new())
+        }
         EventKind::Thinking(_) => EventKind::Thinking(String::new()),
         EventKind::PartialValue(_) => EventKind::PartialValue(Value::Null),
         EventKind::ToolCallsRequested { calls, .. } => {
@@ -103,9 +108,11 @@ fn judged(mut result: ToolResult) -> ToolResult {
     result
 }
 
-/// The end without the conversation.
+/// The end without the conversation. An event alone does not tell which documents came from tools.
 fn answered(mut outcome: Outcome) -> Outcome {
     outcome.messages.clear();
+    outcome.citations = outcome.citations.into_iter().map(Citation::without_passage).collect();
+    outcome.figures = outcome.figures.into_iter().map(Figure::without_passage).collect();
     for calls in [&mut outcome.calls, &mut outcome.pending, &mut outcome.unknown] {
         *calls = std::mem::take(calls).into_iter().map(bare).collect();
     }

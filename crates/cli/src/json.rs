@@ -38,6 +38,7 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
             ("tool_call_delta", json!({ "call_id": id, "name": name, "arguments_delta": arguments_delta }))
         }
         EventKind::PartialValue(value) => ("partial_value", json!({ "value": value })),
+        EventKind::Made(document) => ("document", json!({ "document": self::document(document) })),
         EventKind::ToolCallsRequested { calls, content } => {
             ("tool_calls_requested", json!({ "calls": self::calls(calls), "content": content }))
         }
@@ -251,6 +252,11 @@ mod tests {
         assert_eq!((&told["type"], &told["tokens"]), (&json!("compacted"), &json!(9)));
         let told = object(&event(EventKind::Source(Box::new(Citation::new(source, How::Native)))));
         assert_eq!(told["type"], "citation");
+        let made = object(&event(EventKind::Made(Box::new(Document::inline("day,rain")))));
+        assert_eq!(
+            (&made["type"], &made["document"]["media_type"]),
+            (&json!("document"), &json!("text/plain"))
+        );
         assert!(told["citation"].to_string().contains("example.com"), "{told}");
     }
 }

@@ -75,6 +75,19 @@ impl Citation {
         self
     }
 
+    /// The citation without what it tells of its source: the passage, its place, and the names of files. It says which part
+    /// of the answer rests on which source.
+    #[must_use]
+    pub fn without_passage(mut self) -> Self {
+        (self.quote, self.place, self.in_document) = (None, None, None);
+        match &mut self.source {
+            Source::Document { name, .. } => *name = None,
+            Source::Foreign { title, .. } | Source::Nth { title, .. } => *title = None,
+            Source::ToolResult { .. } | Source::Message | Source::Url { .. } => {}
+        }
+        self
+    }
+
     /// True if the words of the source are in the text that is cited, apart from their form.
     pub fn is_faithful(&self) -> bool {
         self.how != How::Altered
@@ -244,6 +257,16 @@ impl Figure {
     #[must_use]
     pub fn with_found(mut self, found: impl Into<Option<Citation>>) -> Self {
         self.found = found.into().map(Box::new);
+        self
+    }
+
+    /// The figure without what it tells of sources. See [`Citation::without_passage`].
+    #[must_use]
+    pub fn without_passage(mut self) -> Self {
+        self.found = self.found.map(|found| Box::new(found.without_passage()));
+        if let FigureState::Unsupported { nearest } = &mut self.state {
+            *nearest = None;
+        }
         self
     }
 

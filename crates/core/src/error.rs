@@ -52,6 +52,30 @@ pub enum ErrorKind {
     Api,
 }
 
+/// All kinds.
+const ALL: [ErrorKind; 20] = [
+    ErrorKind::Configuration,
+    ErrorKind::Authentication,
+    ErrorKind::Permission,
+    ErrorKind::NotFound,
+    ErrorKind::RateLimited,
+    ErrorKind::QuotaExceeded,
+    ErrorKind::Overloaded,
+    ErrorKind::ContextTooLong,
+    ErrorKind::InvalidRequest,
+    ErrorKind::InvalidHistory,
+    ErrorKind::Unsupported,
+    ErrorKind::Refused,
+    ErrorKind::Network,
+    ErrorKind::Timeout,
+    ErrorKind::StreamCut,
+    ErrorKind::Malformed,
+    ErrorKind::EmptyResponse,
+    ErrorKind::Cancelled,
+    ErrorKind::Closed,
+    ErrorKind::Api,
+];
+
 impl ErrorKind {
     /// The word in JSON and logs.
     pub fn as_str(self) -> &'static str {
@@ -77,6 +101,11 @@ impl ErrorKind {
             Self::Closed => "closed",
             Self::Api => "api",
         }
+    }
+
+    /// The kind of that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// True if the same request may work later, unless the provider says otherwise.

@@ -214,7 +214,9 @@ impl Server {
         self
     }
 
-    /// Says whether clients see the arguments and results of tools, as they do by default.
+    /// Says whether clients see the arguments and results of tools, as they do by default. If they do not, citations quote
+    /// no passage that a tool returned, nor name its documents: they say which call the answer rests on. Documents that
+    /// people brought are cited with their passages.
     pub fn tool_details(mut self, shown: bool) -> Self {
         self.shown.details = shown;
         self
@@ -297,7 +299,7 @@ impl Server {
         let record = Arc::new(Record { metrics: Metrics::default(), audit: self.audit });
         let app = Arc::new(App {
             agents: self.agents,
-            runs: Runs::new(bounds, self.limits.runs, Arc::clone(&record)),
+            runs: Runs::new(bounds, self.limits.runs, self.shown.details, Arc::clone(&record)),
             record,
             pace: Pace::new(self.limits.requests_per_minute),
             parked: Arc::new(Parked::default()),

@@ -13,7 +13,8 @@ use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
-use crate::log::{Entry, EntryKind, Key, Reply};
+use crate::log::{Entry, EntryKind, Failed, Key, Reply};
+use crate::outcome::EndReason;
 use crate::output::{Partial, Piece};
 use crate::price::Money;
 use crate::run::Run;
@@ -130,12 +131,12 @@ pub(super) fn ask<'a>(
                             }
                         }
                     }
-                    yield Err(Stop::Fault(Fault::Provider(error), said));
+                    yield Err(Box::pin(driver.failed(interrupt, error, said, None)).await);
                     return;
                 }
                 Ok(None) => {
                     let error = ProviderError::new(ErrorKind::StreamCut, "the reply ended without its last chunk");
-                    yield Err(Stop::Fault(Fault::Provider(error), said));
+                    yield Err(Box::pin(driver.failed(interrupt, error, said, None)).await);
                     return;
                 }
             }
@@ -143,8 +144,15 @@ pub(super) fn ask<'a>(
         // The connection goes back to its pool before the tools run.
         drop(chunks);
         if completion.finish_reason == FinishReason::Error {
+            let Completion { finish_reason, usage, model, response, .. } = *completion;
             let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
-            yield Err(Stop::Fault(Fault::Provider(error), said));
+            // Nobody can have the tokens back.
+            let cost = driver.cost_of(model.as_deref(), &usage);
+            driver.settle(&usage, cost, 0);
+            let spent = Some((usage.clone(), cost));
+            let stop = Box::pin(driver.failed(interrupt, error, said, spent)).await;
+            yield Ok(driver.event(EventKind::StepFinished { finish_reason, usage, response }));
+            yield Err(stop);
             return;
         }
         name_calls(&mut completion.message, &driver.toolbox, &driver.run);
@@ -209,6 +217,11 @@ pub(super) fn ask<'a>(
         }
         if is_withdrawn {
             yield Ok(driver.event(EventKind::ReplyWithdrawn { reply }));
+        } else {
+            for made in driver.run.made_in(&reply) {
+                let event = driver.event(EventKind::Made(Box::new(made)));
+                yield Ok(Event { step: step.saturating_sub(1), ..event });
+            }
         }
         // Calls that nobody will run are not announced.
         if let Err(stop) = interrupt.check().await {
@@ -243,6 +256,31 @@ struct Replied {
 }
 
 impl Driver {
+    /// Stops where the model did not answer. The log tells it to those who read it alone; one that does not take it in time
+    /// holds nobody up.
+    async fn failed(
+        &mut self,
+        interrupt: &mut Interrupt,
+        error: ProviderError,
+        said: String,
+        spent: Option<(Usage, Option<Money>)>,
+    ) -> Stop {
+        let reason = EndReason::provider(&error);
+        if reason.is_failure() {
+            let (usage, cost) = spent.unzip();
+            let failed = Failed { reason, message: error.to_string(), usage, cost: cost.flatten() };
+            let kind = EntryKind::Failed(Box::new(failed));
+            let entry = Entry::new(Key::failed(self.run.failures()), kind);
+            let recorded = interrupt.in_time(self.record_all(vec![entry.clone()])).await;
+            if !matches!(recorded, Some(Ok(_))) {
+                tracing::warn!(run = self.run.id(), "the failure of a model could not be recorded");
+                // One that was recorded is applied already, and refused.
+                let _ = self.run.apply(&entry);
+            }
+        }
+        Stop::Fault(Fault::Provider(error), said)
+    }
+
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for
     /// counts as a result does: it is recorded all the same, and this process still holds what the store did not take.
     async fn keep_made(
@@ -265,7 +303,7 @@ impl Driver {
     }
 
     /// True if the verdict of the hooks among these entries takes the reply back.
-    fn is_withdrawn(&self, stand: &[Entry]) -> bool {
+    pub(super) fn is_withdrawn(&self, stand: &[Entry]) -> bool {
         stand.iter().any(|entry| match &entry.kind {
             EntryKind::Hooked(verdict) => self.run.is_withdrawn(verdict),
             _ => false,

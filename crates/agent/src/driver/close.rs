@@ -1,6 +1,6 @@
 //! Ends a run, or leaves it to whoever resumes it.
 
-use attache_core::fresh;
+use attache_core::{MessageId, fresh};
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
@@ -28,6 +28,14 @@ pub(crate) fn closed_calls(run: &Run, setup: &Setup) -> Vec<Entry> {
             unseen(run, setup, &call).into_iter().chain([closed])
         });
     undecided.chain(closed).collect()
+}
+
+/// The end of a run that was interrupted.
+pub(super) struct Closed {
+    /// The things to tell before it.
+    pub(super) told: Vec<EventKind>,
+    /// True if its log has it.
+    pub(super) is_recorded: bool,
 }
 
 impl Driver {
@@ -69,10 +77,12 @@ impl Driver {
         closed_calls(&self.run, &self.setup)
     }
 
-    /// Records the end of a run that was interrupted. A journal that does not take it before `until` must not hold up
-    /// whoever cancelled: the run ends for them, and somebody may resume it.
-    pub(super) async fn end_interrupted(&mut self, mut ended: Ended, until: Instant) -> Option<EventKind> {
+    /// Records the end of a run that was interrupted, and yields what is to be told before it. A journal that does not take
+    /// the end before `until` must not hold up whoever cancelled: the run ends for them, and somebody may resume it.
+    pub(super) async fn end_interrupted(&mut self, mut ended: Ended, until: Instant) -> Closed {
         let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        let mut told = Vec::new();
+        let reply = self.run.next_id();
         if unconfirmed.iter().any(|entry| matches!(entry.kind, EntryKind::Reply(_))) {
             // The reply says it, whole.
             ended.interrupted_text.clear();
@@ -80,7 +90,8 @@ impl Driver {
         let closing = async {
             // They may be written already, or not. An end without them would be the end of another run.
             if !unconfirmed.is_empty() {
-                self.record_all(unconfirmed.clone()).await?;
+                let stand = self.record_all(unconfirmed.clone()).await?;
+                told = self.told_of(&stand, &reply);
             }
             self.record_end(ended.clone()).await?;
             self.store_again().await;
@@ -88,19 +99,39 @@ impl Driver {
         };
         let closed: Result<Result<(), Fault>, _> = timeout_at(until, closing).await;
         let failed = match closed {
-            Ok(Ok(())) => return None,
-            Err(_) if matches!(self.run.next(), Action::Ended) => return None,
+            Ok(Ok(())) => return Closed { told, is_recorded: true },
+            Err(_) if matches!(self.run.next(), Action::Ended) => return Closed { told, is_recorded: true },
             Ok(Err(fault)) => fault.to_string(),
             Err(_) => "the journal did not answer in time".to_owned(),
         };
         tracing::error!(run = self.run.id(), error = failed, "the end of the run could not be recorded");
-        for entry in &unconfirmed {
-            // Those that were recorded are applied already, and refused.
-            let _ = self.run.apply(entry);
-        }
+        // Those that were recorded are applied already, and refused.
+        let mut left = unconfirmed;
+        left.retain(|entry| self.run.apply(entry).is_ok());
+        told.extend(self.told_of(&left, &reply));
         self.run.end_unrecorded(&ended);
         let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
-        Some(EventKind::Warning { code: "end_not_recorded", message })
+        told.push(EventKind::Warning { code: "end_not_recorded", message });
+        Closed { told, is_recorded: false }
+    }
+
+    /// The things that are still to be told of a reply, because the run was interrupted while it was recorded: its
+    /// documents or that a hook takes it back, and its tokens.
+    fn told_of(&self, stand: &[Entry], id: &MessageId) -> Vec<EventKind> {
+        let mut told = Vec::new();
+        for entry in stand {
+            let EntryKind::Reply(reply) = &entry.kind else { continue };
+            match self.is_withdrawn(stand) {
+                true => told.push(EventKind::ReplyWithdrawn { reply: id.clone() }),
+                false => {
+                    let made = self.run.made_in(id).into_iter();
+                    told.extend(made.map(|made| EventKind::Made(Box::new(made))));
+                }
+            }
+            let (finish_reason, usage) = (reply.finish_reason.clone(), reply.usage.clone());
+            told.push(EventKind::StepFinished { finish_reason, usage, response: None });
+        }
+        told
     }
 
     /// Takes the results into the log that the caller has delivered and nobody took yet.

@@ -145,9 +145,10 @@ pub(crate) fn drive(
                 Stop::Interrupted(interrupted, said) => {
                     let (reason, detail) = interrupted.reason();
                     let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
-                    if let Some(warning) = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await {
-                        is_recorded = false;
-                        yield driver.event(warning);
+                    let closed = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await;
+                    is_recorded &= closed.is_recorded;
+                    for kind in closed.told {
+                        yield driver.event(kind);
                     }
                 }
                 stop => {

@@ -12,7 +12,8 @@ use crate::outcome::{Cause, EndReason};
 use crate::run::ReplayError;
 use crate::tools::ToolsError;
 
-/// A failure that ends the drive, not the run: nothing is recorded, and the run can be resumed.
+/// A failure that ends the drive, not the run: of a model's failure the log tells, of others nothing is recorded, and the
+/// run can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("the journal failed")]

@@ -115,6 +115,8 @@ pub enum EntryKind {
     Compacted(Compacted),
     /// The model's API was asked for the tokens of the conversation.
     Counted(Counted),
+    /// The model did not answer, and nobody drives the run any more. It has not ended: whoever resumes it asks again.
+    Failed(Box<Failed>),
     /// The run ended.
     Ended(Ended),
 }
@@ -346,6 +348,24 @@ pub struct Counted {
     /// The reason why they could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+}
+
+/// The failure of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Failed {
+    /// Why the drive ended.
+    pub reason: EndReason,
+    /// The words of the provider, in one line for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The tokens of a reply that its provider ended with an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Their cost, where prices are configured and one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
 }
 
 /// The end of a run.

@@ -167,6 +167,11 @@ impl Key {
         Self::numbered("handoff/", number)
     }
 
+    /// The `number`-th failure of a model that ended a drive, from 0.
+    pub(crate) fn failed(number: u32) -> Self {
+        Self::numbered("failed/", number)
+    }
+
     /// The end of the run.
     pub(crate) fn end() -> Self {
         Self(Arc::from("end"))

@@ -12,8 +12,8 @@ mod tools;
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
 pub use deferred::{DeferredCall, DeferredRequest};
 pub use entry::{
-    Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Reply, Routed, SCHEMA_VERSION, Started,
-    SyntheticMessage, ToolOutcome,
+    Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Failed, Reply, Routed, SCHEMA_VERSION,
+    Started, SyntheticMessage, ToolOutcome,
 };
 pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};

@@ -4,6 +4,7 @@ mod approvals;
 mod counters;
 mod deferred;
 mod empty;
+mod failure;
 mod fold;
 mod handoff;
 mod hooked;
@@ -44,7 +45,7 @@ use crate::output::Output;
 use crate::price::Cost;
 use counters::Tallies;
 use loop_detection::Repeats;
-use pending::{Held, HookVerdicts};
+use pending::{Failures, Held, HookVerdicts};
 use team::Team;
 
 /// The next thing for a driver to do.
@@ -190,6 +191,8 @@ pub struct Run {
     read: Option<u64>,
     remembered: Option<Box<Remembered>>,
     checked: Option<Box<Checked>>,
+    /// Boxed, since few runs have one.
+    failures: Option<Box<Failures>>,
     /// The runs inside the tools of calls without a result, as the log tells of them.
     inside: Vec<Inside>,
 }
@@ -425,10 +428,20 @@ impl Run {
             (EntryKind::Counted(_) | EntryKind::Compacted(_), _) => {
                 return Err(misfit("the run was not asking the model"));
             }
+            (EntryKind::Failed(failed), Phase::Model { .. }) => {
+                if !entry.key.is_numbered("failed/", self.failures()) {
+                    return Err(misfit("another failure comes first"));
+                }
+                self.fail(failed);
+            }
+            (EntryKind::Failed(_), _) => return Err(misfit("the run was not asking the model")),
             (EntryKind::Ended(ended), _) => self.end(ended),
         }
         if !matches!(entry.kind, EntryKind::Reply(_)) {
             self.replied = None;
+        }
+        if let Some(failures) = &mut self.failures {
+            failures.pass(&entry.kind);
         }
         Ok(())
     }

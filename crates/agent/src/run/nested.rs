@@ -13,6 +13,9 @@ impl Run {
             EntryKind::Compacted(compacted) => {
                 Spent::beside(compacted).iter().for_each(|spent| self.spend_inside(spent));
             }
+            EntryKind::Failed(failed) => {
+                Spent::in_vain(failed).iter().for_each(|spent| self.spend_inside(spent));
+            }
             _ => {}
         }
         let (Some(key), Some(at)) = (entry.key.strip(scope), self.place_inside(scope)) else { return };

@@ -1,9 +1,20 @@
 //! The outcome of a run by its log.
 
+use attache_core::{Document, Message, MessageId};
+
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Paused, Phase, Run};
 
 impl Run {
+    /// The documents in the reply of that id, which is one of the last messages.
+    pub(crate) fn made_in(&self, reply: &MessageId) -> Vec<Document> {
+        let found = self.history.iter().rev().find(|message| message.id() == reply);
+        match found.map(|message| &**message) {
+            Some(Message::Assistant(reply)) => reply.documents().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The end, or what there is of it so far: also the approvals and results for which it waits, those of runs inside its
     /// tools included.
     pub fn outcome(&self) -> Outcome {

@@ -1,8 +1,8 @@
-//! The things that hold calls up: a person who must approve them, hooks.
+//! The things that hold a run up: a person who must approve calls, hooks, a model that does not answer.
 
 use attache_core::{ToolCallId, ToolResult};
 
-use crate::log::{Asked, Decided, DeferredCall, Grant};
+use crate::log::{Asked, Decided, DeferredCall, EntryKind, Failed, Grant};
 
 /// The things that hold calls of the last reply up, and leave that was given for later ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,5 +45,24 @@ pub(super) struct SeenCall {
 impl Held {
     pub(super) fn question(&self, call: &ToolCallId) -> Option<&Question> {
         self.approvals.iter().rev().find(|question| question.asked.call_id == *call)
+    }
+}
+
+/// The failures of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Failures {
+    pub(super) count: u32,
+    /// The last one, until the run goes on.
+    pub(super) last: Option<Failed>,
+}
+
+impl Failures {
+    /// An entry comes behind the last one: the run goes on, unless that is its end.
+    pub(super) fn pass(&mut self, entry: &EntryKind) {
+        self.last.take_if(|failed| match entry {
+            EntryKind::Failed(_) => false,
+            EntryKind::Ended(ended) => ended.reason != failed.reason,
+            _ => true,
+        });
     }
 }

@@ -56,7 +56,13 @@ impl Last<'_> {
         let mut unread = self.receipts(&run).await?;
         // The next run reads these messages, so the end of this one does not count them as unread.
         unread.extend(self.said(&run).await?);
-        let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
+        let ended = match run.failed() {
+            // It stays one that failed.
+            Some(failed) => {
+                Ended { detail: Some(failed.message.clone()), ..Ended::new(failed.reason.clone()) }
+            }
+            None => Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) },
+        };
         let mut closes = Vec::new();
         for entry in self.results(&run, setup).await? {
             // The one before may have ended the round.

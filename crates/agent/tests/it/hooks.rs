@@ -6,8 +6,9 @@ use crate::common::kit::{all, counting, end, heard, holding, pdf, roles, told};
 use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
-    Agent, AgentBuilder, CallVerdict, Draft, EndReason, EventKind, HookContext, HookError, InputVerdict,
-    MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput, TypedError, tool_fn,
+    Agent, AgentBuilder, CallVerdict, Draft, EndReason, Event, EventKind, HookContext, HookError,
+    InputVerdict, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput, TypedError,
+    tool_fn,
 };
 use attache_core::message::MadeDocument;
 use attache_core::schemars::{self, JsonSchema};
@@ -264,6 +265,50 @@ async fn documents_and_hidden_reasoning_of_replies_are_told_at_the_end() {
     let agent = Agent::builder(Says::new(replies())).tool(pay(&paid)).hook(block).build().unwrap();
     let outcome = agent.run("go").outcome().await.unwrap();
     assert_eq!((&*outcome.text, told(&outcome).len()), ("I cannot say.", 0));
+}
+
+// Whoever looks on has a document before the call beside it is asked about, and none of a reply that does not count.
+#[tokio::test]
+async fn a_document_of_a_reply_is_told_with_the_reply() {
+    let turns =
+        || [Turn::text("Here.").making(pdf("plan.pdf")).and_call("pay", json!({"n": 7})), Turn::text("done")];
+    let blocks = ReplyVerdict::Block("I cannot say.".to_owned());
+    for (reply, expected) in [
+        (None, "started said made calls finished started said finished"),
+        (Some(blocks), "started said withdrawn finished"),
+    ] {
+        let hook = Scripted { reply, ..Scripted::default() };
+        let paid = Counter::default();
+        let journal = Arc::new(MemoryJournal::new());
+        let agent = agent(&hook, &paid, turns().to_vec()).1.build().unwrap();
+        let events = all(&mut agent.run_in(journal.clone(), "go")).await;
+        let word = |kind: &EventKind| match kind {
+            EventKind::StepStarted { .. } => Some("started"),
+            EventKind::Content(_) => Some("said"),
+            EventKind::Made(made) => {
+                Some(if made.file_name() == Some("plan.pdf") { "made" } else { "other" })
+            }
+            EventKind::ToolCallsRequested { .. } => Some("calls"),
+            EventKind::ReplyWithdrawn { .. } => Some("withdrawn"),
+            EventKind::StepFinished { .. } => Some("finished"),
+            _ => None,
+        };
+        let told = |events: &[Event]| {
+            let mut told: Vec<_> = events.iter().filter_map(|event| word(&event.kind)).collect();
+            told.dedup();
+            told.join(" ")
+        };
+        assert_eq!(told(&events), expected);
+        let is_made = |event: &&Event| matches!(event.kind, EventKind::Made(_));
+        assert!(events.iter().filter(is_made).all(|event| event.step == 0));
+        if hook.reply.is_none() {
+            let mut log = agent.log_events();
+            let told_by_log: Vec<_> =
+                journal.entries().iter().flat_map(|entry| log.take(entry).unwrap()).collect();
+            assert_eq!(told(&told_by_log), expected);
+            assert!(told_by_log.iter().filter(is_made).all(|event| event.step == 0));
+        }
+    }
 }
 
 #[tokio::test]

@@ -6,8 +6,13 @@ use std::time::Duration;
 use crate::common::Counter;
 use crate::common::journals::{Fault, Faulty, Method, SlowStore};
 use crate::common::kit::{all, counting, end, heard, keys, pdf, roles, told, until_it_waits};
-use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, NoArguments, Outcome, Run, tool_fn};
-use attache_core::{Document, Effect, Message, Tool, ToolError, UserMessage, UserPart};
+use attache_agent::{
+    Agent, AgentBuilder, EndReason, EventKind, HookContext, HookError, NoArguments, Outcome, ReplyVerdict,
+    Run, RunHook, tool_fn,
+};
+use attache_core::{
+    AssistantMessage, BoxFuture, Document, Effect, Message, Tool, ToolError, UserMessage, UserPart,
+};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -141,6 +146,46 @@ async fn a_reply_that_was_written_without_an_answer_is_said_once() {
         assert_eq!((&outcome.reason, roles(&outcome.messages)), (&EndReason::Cancelled, "ua".to_owned()));
         assert_eq!((outcome.steps, outcome.usage.output_tokens), (1, Some(5)), "{fault:?}");
         assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome, "{fault:?}");
+    }
+}
+
+/// Blocks each reply.
+struct Block;
+
+impl RunHook for Block {
+    fn after_model<'a>(
+        &'a self,
+        _: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        Box::pin(async { Ok(ReplyVerdict::Block("I cannot say.".to_owned())) })
+    }
+}
+
+/// Those who look on have read the reply: they learn that it does not count, and what it cost, also where the run ends
+/// while its verdict is recorded.
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_withdrawn_while_the_run_is_interrupted_is_told_to_be() {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs] {
+        // The start, the word of the hook before the step, the reply.
+        let journal = Faulty::new((Method::Append, 3, fault));
+        let agent = Agent::builder(ScriptedModel::new([Turn::text("secret")])).hook(Block).build().unwrap();
+        let mut run = agent.run_in(journal.clone(), "go");
+        let mut events = until_it_waits(&mut run).await;
+        run.control().cancel();
+        events.extend(all(&mut run).await);
+        let mut said = None;
+        let mut told = Vec::new();
+        for event in &events {
+            match &event.kind {
+                EventKind::StepStarted { reply, .. } => said = Some(reply),
+                EventKind::ReplyWithdrawn { reply } => told.push((Some(reply) == said, 0)),
+                EventKind::StepFinished { usage, .. } => told.push((true, usage.output_tokens.unwrap())),
+                _ => {}
+            }
+        }
+        assert_eq!(told, [(true, 0), (true, 5)], "{fault:?}");
+        assert_eq!(end(&events).text, "I cannot say.", "{fault:?}");
     }
 }
 

@@ -10,14 +10,14 @@ use crate::common::kit::{all, counting, end, keys, pdf, results, roles, told, wa
 use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
-    Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, RunInput,
-    say, tool_fn,
+    Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, Run,
+    RunError, RunInput, say, tool_fn,
 };
 use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Converter, Document, DocumentId,
-    DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall, ToolContext,
-    ToolError, Usage, UserMessage, UserPart,
+    DocumentStore, Effect, ErrorKind, FinishReason, MediaType, Message, StoreError, StoreErrorKind, ToolCall,
+    ToolContext, ToolError, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -54,9 +54,42 @@ async fn a_provider_that_fails_does_not_end_the_run_for_good() {
         assert_eq!(error.provider_error().map(|error| error.kind()), Some(kind));
         assert_eq!((&*error.partial().text, &*roles(&error.partial().messages)), ("so far", "ucra"));
         assert!(!keys(&journal).contains(&"end".to_owned()));
-        let outcome = agent([Turn::text("done")]).resume(journal).outcome().await.unwrap();
+        // Whoever reads the log alone learns of it, until the run goes on.
+        let logged = Run::replay(&journal.entries()).unwrap().failure().unwrap();
+        assert_eq!(logged.reason(), error.reason());
+        let told = |error: &RunError| error.provider_error().map(|error| (error.kind(), error.to_string()));
+        assert_eq!(told(&logged), told(&error));
+        let outcome = agent([Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
         assert_eq!((outcome.reason, &*roles(&outcome.messages)), (EndReason::Answer, "ucra"));
+        assert!(Run::replay(&journal.entries()).unwrap().failure().is_none());
     }
+}
+
+// A reply that its provider ends with an error costs what it costs: in the run, in its log, and in the run around it.
+#[tokio::test]
+async fn tokens_of_a_reply_that_ends_as_an_error_are_counted() {
+    let cut = || Turn::text("so far").finishing(FinishReason::Error).costing(Usage::new(40, 7));
+    let journal = Arc::new(MemoryJournal::new());
+    let events = all(&mut agent([cut()]).run_in(journal.clone(), "go")).await;
+    let failed = events.last().unwrap().kind.outcome().unwrap();
+    let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
+    assert_eq!((failed.steps, spent(&failed.usage)), (0, (Some(40), Some(7))));
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepFinished { finish_reason, usage, .. } => Some((finish_reason.clone(), spent(usage))),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(FinishReason::Error, (Some(40), Some(7)))]);
+    let outcome = agent([Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
+    assert_eq!(spent(&outcome.usage), (Some(50), Some(12)));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+    let clerk = agent([cut()]).as_tool("clerk", "Asks the clerk");
+    let outer =
+        ScriptedModel::new([Turn::call("clerk", json!({"task": "go"})), Turn::text("No.")]).unverified();
+    let journal = Arc::new(MemoryJournal::new());
+    let outer = Agent::builder(outer).tool(clerk).build().unwrap();
+    let outcome = outer.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!(spent(&outcome.usage), (Some(60), Some(17)));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome().usage, outcome.usage);
 }
 
 /// Runs until the store goes away, with a message in the inbox whose document it should keep.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::common::kit::{all, end, pdf, results, roles, told};
 use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, tool_fn};
-use attache_core::{Document, Effect, Message, Tool, ToolContext, ToolError, ToolErrorKind};
+use attache_core::citation::{Citation, How, Source};
+use attache_core::{Document, DocumentId, Effect, Message, Tool, ToolContext, ToolError, ToolErrorKind};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
@@ -169,10 +170,12 @@ async fn a_failed_result_has_its_call_its_name_and_a_text() {
 async fn events_without_details_show_success_or_failure_alone() {
     let secret = tool_fn("secret", "", |Number { n }: Number| Ok((n, Document::inline("canary"))));
     let turn = Turn::call("secret", json!({"n": 47110815})).and_call("fails", json!({"note": "canary"}));
-    let model = ScriptedModel::new([turn, Turn::text("All is well.")]);
-    let agent =
-        Agent::builder(model.clone()).tool(secret).tool(fails(ToolErrorKind::Failed)).build().unwrap();
-    let whole = all(&mut agent.run("x")).await;
+    let source = Source::Document { id: DocumentId::new(), name: Some("canary.txt".to_owned()) };
+    let cited = Citation::new(source, How::Native).with_quote(Some("canary"));
+    let model = ScriptedModel::new([turn, Turn::text("All is well.").citing(cited)]);
+    let builder = Agent::builder(model.clone()).tool(secret).tool(fails(ToolErrorKind::Failed));
+    let whole = all(&mut builder.citations(true).build().unwrap().run("x")).await;
+    assert!(whole.iter().any(|event| matches!(event.kind, EventKind::Source(_))));
     assert!(format!("{whole:?}").contains("47110815") && format!("{whole:?}").contains("db-7"));
     let shown: Vec<_> = whole.into_iter().map(attache_agent::Event::without_tool_details).collect();
     let text = format!("{shown:?}");

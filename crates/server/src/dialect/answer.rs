@@ -26,16 +26,19 @@ pub(crate) struct Answer {
     /// The approvals that were told.
     approvals: Vec<String>,
     citations: usize,
+    /// The documents of the model that were told.
+    made: usize,
     usage: Usage,
     asking: Asking,
 }
 
-/// Words that are not told yet.
+/// Words, and what stands beside them, that are not told yet.
 #[derive(Debug)]
 enum Held {
     Text(u32, String),
     Thinking(String),
     Citation(Box<Citation>),
+    Made(Box<Document>),
 }
 
 /// The way in which a client learns that calls wait for approval.
@@ -209,6 +212,7 @@ impl Answer {
             EventKind::ApprovalRequested(asked) => self.approval(asked, tell),
             EventKind::ToolFinished { result, disposition } => self.result(result, *disposition, tell),
             EventKind::Source(citation) => self.cite(citation, tell),
+            EventKind::Made(document) => self.make(document, tell),
             EventKind::Finished(Ok(outcome)) => self.end(outcome, tell),
             EventKind::Finished(Err(error)) => tell(Piece::Failed(Fault::from(error))),
             _ => {}
@@ -217,18 +221,16 @@ impl Answer {
 
     /// Takes the run so far in, and tells the pieces that were not told.
     pub(crate) fn view(&mut self, view: &View, tell: &mut dyn FnMut(Piece<'_>)) {
-        let (mut text, mut thinking) = (self.text, self.thinking);
+        let (mut text, mut thinking, mut made) = (self.text, self.thinking, self.made);
         let spoke = view.spoke;
         for block in &view.blocks {
-            let step = match block {
-                Block::Text { step, .. } | Block::Thinking { step, .. } => *step,
-                Block::Call(call) => call.step,
-            };
+            let step = block.step();
             if view.is_withdrawn(step) {
                 self.take_back(view.reply(step));
                 let (told, left, said) = match block {
                     Block::Text { text: said, .. } => (&mut self.text, &mut text, said.len()),
                     Block::Thinking { text: said, .. } => (&mut self.thinking, &mut thinking, said.len()),
+                    Block::Made { .. } => (&mut self.made, &mut made, 1),
                     Block::Call(_) => continue,
                 };
                 *told += said.saturating_sub(*left);
@@ -250,6 +252,10 @@ impl Answer {
                         self.think(untold, tell);
                     }
                     _ => thinking = thinking.saturating_sub(said.len()),
+                },
+                Block::Made { document, .. } => match made.checked_sub(1) {
+                    Some(left) => made = left,
+                    None => self.make(document, tell),
                 },
                 Block::Call(call) => match &call.state {
                     CallState::Writing => {
@@ -329,6 +335,14 @@ impl Answer {
         }
     }
 
+    fn make(&mut self, document: &Document, tell: &mut dyn FnMut(Piece<'_>)) {
+        self.made += 1;
+        match &mut self.held {
+            None => tell(Piece::Made(document)),
+            Some(held) => held.push(Held::Made(Box::new(document.clone()))),
+        }
+    }
+
     /// Tells the words that were held back.
     fn let_out(&mut self, tell: &mut dyn FnMut(Piece<'_>)) {
         for held in self.held.as_mut().map(std::mem::take).unwrap_or_default() {
@@ -336,6 +350,7 @@ impl Answer {
                 Held::Text(step, text) => self.tell_text(step, &text, tell),
                 Held::Thinking(text) => tell(Piece::Thinking(&text)),
                 Held::Citation(citation) => tell(Piece::Citation(&citation)),
+                Held::Made(document) => tell(Piece::Made(&document)),
             }
         }
     }
@@ -455,10 +470,7 @@ impl Answer {
             }
         }
         match end(outcome, has_text) {
-            Some(end) => {
-                outcome.documents().for_each(|document| tell(Piece::Made(document)));
-                tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
-            }
+            Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
             None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
         }
     }

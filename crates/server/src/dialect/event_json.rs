@@ -56,6 +56,7 @@ fn event(told: &Event, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> 
         EventKind::HandedOff { from, agent } => object.with("from", from).with("agent", agent),
         EventKind::StepStarted { model, .. } => object.with("model", model),
         EventKind::Thinking(text) => object.text("delta", text),
+        EventKind::Made(made) => object.by("document", |out| document(made, out)),
         EventKind::ToolCallDelta { id, name, arguments_delta } => {
             let delta = if shown.details { arguments_delta.as_str() } else { "" };
             object.with("callId", id).maybe("name", name.as_ref()).text("delta", delta)
@@ -113,6 +114,7 @@ fn word(kind: &EventKind, shown: Shown) -> Option<&'static str> {
         EventKind::StepStarted { .. } => "step_started",
         EventKind::Content(_) => "text",
         EventKind::Thinking(_) if shown.thinking => "thinking",
+        EventKind::Made(_) => "document",
         EventKind::ToolCallDelta { .. } => "tool_call_delta",
         EventKind::ToolCallsRequested { .. } => "tool_calls",
         EventKind::ToolStarted { .. } => "tool_started",
@@ -166,7 +168,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         Some(What::Broken(_)) => "interrupted",
     };
     let is_shown = |block: &&Block| match block {
-        Block::Text { step, .. } => !view.is_withdrawn(*step),
+        Block::Text { step, .. } | Block::Made { step, .. } => !view.is_withdrawn(*step),
         Block::Thinking { step, .. } => shown.thinking && !view.is_withdrawn(*step),
         Block::Call(_) => true,
     };
@@ -216,6 +218,9 @@ fn block(block: &Block, shown: Shown, out: &mut Vec<u8>) {
         Block::Text { step, text } => begin("text", *step, out).text("text", text).end(),
         Block::Thinking { step, text } => begin("thinking", *step, out).text("text", text).end(),
         Block::Call(call) => call_so_far(call, shown, out),
+        Block::Made { step, document: made } => {
+            begin("document", *step, out).by("document", |out| document(made, out)).end();
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
 
 use super::event_json as event;
 use crate::dialect::Shown;
-use crate::json::{Object, write_json};
+use crate::json::{Object, write, write_json};
+use crate::live::Origins;
 
 /// The things that messages of a session do not tell themselves.
 pub(crate) struct About<'s> {
@@ -20,18 +21,26 @@ pub(crate) struct About<'s> {
 
 /// Writes the messages that a person reads.
 pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
-    let read = messages.iter().filter(|message| is_read(message));
+    let mut origins = (!shown.details).then(Origins::default);
+    let mut is_first = true;
     out.push(b'[');
-    for (at, message) in read.enumerate() {
-        if at > 0 {
+    for message in messages {
+        // A citation is of what came before it.
+        if let Some(origins) = &mut origins {
+            origins.add(message);
+        }
+        if !is_read(message) {
+            continue;
+        }
+        if !std::mem::take(&mut is_first) {
             out.push(b',');
         }
-        one(message, about, shown, out);
+        one(message, about, shown, origins.as_ref(), out);
     }
     out.push(b']');
 }
 
-fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
+fn one(message: &Message, about: &About<'_>, shown: Shown, origins: Option<&Origins>, out: &mut Vec<u8>) {
     let run = Run::that_made(message.id()).filter(|run| about.runs.iter().any(|known| known.id == *run));
     let object = Object::begin(out).with("id", message.id()).maybe("runId", run);
     match message {
@@ -74,7 +83,13 @@ fn one(message: &Message, about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
                     AssistantPart::Document(made) => self::document(&made.document, out),
                     _ => out.extend_from_slice(b"{}"),
                 })
-                .with("citations", &message.citations)
+                .each("citations", &message.citations, |citation, out| {
+                    let mut citation = citation.clone();
+                    if let Some(origins) = origins {
+                        origins.hide(&mut citation);
+                    }
+                    write(out, &citation);
+                })
         }
         Message::ToolResults(message) => {
             object.with("role", "tool").each("results", &message.results, |result, out| {

@@ -145,7 +145,7 @@ impl Tell for Typed {
                     let CallView { id, name, arguments, .. } = call;
                     self.client_call(&CallParts { id, name, arguments }, out);
                 }
-                Block::Call(_) | Block::Thinking { .. } => {}
+                Block::Call(_) | Block::Thinking { .. } | Block::Made { .. } => {}
             }
         }
         if let Some(end) = &view.end {

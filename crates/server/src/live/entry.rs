@@ -141,17 +141,23 @@ fn weight_of(kind: &EventKind) -> usize {
         EventKind::ApprovalRequested(asked) => SMALL + asked.call.arguments.raw().len(),
         EventKind::CallDeferred(request) => SMALL + request.call.arguments.raw().len(),
         EventKind::ToolFinished { result, .. } => {
-            let in_memory = |document: &Document| match document.source() {
-                DocumentSource::Bytes(bytes) => bytes.len(),
-                DocumentSource::Inline { text } => text.len(),
-                _ => 0,
-            };
             SMALL + result.tree.json().len() + result.documents.iter().map(in_memory).sum::<usize>()
         }
         EventKind::DocumentsRouted(report) => SMALL * (1 + report.decisions.len()),
         EventKind::Nested { event, .. } => SMALL + weight_of(&event.kind),
         EventKind::Finished(Ok(outcome)) => SMALL * (1 + outcome.citations.len()) + outcome.text.len(),
+        // The run so far holds the content of a document that the model made for as long as the ring is there: a picture
+        // does not push the text before it out.
         _ => SMALL,
+    }
+}
+
+/// The bytes of a document's content that are in memory.
+pub(super) fn in_memory(document: &Document) -> usize {
+    match document.source() {
+        DocumentSource::Bytes(bytes) => bytes.len(),
+        DocumentSource::Inline { text } => text.len(),
+        _ => 0,
     }
 }
 

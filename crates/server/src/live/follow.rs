@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, What, lighten};
 use super::log::{Stand, told};
+use super::origins::Origins;
 use super::run::Live;
 use super::runs::Runs;
 use super::view::View;
@@ -43,6 +44,7 @@ pub(crate) struct Follower {
     session: Session,
     run: String,
     log: LogEvents,
+    origins: Option<Origins>,
     /// The number of entries that were read.
     read: usize,
     /// The number of the last event that was told.
@@ -60,6 +62,16 @@ pub(crate) struct Follower {
     alone: Option<Instant>,
     /// The part of the run that is told, if not all of it.
     part: Option<Part>,
+}
+
+/// The state of the drive of a run, as far as it is known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drive {
+    UnderWay,
+    /// The last drive failed, and nobody goes on with the run.
+    Failed,
+    /// Nobody has driven it for a while.
+    Abandoned,
 }
 
 /// One answer of a run that asks its client in between.
@@ -81,9 +93,25 @@ impl Follower {
         seen: Option<u64>,
     ) -> Self {
         let (pause, due) = (SHORTEST, Instant::now());
-        let view = View::default();
+        let (view, origins) = (View::default(), runs.origins());
         let (failing, alone, part, look) = (None, None, None, due);
-        Self { runs, session, run, log, read: 0, last: 0, seen, view, pause, due, failing, look, alone, part }
+        Self {
+            runs,
+            session,
+            run,
+            log,
+            origins,
+            read: 0,
+            last: 0,
+            seen,
+            view,
+            pause,
+            due,
+            failing,
+            look,
+            alone,
+            part,
+        }
     }
 
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
@@ -107,8 +135,6 @@ impl Follower {
             }
             let entries = self.session.behind(&self.run, self.read).await;
             let is_first = self.read == 0;
-            let has_none = entries.as_ref().is_ok_and(Vec::is_empty);
-            let is_abandoned = (is_first || has_none) && self.is_abandoned().await;
             let now = Instant::now();
             match entries {
                 Ok(entries) => {
@@ -118,7 +144,16 @@ impl Follower {
                         false => SHORTEST,
                     };
                     self.due = now + self.pause;
-                    if let Some(seen) = self.take(&entries, is_first, is_abandoned) {
+                    let news = self.take(&entries);
+                    let drive = match self.log.run().has_failed() {
+                        // Nobody goes on with it by itself.
+                        true if self.is_undriven().await => Drive::Failed,
+                        false if (is_first || entries.is_empty()) && self.is_abandoned().await => {
+                            Drive::Abandoned
+                        }
+                        _ => Drive::UnderWay,
+                    };
+                    if let Some(seen) = self.tell(news, is_first, drive) {
                         return Some(Next::Seen(seen));
                     }
                 }
@@ -152,13 +187,17 @@ impl Follower {
         time.max(now.duration_since(since)) >= ALONE
     }
 
-    /// Takes entries of the log in, and yields what is to be told of them, and that nobody drives the run if it
-    /// `is_abandoned` and has something to do.
-    fn take(&mut self, entries: &[attache_agent::Entry], is_first: bool, is_abandoned: bool) -> Option<Seen> {
+    /// True if nobody drives the run at this moment.
+    async fn is_undriven(&self) -> bool {
+        matches!(self.session.undriven_for().await, Ok(Some(_)))
+    }
+
+    /// Takes entries of the log in, and yields what they tell.
+    fn take(&mut self, entries: &[attache_agent::Entry]) -> Vec<Arc<Entry>> {
         self.read += entries.len();
         let mut news = Vec::new();
         for entry in entries {
-            for entry in told(&mut self.log, entry) {
+            for entry in told(&mut self.log, entry, self.origins.as_mut()) {
                 self.last = entry.seq;
                 self.view.add(&entry);
                 news.push(entry);
@@ -175,18 +214,25 @@ impl Follower {
                 }
             }
         }
-        let is_answer = self.part.is_some_and(|part| part.before == 0);
-        if is_answer && self.view.end.is_none() && Stand::of(self.log.run()) == Stand::Waits {
-            let mut event = self.log.finish();
-            self.last = event.seq;
-            lighten(&mut event);
-            self.close(What::Event(event), &mut news);
+        news
+    }
+
+    /// Yields what is to be told now, with the end if there is none to come.
+    fn tell(&mut self, mut news: Vec<Arc<Entry>>, is_first: bool, drive: Drive) -> Option<Seen> {
+        let is_before = self.part.is_some_and(|part| part.before > 0);
+        let is_answer = self.part.is_some() && !is_before;
+        if self.view.end.is_none() && !is_before {
+            match (Stand::of(self.log.run()), drive) {
+                (Stand::Waits, _) if is_answer => self.finish(&mut news),
+                (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
+                (Stand::UnderWay, Drive::Abandoned) => {
+                    self.close(What::Broken(Broken::Abandoned), &mut news);
+                }
+                _ => {}
+            }
         }
-        if self.part.is_some_and(|part| part.before > 0) {
+        if is_before {
             return None;
-        }
-        if is_abandoned && self.view.end.is_none() && Stand::of(self.log.run()) == Stand::UnderWay {
-            self.close(What::Broken(Broken::Abandoned), &mut news);
         }
         match self.seen {
             None if is_first => {
@@ -195,9 +241,18 @@ impl Follower {
             }
             None => {}
             // The log knows nothing of an end without a driver: that has the number of the event before it.
-            Some(seen) => news.retain(|entry| entry.seq > seen || matches!(entry.what, What::Broken(_))),
+            Some(seen) => news.retain(|entry| {
+                entry.seq > seen || matches!(entry.what, What::Broken(_)) || entry.is_failure()
+            }),
         }
         (!news.is_empty()).then_some(Seen::Entries(news))
+    }
+
+    /// Tells the end of a drive that comes no further.
+    fn finish(&mut self, news: &mut Vec<Arc<Entry>>) {
+        let mut event = self.log.finish();
+        lighten(&mut event);
+        self.close(What::Event(event), news);
     }
 
     /// The number of answers that are still to come before the one that is told, if another one has come to its end.

@@ -6,6 +6,7 @@ use attache_agent::{Action, Entry as LogEntry, LogEvents, Run, Waiting};
 use attache_core::ToolCallId;
 
 use super::entry::{Entry, What, lighten};
+use super::origins::Origins;
 use super::view::View;
 
 /// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
@@ -36,10 +37,10 @@ impl Stand {
 }
 
 /// The run so far by its log, and the number of the last event.
-pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry]) -> (View, u64) {
+pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry], mut origins: Option<Origins>) -> (View, u64) {
     let (mut view, mut last) = (View::default(), 0);
     for entry in entries {
-        for told in told(&mut log, entry) {
+        for told in told(&mut log, entry, origins.as_mut()) {
             last = told.seq;
             view.add(&told);
         }
@@ -47,8 +48,22 @@ pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry]) -> (View, u64) {
     (view, last)
 }
 
+/// The failure with which the log of a run ends.
+pub(crate) fn failure(mut log: LogEvents, entries: &[LogEntry]) -> Arc<Entry> {
+    for entry in entries {
+        told(&mut log, entry, None);
+    }
+    let mut event = log.finish();
+    lighten(&mut event);
+    Arc::new(Entry { seq: event.seq, what: What::Event(event) })
+}
+
 /// The things that an entry of a log tells. One that cannot be told is left out.
-pub(super) fn told(log: &mut LogEvents, entry: &LogEntry) -> Vec<Arc<Entry>> {
+pub(super) fn told(
+    log: &mut LogEvents,
+    entry: &LogEntry,
+    mut origins: Option<&mut Origins>,
+) -> Vec<Arc<Entry>> {
     let events = match log.take(entry) {
         Ok(events) => events,
         Err(error) => {
@@ -58,6 +73,9 @@ pub(super) fn told(log: &mut LogEvents, entry: &LogEntry) -> Vec<Arc<Entry>> {
     };
     let shared = events.into_iter().map(|mut event| {
         lighten(&mut event);
+        if let Some(origins) = &mut origins {
+            origins.pass(&mut event);
+        }
         Arc::new(Entry { seq: event.seq, what: What::Event(event) })
     });
     shared.collect()

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::entry::{Entry, What};
 use super::event_buffer::{Bounds, Ring};
+use super::origins::Origins;
 use super::rules::Rules;
 use super::view::View;
 use crate::record::Of;
@@ -69,6 +70,8 @@ pub(crate) type Parking = Box<dyn Fn(&View, &[ToolCallId]) + Send + Sync>;
 struct State {
     ring: Ring,
     view: View,
+    /// There where clients do not see what tools return.
+    origins: Option<Origins>,
     viewers: usize,
     /// Since when there is no viewer, if there was one.
     left: Option<Instant>,
@@ -104,13 +107,21 @@ pub(super) struct Attention {
 }
 
 impl Live {
-    pub(super) fn new(new: NewRun, epoch: String, control: Control, bounds: Bounds, goes_on: bool) -> Self {
+    pub(super) fn new(
+        new: NewRun,
+        epoch: String,
+        control: Control,
+        bounds: Bounds,
+        origins: Option<Origins>,
+        goes_on: bool,
+    ) -> Self {
         let NewRun { id, request, principal, agent, session: held, rules, parking, answered, before: _ } =
             new;
         let session = held.as_ref().map(|session| session.id().to_string());
         let state = State {
             ring: Ring::new(bounds),
             view: View::default(),
+            origins,
             viewers: 0,
             left: None,
             stops: false,
@@ -142,8 +153,11 @@ impl Live {
     }
 
     /// Adds what happened. True if nothing goes on now before the client answers calls.
-    pub(super) fn push(&self, what: What) -> bool {
+    pub(super) fn push(&self, mut what: What) -> bool {
         let mut state = self.lock();
+        if let (Some(origins), What::Event(event)) = (&mut state.origins, &mut what) {
+            origins.pass(event);
+        }
         let entry = state.ring.push(what);
         state.view.add(&entry);
         let waits = matches!(&entry.what, What::Event(_)) && state.view.waits_for_client();
@@ -161,7 +175,10 @@ impl Live {
     /// Adds what happened before this drive of the run: those who come from now on are told of it.
     pub(super) fn recall(&self, events: impl Iterator<Item = Event>) {
         let mut state = self.lock();
-        for event in events {
+        for mut event in events {
+            if let Some(origins) = &mut state.origins {
+                origins.pass(&mut event);
+            }
             state.view.add(&Arc::new(Entry { seq: 0, what: What::Event(event) }));
         }
     }

@@ -12,6 +12,7 @@ use tracing::Instrument as _;
 
 use super::drive::drive;
 use super::event_buffer::Bounds;
+use super::origins::Origins;
 use super::run::{Live, NewRun};
 use super::viewer::Viewer;
 use crate::record::Record;
@@ -28,6 +29,8 @@ pub(crate) struct Runs {
     record: Arc<Record>,
     bounds: Bounds,
     most_of_one: usize,
+    /// True if clients see what tools return.
+    details: bool,
     /// Tells whoever drains that a run ended.
     ended: Notify,
 }
@@ -54,8 +57,13 @@ pub(crate) enum TooMany {
 }
 
 impl Runs {
-    pub(crate) fn new(bounds: Bounds, most_of_one: usize, record: Arc<Record>) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), record, bounds, most_of_one, ended: Notify::new() })
+    pub(crate) fn new(bounds: Bounds, most_of_one: usize, details: bool, record: Arc<Record>) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), record, bounds, most_of_one, details, ended: Notify::new() })
+    }
+
+    /// For a run that is told, where clients do not see what tools return.
+    pub(crate) fn origins(&self) -> Option<Origins> {
+        (!self.details).then(Origins::default)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,7 +75,8 @@ impl Runs {
         let before = new.before.take();
         let goes_on = before.is_some();
         let epoch: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(8).collect();
-        let live = Arc::new(Live::new(new, epoch, run.control(), self.bounds, goes_on));
+        let (control, origins) = (run.control(), self.origins());
+        let live = Arc::new(Live::new(new, epoch, control, self.bounds, origins, goes_on));
         let mut state = self.lock();
         state.sweep(Instant::now());
         if state.closed {

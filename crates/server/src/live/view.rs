@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind, NestedAgent};
 use attache_core::tool::Progress;
-use attache_core::{Citation, MessageId, ToolCall, ToolCallId, Usage};
+use attache_core::{Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
-use super::entry::{Entry, What, weight};
+use super::entry::{Entry, What, in_memory, weight};
 
 /// A run so far: a fold over its events.
 #[derive(Clone, Debug, Default)]
@@ -32,16 +32,37 @@ pub(crate) struct View {
     pub(crate) usage: Usage,
     /// The last entry, once it is there.
     pub(crate) end: Option<Arc<Entry>>,
-    /// About the bytes of the results that it holds.
+    /// About the bytes of the results and documents that it holds.
     bytes: usize,
 }
 
 /// A piece of a turn.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
-    Text { step: u32, text: String },
-    Thinking { step: u32, text: String },
+    Text {
+        step: u32,
+        text: String,
+    },
+    Thinking {
+        step: u32,
+        text: String,
+    },
     Call(CallView),
+    /// A document that the model made.
+    Made {
+        step: u32,
+        document: Box<Document>,
+    },
+}
+
+impl Block {
+    /// The step that it belongs to.
+    pub(crate) fn step(&self) -> u32 {
+        match self {
+            Self::Text { step, .. } | Self::Thinking { step, .. } | Self::Made { step, .. } => *step,
+            Self::Call(call) => call.step,
+        }
+    }
 }
 
 /// A call so far.
@@ -96,11 +117,11 @@ impl View {
     pub(crate) fn calls(&self) -> impl Iterator<Item = &CallView> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Call(call) => Some(call),
-            Block::Text { .. } | Block::Thinking { .. } => None,
+            _ => None,
         })
     }
 
-    /// About the bytes of the results that it holds.
+    /// About the bytes of the results and documents that it holds.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -197,6 +218,10 @@ impl View {
                 Some(Block::Thinking { step, text }) if *step == event.step => text.push_str(piece),
                 _ => self.blocks.push(Block::Thinking { step: event.step, text: piece.clone() }),
             },
+            EventKind::Made(made) if is_own => {
+                self.bytes += in_memory(made);
+                self.blocks.push(Block::Made { step: event.step, document: made.clone() });
+            }
             EventKind::ToolCallDelta { id, name, arguments_delta } if is_own => {
                 self.call(id, event.step, |call| {
                     if let Some(name) = name {
@@ -282,7 +307,7 @@ impl View {
     fn call(&mut self, id: &ToolCallId, step: u32, change: impl FnOnce(&mut CallView)) {
         let mut calls = self.blocks.iter_mut().rev().filter_map(|block| match block {
             Block::Call(call) => Some(call),
-            Block::Text { .. } | Block::Thinking { .. } => None,
+            _ => None,
         });
         if let Some(call) = calls.find(|call| call.id == *id) {
             return change(call);

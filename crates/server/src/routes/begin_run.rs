@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use attache_agent::{AgentRun, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, deliver};
+use attache_agent::{
+    AgentRun, Decision, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, decide, deliver,
+};
 use attache_core::{Message, ModelSettings, Role, ToolCallId, fresh};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
@@ -19,6 +21,8 @@ use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
 use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::paused_runs::{Kept, Parked, Taken};
+use crate::record::Of;
+use crate::request;
 use crate::resuming::{began_with, failure};
 use crate::sse;
 
@@ -57,6 +61,15 @@ pub(super) enum Place {
     Request(String),
     /// A session has the history.
     Session(Session),
+}
+
+/// The decisions about calls that a request brings.
+#[derive(Default)]
+pub(super) struct Decisions {
+    /// Those that approvals wait for.
+    pub(super) open: Vec<(String, Decision)>,
+    /// Those of approvals that are settled, of which the first one stands, or that there are not.
+    pub(super) others: Vec<(String, Decision)>,
 }
 
 pub(super) struct Asking<'a> {
@@ -138,7 +151,8 @@ impl Asking<'_> {
             match session.last().await? {
                 // Apart, since the future of each request, which is moved several times, would have room for it.
                 Some(last) => {
-                    return Box::pin(self.resume(session, last.run_id, conversation, offered)).await;
+                    let none = Decisions::default();
+                    return Box::pin(self.resume(session, last.run_id, conversation, offered, none)).await;
                 }
                 // A conversation that was held elsewhere has its calls and their results in itself.
                 None if has_calls => {}
@@ -152,23 +166,51 @@ impl Asking<'_> {
         self.drive(self.hosted, session, id, run, Vec::new())
     }
 
-    /// Goes on with the last run of a session, with the agent that it began with.
+    /// Goes on with the last run of a session, with the agent that it began with. A request that is refused decides nothing:
+    /// all else of it is looked at before.
     pub(super) async fn resume(
         &self,
         session: &Session,
         id: String,
         conversation: Conversation,
         offered: Offered,
+        decisions: Decisions,
     ) -> Result<Viewer, Fault> {
         let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
         self.fit(&offered, &hosted).await?;
         let journal = session.journal_of(&id);
+        self.decide(&*journal, &hosted, &session, &id, decisions.others).await?;
         let is_heard = answer(&*journal, &conversation).await?;
+        self.decide(&*journal, &hosted, &session, &id, decisions.open).await?;
         let run = session.resume_with(self.options(offered, &hosted));
         if !is_heard {
             inject(&run.control(), &conversation)?;
         }
         self.drive(&hosted, &session, id, run, answered(&conversation))
+    }
+
+    /// Records decisions about calls of a run.
+    async fn decide(
+        &self,
+        journal: &dyn Journal,
+        hosted: &Hosted,
+        session: &Session,
+        run: &str,
+        decisions: Vec<(String, Decision)>,
+    ) -> Result<(), Fault> {
+        for (approval, decision) in decisions {
+            let decided = decide(journal, &approval, self.principal.name(), decision).await?;
+            let (request, by) = (request::id(), self.principal.shared());
+            let of = Of {
+                request: request.as_ref(),
+                principal: &by,
+                agent: &hosted.name,
+                session: Some(session.id().as_str()),
+                run,
+            };
+            self.app.record.decided(of, &decided);
+        }
+        Ok(())
     }
 
     fn drive(

@@ -23,9 +23,9 @@ use super::runs_by_log::Stored;
 use crate::agents::Hosted;
 use crate::app::{App, allow, session_of};
 use crate::auth::{Principal, Scope};
-use crate::dialect::Tell as _;
 use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
+use crate::dialect::{Shown, Tell as _};
 use crate::documents::content;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
@@ -303,9 +303,8 @@ async fn kept(
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
-    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before)?;
-    let live = app.runs.get(principal.name(), run).filter(|_| !is_whole);
-    if let Some(failure) = live.and_then(|live| live.failure()) {
+    let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before, app.shown)?;
+    if !is_whole && let Some(failure) = stored.failure(app, hosted).await? {
         told.entry(&failure, &mut events);
         is_whole = true;
     }
@@ -343,10 +342,11 @@ fn from_log(
     stored: &Stored,
     images: &[Document],
     before: u32,
+    shown: Shown,
 ) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
     let Log { messages, external } = Log::of(stored);
-    let outcome = &stored.run.outcome();
+    let outcome = &stored.outcome(shown);
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     let mut last_spoke = false;
@@ -357,7 +357,7 @@ fn from_log(
         if at != before || !is_read(read) {
             continue;
         }
-        let (mut index, mut said) = (0, false);
+        let mut said = false;
         for part in &message.parts {
             match part {
                 AssistantPart::Reasoning(reasoning) if !reasoning.text().is_empty() => {
@@ -370,13 +370,15 @@ fn from_log(
                     (spoke, said) = (true, true);
                     tell(Piece::Text(text.text()));
                 }
-                AssistantPart::ToolCall(call) if external.contains(&call.id) => {
-                    let arguments = call.arguments.replay_json();
-                    tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
-                    index += 1;
-                }
                 _ => {}
             }
+        }
+        let made = |image: &&Document| message.documents().any(|made| made.id() == image.id());
+        images.iter().filter(made).for_each(|image| tell(Piece::Made(image)));
+        let asked = message.tool_calls().filter(|call| external.contains(&call.id));
+        for (index, call) in asked.enumerate() {
+            let arguments = call.arguments.replay_json();
+            tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
         }
         last_spoke = said;
     }
@@ -404,11 +406,11 @@ fn from_log(
         tell(Piece::Text(words));
     }
     match end(outcome, spoke) {
-        Some(end) => {
-            images.iter().for_each(|image| tell(Piece::Made(image)));
-            tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) });
-        }
-        None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
+        Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+        None => tell(Piece::Failed(match stored.run.failure() {
+            Some(failure) => Fault::from(&failure),
+            None => Fault::unanswered(&outcome.reason, outcome.detail.as_deref()),
+        })),
     }
     Ok(true)
 }

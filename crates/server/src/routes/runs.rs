@@ -82,12 +82,15 @@ pub(crate) async fn one(
         .with("runId", &run)
         .with("sessionId", stored.session.id().as_str())
         .with("model", &*hosted.name);
-    let (view, last) = so_far(hosted.agent().log_events(), &stored.entries);
+    let (mut view, last) = so_far(hosted.agent().log_events(), &stored.entries, app.runs.origins());
+    if view.end.is_none() {
+        view.end = stored.failure(&app, hosted).await?;
+    }
     match stored.is_under_way() {
         // Another process drives it, or will.
         true => object.by("snapshot", |out| event_json::view(&view, last, app.shown, out)),
         false => object.by("outcome", |out| {
-            event_json::end_members(Object::begin(out), &stored.run.outcome(), app.shown).end();
+            event_json::end_members(Object::begin(out), &stored.outcome(app.shown), app.shown).end();
         }),
     }
     .by("routing", |out| event_json::routing(&view, app.shown, out))
@@ -131,7 +134,7 @@ pub(crate) async fn events(
     let events = Events::new(&run, LOG, app.shown);
     let log = hosted.agent().log_events();
     if info.ended.is_some() && seen.is_some() {
-        let (view, last) = so_far(log.clone(), &session.behind(&run, 0).await?);
+        let (view, last) = so_far(log.clone(), &session.behind(&run, 0).await?, None);
         if seen == Some(last) && view.end.is_some_and(|end| end.is_end_of_run()) {
             return Ok(StatusCode::NO_CONTENT.into_response());
         }

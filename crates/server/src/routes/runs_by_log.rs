@@ -1,6 +1,7 @@
 //! Runs by their logs, whoever drives them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use attache_agent::{
     Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
@@ -9,9 +10,11 @@ use attache_core::{Message, ToolCallId};
 use futures_util::stream::{StreamExt as _, iter};
 
 use crate::agents::Hosted;
+use crate::app::App;
 use crate::auth::Principal;
+use crate::dialect::Shown;
 use crate::fault::Fault;
-use crate::live::Stand;
+use crate::live::{Entry as Told, Origins, Stand, failure};
 use crate::resuming::known;
 
 /// The logs of a session that are read at once.
@@ -37,6 +40,25 @@ impl Stored {
     /// True if it has something to do: somebody drives it, or will. An outcome would say that it was cancelled.
     pub(super) fn is_under_way(&self) -> bool {
         self.info.ended.is_none() && Stand::of(&self.run) == Stand::UnderWay
+    }
+
+    /// The outcome as clients see it.
+    pub(super) fn outcome(&self, shown: Shown) -> Outcome {
+        let mut outcome = self.run.outcome();
+        if !shown.details {
+            Origins::of(&outcome.messages).hide_in(&mut outcome);
+        }
+        outcome
+    }
+
+    /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed
+    /// does not have it: the process that drove it tells it for a while.
+    pub(super) async fn failure(&self, app: &App, hosted: &Hosted) -> Result<Option<Arc<Told>>, Fault> {
+        let live = app.runs.get(self.session.principal(), &self.info.id).and_then(|live| live.failure());
+        if live.is_none() && !self.run.has_failed() || self.session.undriven_for().await?.is_none() {
+            return Ok(None);
+        }
+        Ok(live.or_else(|| Some(failure(hosted.agent().log_events(), &self.entries))))
     }
 }
 

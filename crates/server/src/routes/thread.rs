@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decision, Outcome, decide};
+use attache_agent::{Decision, Outcome};
 use attache_core::{ContentTree, Message, ToolCallId};
 use serde_json::Value;
 
-use super::begin_run::{Asking, Place};
+use super::begin_run::{Asking, Decisions, Place};
 use crate::app::allow;
 use crate::auth::Scope;
 use crate::dialect::snapshot::take_messages;
@@ -16,9 +16,6 @@ use crate::inbound::ag_ui::Resume;
 use crate::inbound::conversation::{Conversation, Reading};
 use crate::inbound::tools::Offered;
 use crate::live::Viewer;
-use crate::record::Of;
-use crate::request;
-use crate::resuming::began_with;
 
 /// The things that come with a turn beside the conversation.
 pub(super) enum Said {
@@ -57,23 +54,11 @@ pub(super) async fn turn(
     if !decisions.is_empty() {
         allow(asking.principal, Scope::Approve)?;
         let last = last.ok_or_else(|| Fault::not_found("approval"))?;
-        let (hosted, session) =
-            began_with(asking.app, asking.principal, asking.hosted, &session, &last.run_id).await?;
-        let journal = session.journal_of(&last.run_id);
-        for (approval, decision) in decisions {
-            let decided = decide(&*journal, &approval, asking.principal.name(), decision).await?;
-            let (request, by) = (request::id(), asking.principal.shared());
-            let of = Of {
-                request: request.as_ref(),
-                principal: &by,
-                agent: &hosted.name,
-                session: Some(session.id().as_str()),
-                run: &last.run_id,
-            };
-            asking.app.record.decided(of, &decided);
-        }
         let offered = tools.with_instructions(conversation.system.take());
-        return Ok((asking.resume(&session, last.run_id, conversation, offered).await?, history));
+        let is_open = |id: &str| last.approvals.iter().any(|asked| asked.id == id);
+        let (open, others) = decisions.into_iter().partition(|(id, _)| is_open(id));
+        let decisions = Decisions { open, others };
+        return Ok((asking.resume(&session, last.run_id, conversation, offered, decisions).await?, history));
     }
     if conversation.new.is_empty() {
         return Err(Fault::invalid("the last message must be the user's, or answer a call").at("messages"));

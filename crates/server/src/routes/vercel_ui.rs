@@ -70,10 +70,8 @@ pub(crate) async fn resume(
     };
     let Some(run) = session.runs().await?.pop() else { return Ok(nothing.into_response()) };
     let stored = Stored::load(hosted, &principal, &run.id).await?;
-    // The log of a run whose model did not answer has no end; unless somebody goes on with it, nothing more is told.
-    let has_failed = app.runs.get(principal.name(), &run.id).is_some_and(|live| live.failure().is_some());
-    let stands = has_failed && session.undriven_for().await?.is_some();
-    if stands || !stored.is_under_way() {
+    // Nothing more is told of a run whose model did not answer, unless somebody goes on with it.
+    if !stored.is_under_way() || stored.failure(&app, hosted).await?.is_some() {
         return Ok(nothing.into_response());
     }
     let told = told(&app, &run.id, &id, HashSet::new(), HashSet::new());

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use attache_agent::{Agent, MemorySessions, RunInput, SessionId, SessionStore as _, Sessions, Take, tool_fn};
 use attache_core::tool::Deferred;
-use attache_core::{Approval, ChatRequest, Document, Message, ToolError};
+use attache_core::{Approval, ChatRequest, Document, ErrorKind, Message, ToolError};
 use attache_server::Server;
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -369,4 +369,23 @@ async fn a_page_that_comes_back_elsewhere_is_told_the_message() {
     assert_eq!((said.as_str(), &events[0]["type"]), ("One two three.", &json!("start")));
     assert_eq!(events.last().unwrap(), "[DONE]");
     assert_eq!(other.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT, "it has ended");
+}
+
+// Pages that come back to a run which failed at another node are told so at once, each in the words of its dialect.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_back_elsewhere_after_a_failure_waits_for_nothing() {
+    let failing = || Turn::text("One").then_error(ErrorKind::Overloaded);
+    let [one, other] = nodes(&Stage::new([failing(), failing()]));
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Count."}]});
+    let failed = one.post("/v1/ui", json!({"id": "chat", "messages": [user]})).await;
+    assert_eq!(failed.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let began = tokio::time::Instant::now();
+    assert_eq!(other.get("/v1/ui/chat/stream").await.status(), StatusCode::NO_CONTENT);
+    let user = json!({"id": "m1", "role": "user", "content": "Count."});
+    let body = |messages: Value| json!({"threadId": "t", "runId": "r", "messages": messages, "tools": [], "context": [], "state": {}});
+    let failed = value(one.post("/v1/ag-ui", body(json!([user]))).await).await["error"].clone();
+    let back = text(other.post("/v1/ag-ui", body(json!([]))).await).await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let error = data(&back).into_iter().find(|event| event["type"] == "RUN_ERROR").unwrap();
+    assert_eq!((&error["code"], &error["message"]), (&failed["code"], &failed["message"]), "{back}");
 }

@@ -30,7 +30,7 @@ async fn the_events_of_the_guide_are_those_that_are_told() {
         Turn::empty().and_thinking("Where is it?").and_call("lease", json!({})),
         Turn::call("notify", json!({"text": "found"})),
         Turn::call("pay", json!({})),
-        Turn::text("The rent is 900."),
+        Turn::text("The rent is 900.").making(Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png")),
     ])
     .held();
     let agent = Agent::builder(stage.clone()).tool(lease).tool(pay);

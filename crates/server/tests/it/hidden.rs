@@ -1,11 +1,15 @@
 //! `tool_details(false)`: arguments, results and documents of tools, and what agents inside say, are for nobody.
 
-use attache_agent::{Agent, tool_fn};
+use std::sync::Arc;
+
+use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_core::citation::{Citation, How, Place, Source};
 use attache_core::{Approval, Document, Tool};
+use attache_server::Server;
 use attache_testkit::Turn;
 use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, data, server, text};
+use crate::common::{Client, Stage, data, server, text, trusting};
 
 fn safe() -> impl Tool + 'static {
     tool_fn("safe", "Opens the safe", || Ok("the result is inside-secret"))
@@ -79,4 +83,77 @@ async fn approvals_of_agents_inside_are_told() {
     let asked = events.iter().find(is_asked).unwrap_or_else(|| panic!("{told}"));
     assert_eq!(asked["attache"]["event"]["name"], "safe");
     assert_eq!(asked["attache"]["path"][0]["name"], "clerk");
+}
+
+// Results of tools are for nobody, also not as passages that the answer rests on; documents of people are theirs.
+#[tokio::test]
+async fn citations_quote_nothing_of_tools() {
+    let lease = Document::inline("Rent: 900. inside-secret").with_file_name("inside-secret.txt");
+    let source = Source::Document { id: lease.id().clone(), name: Some("inside-secret.txt".to_owned()) };
+    let search = Source::Url { url: "https://example.org".to_owned(), title: Some("Rents".to_owned()) };
+    let mine = "The meeting takes place on Tuesday at nine in room four";
+    let answer = format!("It is 900. Your note says: \"{mine}.\"");
+    let turns = || {
+        let cited = |source: &Source| {
+            Citation::new(source.clone(), How::Native)
+                .with_quote(Some("inside-secret"))
+                .with_place(Place::Block(7))
+        };
+        [
+            Turn::call("lease", json!({})),
+            Turn::text(&answer)
+                .citing(cited(&source))
+                .citing(cited(&search))
+                .citing(Citation::new(source.clone(), How::Native)),
+        ]
+    };
+    let stage = Stage::new(std::iter::repeat_with(turns).take(8).flatten()).seeing();
+    let store = Arc::new(MemorySessions::new());
+    let [client, other] = [(), ()].map(|()| {
+        let lease = lease.clone();
+        let lease = tool_fn("lease", "The lease", move || Ok(lease.clone()));
+        let agent = Agent::builder(stage.clone()).tool(lease).citations(true).build().unwrap();
+        let server = Server::new("papers", Sessions::new(agent, store.clone()));
+        Client::new(trusting(server).tool_details(false))
+    });
+    let data = format!(
+        "data:text/plain;base64,{}",
+        "VGhlIG1lZXRpbmcgdGFrZXMgcGxhY2Ugb24gVHVlc2RheSBhdCBuaW5lIGluIHJvb20gZm91ci4="
+    );
+    let file = json!({"type": "file", "file": {"filename": "mine.txt", "file_data": data}});
+    let said = json!([{"role": "user", "content": [{"type": "text", "text": "Go."}, file]}]);
+    let chat = |stream: bool| json!({"model": "papers", "stream": stream, "messages": said, "attache": {"events": true, "session": "s"}});
+    let input = json!([{"role": "user", "content": [
+        {"type": "input_text", "text": "Go."}, {"type": "input_file", "filename": "mine.txt", "file_data": data}]}]);
+    let parts = json!([{"type": "text", "text": "Go."}, {"type": "file", "mediaType": "text/plain", "filename": "mine.txt", "url": data}]);
+    let mut told = Vec::new();
+    for (path, body) in [
+        ("/v1/chat/completions", chat(false)),
+        ("/v1/chat/completions", chat(true)),
+        ("/v1/responses", json!({"model": "papers", "input": input})),
+        ("/v1/ui", json!({"id": "u", "messages": [{"role": "user", "parts": parts}]})),
+    ] {
+        told.push((path.to_owned(), text(client.post(path, body).await).await));
+    }
+    let kept: Value = serde_json::from_str(&told[2].1).unwrap();
+    let runs = client.got("/v1/sessions/s").await["runs"].clone();
+    let run = runs[0]["id"].as_str().unwrap();
+    let kept = format!("/v1/responses/{}", kept["id"].as_str().unwrap());
+    for path in
+        [format!("/v1/runs/{run}"), format!("/v1/runs/{run}/events"), "/v1/sessions/s".to_owned(), kept]
+    {
+        told.push((path.clone(), text(client.get(&path).await).await));
+        told.push((format!("{path} elsewhere"), text(other.get(&path).await).await));
+    }
+    for (path, told) in &told {
+        assert!(!told.contains("inside-secret"), "{path}: {told}");
+        assert!(!told.contains(lease.id().as_str()), "whoever has its id can fetch it: {path}: {told}");
+        assert!(!told.contains("\"callId\":\"call_0\""), "the id of the call is ours: {path}: {told}");
+        // The call, the passage of the note, and the page of the web without what stands there. Messages of a session have
+        // the provider's citations alone.
+        for shown in ["\"tool\":\"lease\"", &format!("\"quote\":\"{mine}"), "example.org"] {
+            let is_told = told.contains(shown) || shown.starts_with("\"quote") && path.contains("/sessions/");
+            assert!(is_told, "{path}: {shown}: {told}");
+        }
+    }
 }

@@ -1,14 +1,17 @@
 //! Responses that are asked for again once their runs have ended or wait.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, EmptyReply, tool_fn};
-use attache_core::ToolError;
+use attache_agent::{Agent, EmptyReply, MemorySessions, Sessions, tool_fn};
 use attache_core::tool::Deferred;
+use attache_core::{ErrorKind, ToolError};
+use attache_server::Server;
 use attache_testkit::Turn;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use crate::common::{Client, Stage, data, server, text, value};
+use crate::common::{Client, Stage, data, server, text, trusting, value};
 
 /// Begins a response in the background, and yields its path.
 pub(crate) async fn begun(client: &Client) -> String {
@@ -69,4 +72,54 @@ async fn a_response_whose_run_failed_is_told_to_have_failed() {
         let told = ended(&client, &path).await;
         assert_eq!((&told["status"], said(&told).as_str()), (&json!("failed"), "I look."), "{told}");
     }
+}
+
+// Whatever becomes of the process that drove its run, and whatever is said behind it.
+#[tokio::test(start_paused = true)]
+async fn a_response_whose_run_failed_stays_so() {
+    let stage = Stage::new([
+        Turn::text("I look.").and_call("look", json!({})),
+        Turn::empty().then_error(ErrorKind::RateLimited),
+        Turn::text("Seen."),
+    ]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let look = tool_fn("look", "Looks", || Ok("seen"));
+        let agent = Agent::builder(stage.clone()).tool(look).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    let path = begun(&one).await;
+    let here = ended(&one, &path).await;
+    assert_eq!((&here["status"], &here["error"]["code"]), (&json!("failed"), &json!("rate_limit_exceeded")));
+    let run = path.rsplit_once("resp_").unwrap().1;
+    let stays = async |node: &Client| {
+        let told = node.got(&path).await;
+        assert_eq!((&told["status"], &told["error"]), (&here["status"], &here["error"]), "{told}");
+        assert_eq!(told["output"], here["output"]);
+        let began = Instant::now();
+        let streamed = data(&text(node.get(&format!("{path}?stream=true")).await).await);
+        let last = streamed.last().unwrap();
+        assert_eq!((&last["type"], &last["response"]["error"]), (&json!("response.failed"), &here["error"]));
+        assert!(began.elapsed() < Duration::from_secs(2));
+    };
+    stays(&other).await;
+    // The process that drove it knows it for a minute.
+    tokio::time::advance(Duration::from_secs(61)).await;
+    stays(&one).await;
+    for node in [&one, &other] {
+        let told = node.got(&format!("/v1/runs/{run}")).await;
+        let error = &told["snapshot"]["end"]["error"];
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!("rate_limited"), &here["error"]["message"]),
+            "{told}"
+        );
+        let events = text(node.get(&format!("/v1/runs/{run}/events")).await).await;
+        assert_eq!(data(&events)[0]["end"]["type"], "failed", "{events}");
+    }
+    let id = path.rsplit_once('/').unwrap().1;
+    let next = json!({"model": "papers", "input": "Go on.", "previous_response_id": id});
+    let next = value(one.post("/v1/responses", next).await).await;
+    assert_eq!(said(&next), "Seen.");
+    stays(&other).await;
 }

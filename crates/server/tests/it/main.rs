@@ -23,6 +23,7 @@ mod inbound;
 mod jwt;
 mod kept;
 mod leaving;
+mod made;
 mod messages;
 mod native;
 mod openapi;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Agent, tool_fn};
-use attache_core::Approval;
+use attache_core::{Approval, FinishReason, Usage};
 use attache_server::{ApiKey, ApiKeys, AuditEntry, Audited, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
 use axum::Router;
@@ -260,4 +260,19 @@ async fn the_audit_log_has_arguments_where_the_server_says_so() {
         _ => None,
     });
     assert_eq!(asked.as_deref(), Some(r#"{"to":"canary"}"#));
+}
+
+// A reply that its provider ends with an error was paid for: in the numbers, and in the run.
+#[tokio::test]
+async fn tokens_of_a_reply_that_ends_as_an_error_count() {
+    let cut = Turn::text("so far").finishing(FinishReason::Error).costing(Usage::new(40, 7));
+    let client = watched(Agent::builder(Stage::new([cut])));
+    let run = client.run("s", "Go.").await;
+    let told = client.ended(&run).await;
+    let end = &told["snapshot"]["end"];
+    assert_eq!((&end["type"], &end["usage"]["input_tokens"]), (&json!("failed"), &json!(40)), "{told}");
+    assert_eq!(told["snapshot"]["usage"]["output_tokens"], 7, "{told}");
+    let told = samples(&text(client.get("/metrics").await).await);
+    let of = |kind: &str| told.get(&format!("attache_tokens_total{{kind=\"{kind}\"}}")).copied();
+    assert_eq!((of("input"), of("output")), (Some(40.0), Some(7.0)));
 }

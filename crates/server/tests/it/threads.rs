@@ -1,13 +1,17 @@
 //! The messages of a thread as a client of AG-UI has them, and what it is told of those that it lacks.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use attache_agent::{Agent, Compaction, EmptyReply, tool_fn};
-use attache_core::Document;
+use attache_agent::{Agent, Compaction, EmptyReply, MemorySessions, Sessions, tool_fn};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, Document, ToolError};
+use attache_server::Server;
 use attache_testkit::Turn;
+use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, data, server, text};
+use crate::common::{Client, Stage, data, server, text, trusting};
 
 /// The messages that a client has behind an answer, as the protocol's own client puts them together: text and calls stand in
 /// the message that their events name, results behind them.
@@ -266,4 +270,60 @@ async fn no_two_messages_are_told_under_one_id() {
     let mut third = second;
     third.push(question("q3"));
     assert_eq!(snapshots(&asked(&client, "r3", &third).await), 0);
+}
+
+// A request that is refused decides nothing: whoever sends it right decides then.
+#[tokio::test]
+async fn a_request_that_is_refused_decides_nothing() {
+    let store = Arc::new(MemorySessions::new());
+    let year = || Ok::<_, ToolError>(Deferred::ask("Which year?").with_schema(json!({"type": "integer"})));
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let calls = Turn::call("pay", json!({})).and_call("year", json!({}));
+    let stage = Stage::new([calls.clone(), Turn::text("Paid."), calls]);
+    let paying = Agent::builder(stage.clone()).tool(pay).tool(tool_fn("year", "Asks", year)).build().unwrap();
+    let other = Agent::builder(Stage::new([])).build().unwrap();
+    let [paying, other] = [paying, other].map(|agent| Sessions::new(agent, store.clone()));
+    let client = Client::new(trusting(Server::new("papers", paying).agent("other", other)));
+    // The other agent has no tool of that name, and the run goes on with the one that it began with.
+    let taken = json!([{"name": "pay", "description": "Ours", "parameters": {"type": "object"}}]);
+    let open = async || client.got("/v1/approvals").await["approvals"].as_array().unwrap().len();
+
+    let ask = |model: &str, tools: &Value, resume: Value| {
+        json!({"threadId": "t", "runId": "r", "messages": [question("q")], "tools": tools, "context": [],
+            "state": {}, "resume": resume, "forwardedProps": {"model": model}})
+    };
+    let told = data(&text(client.post("/v1/ag-ui", ask("papers", &json!([]), Value::Null)).await).await);
+    let interrupts = &told.last().unwrap()["outcome"]["interrupts"];
+    let answer = |at: usize, payload: Value| json!({"interruptId": interrupts[at]["id"], "status": "resolved", "payload": payload});
+    let approve = answer(0, json!({"approved": true}));
+    for (model, tools, resume, refused) in [
+        ("other", &taken, json!([approve]), StatusCode::BAD_REQUEST),
+        ("papers", &json!([]), json!([approve, answer(1, json!("soon"))]), StatusCode::UNPROCESSABLE_ENTITY),
+        (
+            "papers",
+            &json!([]),
+            json!([approve, {"interruptId": "nobody", "status": "resolved"}]),
+            StatusCode::NOT_FOUND,
+        ),
+    ] {
+        let told = client.post("/v1/ag-ui", ask(model, tools, resume)).await;
+        let status = told.status();
+        assert_eq!((status, open().await), (refused, 1), "{}", text(told).await);
+    }
+    let right = ask("papers", &json!([]), json!([approve, answer(1, json!(2026))]));
+    let told = data(&text(client.post("/v1/ag-ui", right).await).await);
+    assert_eq!(told.last().unwrap()["result"], "Paid.", "{told:?}");
+
+    let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Pay."}]});
+    let ask = |model: &str, tools: &Value, reply: Option<Value>| {
+        let messages: Vec<_> = [Some(user.clone()), reply].into_iter().flatten().collect();
+        json!({"id": "chat", "model": model, "messages": messages, "tools": tools})
+    };
+    let told = data(&text(client.post("/v1/ui", ask("papers", &json!([]), None)).await).await);
+    let asked = told.iter().find(|part| part["type"] == "tool-approval-request").unwrap();
+    let part = json!({"type": "dynamic-tool", "toolName": "pay", "toolCallId": asked["toolCallId"], "state": "approval-responded",
+        "input": {}, "approval": {"id": asked["approvalId"], "approved": true}});
+    let reply = json!({"id": "m2", "role": "assistant", "parts": [part]});
+    let told = client.post("/v1/ui", ask("other", &taken, Some(reply))).await;
+    assert_eq!((told.status(), open().await), (StatusCode::BAD_REQUEST, 1), "{}", text(told).await);
 }

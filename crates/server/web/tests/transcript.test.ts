@@ -124,6 +124,18 @@ test('messages of a session are questions and whole answers', () => {
   assert.equal(calls(answer)[0]?.state, 'failed');
 });
 
+test('a picture stands where it was made, once', () => {
+  const document = { id: 'd', mediaType: 'image/png', size: 8 };
+  const drawn = [{ type: 'text', step: 0, delta: 'Here.' }, { type: 'document', step: 0, document }];
+  const pays = [{ type: 'tool_calls', step: 1, calls: [{ callId: 'c', name: 'pay', arguments: {} }] }];
+  const end = { type: 'finished', step: 2, reason: 'answer', documents: [document] };
+  const kinds = (answer: Answer) => answer.parts.map((part) => part.kind);
+  assert.deepEqual(kinds(fold([...drawn, ...pays, { type: 'text', step: 1, delta: 'Paid.' }, end])), ['text', 'document', 'call', 'text']);
+  const blocks = [{ type: 'text', step: 0, text: 'Here.' }, { type: 'document', step: 0, document }];
+  assert.deepEqual(kinds(fold([...drawn, { type: 'snapshot', seq: 1, state: 'running', step: 0, blocks }, end])), ['text', 'document']);
+  assert.deepEqual(kinds(fold([...drawn, { type: 'reply_withdrawn', step: 0, messageId: 'm' }])), []);
+});
+
 test('JSON of other shapes is nothing', () => {
   for (const wrong of [undefined, null, 5, 'x', {}, [null, 5, {}, { role: 'user' }, { role: 'tool', results: 5 }]]) {
     assert.ok(Array.isArray(messages(wrong)));
@@ -218,9 +230,10 @@ test('a reply that a check took back is gone, and its words stand in the place',
   ];
   const texts = (answer: Answer): string[] => answer.parts.map((part) => (part.kind === 'text' || part.kind === 'thinking' ? part.text : part.kind));
   assert.deepEqual(texts(fold(said)), ['I look.']);
-  const blocked = { ...event('finished'), reason: 'guardrail_tripped', text: 'I cannot say.' };
+  const end = { ...event('finished'), documents: [] };
+  const blocked = { ...end, reason: 'guardrail_tripped', text: 'I cannot say.' };
   assert.deepEqual(texts(fold([...said, blocked])), ['I look.', 'I cannot say.']);
   assert.deepEqual(texts(fold([...said, blocked, blocked])), ['I look.', 'I cannot say.']);
   const again = { type: 'text', step: 2, delta: 'Ask Ann.' };
-  assert.deepEqual(texts(fold([...said, again, event('finished')])), ['I look.', 'Ask Ann.']);
+  assert.deepEqual(texts(fold([...said, again, end])), ['I look.', 'Ask Ann.']);
 });

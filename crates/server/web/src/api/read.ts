@@ -203,6 +203,8 @@ export function block(value: unknown): Part | undefined {
       return { kind: 'thinking', step, text: text(from.text) };
     case 'call':
       return call(value, step);
+    case 'document':
+      return { kind: 'document', step, document: document(from.document) };
     default:
       return undefined;
   }
@@ -233,15 +235,8 @@ function question(from: Json): Question {
 /** Adds what a message of the model says. */
 function said(answer: Answer, from: Json, step: number): Answer {
   const parts = list(from.parts).flatMap((value): Part[] => {
-    const part = object(value);
-    switch (part.type) {
-      case 'document':
-        return [{ kind: 'document', step, document: document(part.document) }];
-      default: {
-        const read = block(value);
-        return read ? [{ ...read, step }] : [];
-      }
-    }
+    const read = block(value);
+    return read ? [{ ...read, step }] : [];
   });
   const cited = list(from.citations).map(citation);
   return {

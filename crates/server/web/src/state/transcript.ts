@@ -19,6 +19,10 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
       return said(answer, 'text', step, text(event.delta), now);
     case 'thinking':
       return said(answer, 'thinking', step, text(event.delta), now);
+    case 'document': {
+      const before = closed(answer, now);
+      return { ...before, parts: [...before.parts, read.block(value) as Part] };
+    }
     case 'tool_call_delta': {
       const name = text(event.name);
       return change(closed(answer, now), text(event.callId), step, (call) => ({
