@@ -149,7 +149,7 @@ mod tests {
             before: None,
         };
         let bounds = Bounds { entries: 1000, bytes: 1 << 20 };
-        let live = Arc::new(Live::new(new, "epoch".to_owned(), run.control(), bounds, false));
+        let live = Arc::new(Live::new(new, "epoch".to_owned(), run.control(), bounds, None, false));
         let mut events = Vec::new();
         while let Some(event) = run.next().await {
             events.push(event);
