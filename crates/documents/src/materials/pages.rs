@@ -256,6 +256,7 @@ fn string(bytes: &[u8]) -> usize {
 }
 
 /// For each byte, whether it may stand in a name or a word.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const REGULAR: [bool; 256] = {
     let mut regular = [true; 256];
     let mut others: &[u8] = b"\0\t\n\x0c\r ()<>[]{}/%";
