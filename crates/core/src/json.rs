@@ -54,8 +54,8 @@ pub fn insert_member(into: &mut Map<String, Value>, path: &str, value: Value) {
 /// assert_eq!(lines, [("b.c", serde_json::json!([1, 2]))]);
 /// ```
 pub fn table_lines(text: &str) -> impl Iterator<Item = (&str, Value)> {
-    let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
-    lines.filter_map(|(path, value)| Some((path, serde_json::from_str(value).ok()?)))
+    let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
+    lines.filter_map(|(path, value)| Some((path.strip_suffix(' ')?, serde_json::from_str(value).ok()?)))
 }
 
 /// Appends `text` as a JSON string, in quotes and escaped as serde_json does it. The texts of tools and documents are long,

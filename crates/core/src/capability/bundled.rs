@@ -4,7 +4,7 @@
 
 use std::iter::once;
 
-use memchr::memchr_iter;
+use memchr::memmem;
 use serde_json::Value;
 
 use crate::json::table_lines;
@@ -54,12 +54,11 @@ pub(super) const FILES: [File; 6] = [
     File { families: &["offline"], text: include_str!("matrix/offline.toml") },
 ];
 
-/// The bodies of a family: its own, under no pattern, and those of its rows. A start reads the whole file for them: the
-/// ends of its lines are looked for many bytes at once.
+/// The bodies of a family: its own, under no pattern, and those of its rows. A start looks through the whole file for
+/// them, many bytes at once.
 pub(super) fn bodies(family: &str) -> Option<Vec<(Option<&'static str>, &'static str)>> {
     let text = FILES.iter().find(|file| file.families.contains(&family))?.text;
-    let lines = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-    let heads = once(0).chain(lines).filter(|&at| text.as_bytes().get(at) == Some(&b'['));
+    let heads = once(0).chain(memmem::find_iter(text.as_bytes(), "\n[").map(|at| at + 1));
     let (mut bodies, mut head) = (Vec::new(), None);
     for at in heads.chain([text.len()]) {
         if let Some((head, from)) = head.take() {

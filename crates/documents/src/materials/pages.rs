@@ -5,6 +5,7 @@
 //! says the number in its first object (Annex F). So it is enough to look at each dictionary once: work grows with the
 //! size of the file, and what is unpacked has a limit.
 
+use memchr::{memchr2, memchr3_iter, memmem};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 /// The most bytes of object streams that are unpacked of one file.
@@ -171,7 +172,7 @@ fn scan(bytes: &[u8], seen: &mut Seen, mut unpack: Option<usize>) {
                 }
                 at += 1 + name.len();
             }
-            b'%' => at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len()),
+            b'%' => at += memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()),
             byte if is_regular(*byte) => {
                 let word = regular(rest);
                 at += word.len();
@@ -217,7 +218,7 @@ fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mu
         let blank = after.iter().take(2).take_while(|byte| byte.is_ascii_whitespace()).count();
         after.get(blank..).is_some_and(|after| after.starts_with(END))
     };
-    let end = said.filter(ends).unwrap_or_else(|| find(body, END));
+    let end = said.filter(ends).unwrap_or_else(|| memmem::find(body, END).unwrap_or(body.len()));
     if dictionary.kind == Some(b"ObjStm") {
         let packed = body.get(start..end).unwrap_or_default();
         match *unpack {
@@ -239,30 +240,35 @@ fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mu
 
 const END: &[u8] = b"endstream";
 
-/// Where `what` begins, or the end.
-fn find(bytes: &[u8], what: &[u8]) -> usize {
-    bytes.windows(what.len()).position(|window| window == what).unwrap_or(bytes.len())
-}
-
 /// The length of a string in parentheses, which may nest.
 fn string(bytes: &[u8]) -> usize {
-    let (mut depth, mut escaped) = (0_usize, false);
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'(' => depth += 1,
-            b')' if depth <= 1 => return at + 1,
-            b')' => depth -= 1,
-            _ => {}
+    let (mut depth, mut escaped) = (0_usize, None);
+    for at in memchr3_iter(b'\\', b'(', b')', bytes) {
+        match bytes.get(at) {
+            _ if escaped == Some(at) => {}
+            Some(b'\\') => escaped = Some(at + 1),
+            Some(b'(') => depth += 1,
+            _ if depth <= 1 => return at + 1,
+            _ => depth -= 1,
         }
     }
     bytes.len()
 }
 
+/// For each byte, whether it may stand in a name or a word.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const REGULAR: [bool; 256] = {
+    let mut regular = [true; 256];
+    let mut others: &[u8] = b"\0\t\n\x0c\r ()<>[]{}/%";
+    while let [other, rest @ ..] = others {
+        regular[*other as usize] = false;
+        others = rest;
+    }
+    regular
+};
+
 fn is_regular(byte: u8) -> bool {
-    !byte.is_ascii_whitespace()
-        && !matches!(byte, 0 | b'(' | b')' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'/' | b'%')
+    REGULAR.get(usize::from(byte)) == Some(&true)
 }
 
 /// The name or word that `bytes` begin with.
