@@ -1,11 +1,11 @@
-//! The bytes of a log: sealed chunks that are shared and a tail that grows.
+//! The bytes of a log: chunks that are shared, of which the last one grows with the conversation.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::body::Frames;
 
-/// The least and the greatest length to which the tail grows before it is sealed. Each request copies the tail, and each
-/// chunk is a frame of its own: a tail of a quarter of all bytes keeps both small.
+/// The least and the greatest length to which the tail grows before it is sealed. Each chunk is a frame of its own, and
+/// the tail has room that is not used yet: a quarter of all bytes keeps both small.
 const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 
 /// Bytes under logical offsets that stay valid while chunks in front are given back.
@@ -13,7 +13,8 @@ const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 pub(super) struct Store {
     /// In the order of their offsets, with gaps where chunks were given back.
     sealed: Vec<Chunk>,
-    tail: Vec<u8>,
+    /// Between two syncs it is the last chunk.
+    tail: BytesMut,
     tail_start: u64,
     /// Documents of chunks that were given back; kept until the end of a sync, in case their message returns changed.
     spare: Vec<Encoded>,
@@ -25,6 +26,8 @@ struct Chunk {
     bytes: Bytes,
     /// The content whose base64 this is.
     content: Option<Bytes>,
+    /// True for a tail that goes on in the next sync.
+    grows: bool,
 }
 
 impl Chunk {
@@ -58,6 +61,29 @@ impl Store {
         self.tail_start + self.tail.len() as u64
     }
 
+    /// Begins a sync: the tail goes on in its own memory, unless a body still has it.
+    pub(super) fn open(&mut self) {
+        if let Some(chunk) = self.sealed.pop_if(|chunk| chunk.grows) {
+            self.tail_start = chunk.start;
+            self.tail = chunk.bytes.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+        }
+    }
+
+    /// Ends a sync: bodies share the tail, too.
+    pub(super) fn close(&mut self) {
+        self.spare = Vec::new();
+        if !self.tail.is_empty() {
+            let bytes = std::mem::take(&mut self.tail).freeze();
+            self.push(bytes, None, true);
+        }
+    }
+
+    fn push(&mut self, bytes: Bytes, content: Option<Bytes>, grows: bool) {
+        let chunk = Chunk { start: self.tail_start, bytes, content, grows };
+        self.tail_start = chunk.end();
+        self.sealed.push(chunk);
+    }
+
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }
@@ -65,9 +91,7 @@ impl Store {
     /// Appends a document as a chunk of its own.
     pub(super) fn append_document(&mut self, document: Encoded) {
         self.seal();
-        let chunk = Chunk { start: self.tail_start, bytes: document.text, content: Some(document.content) };
-        self.tail_start = chunk.end();
-        self.sealed.push(chunk);
+        self.push(document.text, Some(document.content), false);
     }
 
     /// Seals a tail that is long enough. Called between items, so that an item has few seams.
@@ -77,16 +101,14 @@ impl Store {
         if self.tail.len() >= length {
             self.seal();
             // A history this long goes on; a tail that grew by doubling would copy itself.
-            self.tail.reserve_exact(length + length / 8);
+            self.tail.reserve(length + length / 8);
         }
     }
 
     fn seal(&mut self) {
         if !self.tail.is_empty() {
-            let bytes = Bytes::from(std::mem::take(&mut self.tail).into_boxed_slice());
-            let chunk = Chunk { start: self.tail_start, bytes, content: None };
-            self.tail_start = chunk.end();
-            self.sealed.push(chunk);
+            let bytes = Bytes::from(Vec::from(std::mem::take(&mut self.tail)).into_boxed_slice());
+            self.push(bytes, None, false);
         }
     }
 
@@ -125,11 +147,6 @@ impl Store {
         }
     }
 
-    /// Ends a sync.
-    pub(super) fn forget_spare(&mut self) {
-        self.spare = Vec::new();
-    }
-
     /// The number of bytes, documents not counted.
     pub(super) fn text_len(&self) -> u64 {
         let sealed = self.sealed.iter().filter(|chunk| chunk.content.is_none());
@@ -147,7 +164,7 @@ impl Store {
         self.seal_if_long();
     }
 
-    /// Adds the bytes `start..end` to a body: chunks are shared, the tail is copied.
+    /// Adds the bytes `start..end` to a body, which shares the chunks.
     pub(super) fn frames(&self, start: u64, end: u64, frames: &mut Frames) {
         self.pieces(start, end, |piece| match piece {
             Piece::Sealed(chunk, bytes) => frames.share(chunk.bytes.slice_ref(bytes)),
@@ -172,7 +189,7 @@ impl Store {
 
     #[cfg(test)]
     pub(super) fn sealed_chunks(&self) -> impl Iterator<Item = &Bytes> {
-        self.sealed.iter().map(|chunk| &chunk.bytes)
+        self.sealed.iter().filter(|chunk| !chunk.grows).map(|chunk| &chunk.bytes)
     }
 }
 
