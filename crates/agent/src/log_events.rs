@@ -138,7 +138,7 @@ impl LogEvents {
                 kinds.extend(self.replied.take().map(|reply| EventKind::ReplyWithdrawn { reply }));
             }
             EntryKind::ToolOutcome(outcome) => kinds.push(self.finished(outcome)),
-            EntryKind::Ended(_) => kinds.push(EventKind::Finished(self.run.outcome().judged(None))),
+            EntryKind::Ended(_) => kinds.push(EventKind::Finished(Box::new(self.run.outcome()).judged(None))),
             _ => {}
         }
         let mut events: Vec<_> = kinds.into_iter().map(|kind| self.event(kind)).collect();

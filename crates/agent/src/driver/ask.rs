@@ -130,12 +130,12 @@ pub(super) fn ask<'a>(
                             }
                         }
                     }
-                    yield Err(Stop::Fault(Fault::Provider(error), said));
+                    yield Err(Stop::Fault(error.into(), said));
                     return;
                 }
                 Ok(None) => {
                     let error = ProviderError::new(ErrorKind::StreamCut, "the reply ended without its last chunk");
-                    yield Err(Stop::Fault(Fault::Provider(error), said));
+                    yield Err(Stop::Fault(error.into(), said));
                     return;
                 }
             }
@@ -144,7 +144,7 @@ pub(super) fn ask<'a>(
         drop(chunks);
         if completion.finish_reason == FinishReason::Error {
             let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
-            yield Err(Stop::Fault(Fault::Provider(error), said));
+            yield Err(Stop::Fault(error.into(), said));
             return;
         }
         name_calls(&mut completion.message, &driver.toolbox, &driver.run);
