@@ -1,4 +1,4 @@
-//! The bytes of a log: chunks that are shared, of which the last one grows with the conversation.
+//! The bytes of a log: sealed chunks and a tail that grows, all of them shared with bodies.
 
 use bytes::{Bytes, BytesMut};
 
@@ -13,8 +13,9 @@ const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 pub(super) struct Store {
     /// In the order of their offsets, with gaps where chunks were given back.
     sealed: Vec<Chunk>,
-    /// Between two syncs it is the last chunk.
+    /// The tail during a sync, and between two.
     tail: BytesMut,
+    shared_tail: Bytes,
     tail_start: u64,
     /// Documents of chunks that were given back; kept until the end of a sync, in case their message returns changed.
     spare: Vec<Encoded>,
@@ -26,8 +27,6 @@ struct Chunk {
     bytes: Bytes,
     /// The content whose base64 this is.
     content: Option<Bytes>,
-    /// True for a tail that goes on in the next sync.
-    grows: bool,
 }
 
 impl Chunk {
@@ -56,32 +55,29 @@ fn is_same(a: &Bytes, b: &Bytes) -> bool {
 }
 
 impl Store {
+    fn tail(&self) -> &[u8] {
+        if self.shared_tail.is_empty() { &self.tail } else { &self.shared_tail }
+    }
+
     /// The offset behind the last byte.
     pub(super) fn end(&self) -> u64 {
-        self.tail_start + self.tail.len() as u64
+        self.tail_start + self.tail().len() as u64
     }
 
     /// Begins a sync: the tail goes on in its own memory, unless a body still has it.
     pub(super) fn open(&mut self) {
-        if let Some(chunk) = self.sealed.pop_if(|chunk| chunk.grows) {
-            self.tail_start = chunk.start;
-            self.tail = chunk.bytes.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+        let shared = std::mem::take(&mut self.shared_tail);
+        if !shared.is_empty() {
+            self.tail = shared.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
         }
     }
 
-    /// Ends a sync: bodies share the tail, too.
+    /// Ends a sync.
     pub(super) fn close(&mut self) {
         self.spare = Vec::new();
         if !self.tail.is_empty() {
-            let bytes = std::mem::take(&mut self.tail).freeze();
-            self.push(bytes, None, true);
+            self.shared_tail = std::mem::take(&mut self.tail).freeze();
         }
-    }
-
-    fn push(&mut self, bytes: Bytes, content: Option<Bytes>, grows: bool) {
-        let chunk = Chunk { start: self.tail_start, bytes, content, grows };
-        self.tail_start = chunk.end();
-        self.sealed.push(chunk);
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
@@ -91,7 +87,7 @@ impl Store {
     /// Appends a document as a chunk of its own.
     pub(super) fn append_document(&mut self, document: Encoded) {
         self.seal();
-        self.push(document.text, Some(document.content), false);
+        self.push(document.text, Some(document.content));
     }
 
     /// Seals a tail that is long enough. Called between items, so that an item has few seams.
@@ -108,8 +104,14 @@ impl Store {
     fn seal(&mut self) {
         if !self.tail.is_empty() {
             let bytes = Bytes::from(Vec::from(std::mem::take(&mut self.tail)).into_boxed_slice());
-            self.push(bytes, None, false);
+            self.push(bytes, None);
         }
+    }
+
+    fn push(&mut self, bytes: Bytes, content: Option<Bytes>) {
+        let chunk = Chunk { start: self.tail_start, bytes, content };
+        self.tail_start = chunk.end();
+        self.sealed.push(chunk);
     }
 
     /// The base64 text of `content`, if it is here.
@@ -150,7 +152,7 @@ impl Store {
     /// The number of bytes, documents not counted.
     pub(super) fn text_len(&self) -> u64 {
         let sealed = self.sealed.iter().filter(|chunk| chunk.content.is_none());
-        sealed.map(|chunk| chunk.bytes.len() as u64).sum::<u64>() + self.tail.len() as u64
+        sealed.map(|chunk| chunk.bytes.len() as u64).sum::<u64>() + self.tail().len() as u64
     }
 
     /// Appends the bytes `start..end` of another store; its documents are shared.
@@ -164,11 +166,12 @@ impl Store {
         self.seal_if_long();
     }
 
-    /// Adds the bytes `start..end` to a body, which shares the chunks.
+    /// Adds the bytes `start..end` to a body, which shares them.
     pub(super) fn frames(&self, start: u64, end: u64, frames: &mut Frames) {
         self.pieces(start, end, |piece| match piece {
             Piece::Sealed(chunk, bytes) => frames.share(chunk.bytes.slice_ref(bytes)),
-            Piece::Tail(bytes) => frames.copy(bytes),
+            Piece::Tail(bytes) if self.shared_tail.is_empty() => frames.copy(bytes),
+            Piece::Tail(bytes) => frames.share(self.shared_tail.slice_ref(bytes)),
         });
     }
 
@@ -183,13 +186,13 @@ impl Store {
             take(Piece::Sealed(chunk, within(&chunk.bytes, chunk.start)));
         }
         if end > self.tail_start {
-            take(Piece::Tail(within(&self.tail, self.tail_start)));
+            take(Piece::Tail(within(self.tail(), self.tail_start)));
         }
     }
 
     #[cfg(test)]
     pub(super) fn sealed_chunks(&self) -> impl Iterator<Item = &Bytes> {
-        self.sealed.iter().filter(|chunk| !chunk.grows).map(|chunk| &chunk.bytes)
+        self.sealed.iter().map(|chunk| &chunk.bytes)
     }
 }
 
