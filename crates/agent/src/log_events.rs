@@ -75,7 +75,7 @@ impl LogEvents {
     }
 
     fn ended(&self) -> EventKind {
-        EventKind::Finished(self.run.failure().map_or_else(|| self.run.outcome().judged(None), Err))
+        EventKind::Finished(self.run.failure().map_or_else(|| Box::new(self.run.outcome()).judged(None), Err))
     }
 
     /// Takes the next entry of the log, and yields what it tells.

@@ -232,9 +232,10 @@ impl Outcome {
         self.figures.iter().filter(|figure| figure.is_unsupported())
     }
 
-    /// The outcome, or the error if the run failed of this cause.
-    pub(crate) fn judged(self, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
-        if self.reason.is_failure() { Err(RunError::new(self, cause)) } else { Ok(Box::new(self)) }
+    /// The outcome, or the error if the run failed of this cause. It comes in a box, since each run has room for one
+    /// that is on its way.
+    pub(crate) fn judged(self: Box<Self>, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
+        if self.reason.is_failure() { Err(RunError::new(*self, cause)) } else { Ok(self) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Request bodies made of shared pieces.
 
 use std::convert::Infallible;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,8 +22,16 @@ pub struct EncodedBody {
 /// frames.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    frames: Vec<Bytes>,
-    scratch: Vec<u8>,
+    frames: Vec<Piece>,
+    /// All short pieces, and the beginning of those that are in no frame yet.
+    short: Vec<u8>,
+    from: usize,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Long(Bytes),
+    Short(Range<usize>),
 }
 
 /// Pieces below this size are copied: a frame of its own costs more.
@@ -37,26 +46,32 @@ impl Frames {
             self.copy(&bytes);
         } else {
             self.flush();
-            self.frames.push(bytes);
+            self.frames.push(Piece::Long(bytes));
         }
     }
 
     pub(crate) fn copy(&mut self, bytes: &[u8]) {
-        if self.scratch.capacity() - self.scratch.len() < bytes.len() {
-            self.scratch.reserve(bytes.len() + SHORT_PIECES);
+        if self.short.capacity() - self.short.len() < bytes.len() {
+            self.short.reserve(bytes.len() + SHORT_PIECES);
         }
-        self.scratch.extend_from_slice(bytes);
+        self.short.extend_from_slice(bytes);
     }
 
     fn flush(&mut self) {
-        if !self.scratch.is_empty() {
-            self.frames.push(Bytes::from(std::mem::take(&mut self.scratch)));
+        if self.from < self.short.len() {
+            self.frames.push(Piece::Short(self.from..self.short.len()));
+            self.from = self.short.len();
         }
     }
 
     pub(crate) fn into_body(mut self) -> EncodedBody {
         self.flush();
-        EncodedBody::from_frames(self.frames)
+        let short = Bytes::from(self.short);
+        let frames = self.frames.into_iter().map(|piece| match piece {
+            Piece::Long(bytes) => bytes,
+            Piece::Short(range) => short.slice(range),
+        });
+        EncodedBody::from_frames(frames.collect())
     }
 }
 
@@ -68,9 +83,9 @@ impl EncodedBody {
         frames.into_body()
     }
 
-    fn from_frames(frames: Vec<Bytes>) -> Self {
+    fn from_frames(frames: Arc<[Bytes]>) -> Self {
         let left = frames.iter().map(|frame| frame.len() as u64).sum();
-        Self { frames: frames.into(), next: 0, left }
+        Self { frames, next: 0, left }
     }
 
     /// The number of bytes that are left to send.
@@ -98,7 +113,7 @@ impl EncodedBody {
 
 impl From<Bytes> for EncodedBody {
     fn from(bytes: Bytes) -> Self {
-        Self::from_frames(if bytes.is_empty() { Vec::new() } else { vec![bytes] })
+        Self::from_frames(if bytes.is_empty() { Arc::default() } else { Arc::new([bytes]) })
     }
 }
 

@@ -278,7 +278,7 @@ impl Driver {
                 let _ = self.run.apply(&entry);
             }
         }
-        Stop::Fault(Fault::Provider(error), said)
+        Stop::Fault(error.into(), said)
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

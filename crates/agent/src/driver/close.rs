@@ -154,8 +154,8 @@ impl Driver {
     }
 
     /// The outcome of a drive that stops before its run has ended: the messages are valid to go on from.
-    pub(super) fn outcome(&self, reason: Option<EndReason>, said: &str) -> Outcome {
-        let mut outcome = self.run.outcome_beside(&self.paused());
+    pub(super) fn outcome(&self, reason: Option<EndReason>, said: &str) -> Box<Outcome> {
+        let mut outcome = Box::new(self.run.outcome_beside(&self.paused()));
         if let Some(reason) = reason {
             outcome.reason = reason;
         }

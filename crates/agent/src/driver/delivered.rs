@@ -133,7 +133,7 @@ impl Driver {
         tell(&mut stand);
         stand.pop().ok_or_else(|| {
             let problem = "an append yielded no entry".to_owned();
-            Fault::Journal(crate::journal::JournalError::Unreadable { problem })
+            crate::journal::JournalError::Unreadable { problem }.into()
         })
     }
 

@@ -175,7 +175,7 @@ impl AgentRun {
             }
         }
         let outcome = Outcome { reason: EndReason::InternalError, ..Run::new().outcome() };
-        outcome.judged(Some(Arc::new(Read))).map(|outcome| *outcome)
+        Box::new(outcome).judged(Some(Arc::new(Read))).map(|outcome| *outcome)
     }
 
     /// Runs to the end, and tells what it took beside what came of it.

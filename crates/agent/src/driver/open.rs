@@ -66,8 +66,8 @@ impl Task {
     }
 
     /// The outcome of a run that could not be opened: the conversation as it was given.
-    pub(crate) fn outcome(&self, reason: EndReason) -> Outcome {
-        let mut outcome = Run::new().outcome();
+    pub(crate) fn outcome(&self, reason: EndReason) -> Box<Outcome> {
+        let mut outcome = Box::new(Run::new().outcome());
         outcome.reason = reason;
         if let Self::Start(input) = self {
             outcome.run_id = input.run_id.clone().unwrap_or_default();
@@ -118,8 +118,8 @@ pub(super) async fn open(
                 Box::pin(control.leave(brought)).await?;
             }
             let read = |entries: &[Entry]| match (task, entries.is_empty()) {
-                (Task::Start(_), false) => Err(Fault::Journal(JournalError::Occupied)),
-                (Task::Resume(_), true) => Err(Fault::Journal(JournalError::Empty)),
+                (Task::Start(_), false) => Err(Fault::from(JournalError::Occupied)),
+                (Task::Resume(_), true) => Err(Fault::from(JournalError::Empty)),
                 _ => Ok(Run::replay(entries)?),
             };
             Recorder::claim(&place, read).await?

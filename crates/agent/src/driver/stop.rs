@@ -13,9 +13,13 @@ use crate::run::ReplayError;
 use crate::tools::ToolsError;
 
 /// A failure that ends the drive, not the run: of a model's failure the log tells, of others nothing is recorded, and the
-/// run can be resumed.
+/// run can be resumed. Each run has room for several, so it is a pointer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+#[error(transparent)]
+pub(super) struct Fault(Box<Failure>);
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
     #[error("the journal failed")]
     Journal(#[from] JournalError),
     #[error("the documents could not be stored")]
@@ -34,37 +38,38 @@ pub(super) enum Fault {
 
 impl Fault {
     pub(super) fn reason(&self) -> EndReason {
-        match self {
-            Self::Provider(error) => EndReason::provider(error),
-            Self::Journal(JournalError::Fenced) => EndReason::Superseded,
-            Self::Journal(_)
-            | Self::Store(_)
-            | Self::Replay(_)
-            | Self::Tools(_)
-            | Self::Decide(_)
-            | Self::Submit(_) => EndReason::InternalError,
+        match &*self.0 {
+            Failure::Provider(error) => EndReason::provider(error),
+            Failure::Journal(JournalError::Fenced) => EndReason::Superseded,
+            _ => EndReason::InternalError,
         }
     }
 
     /// True if the journal or a store failed.
     pub(super) fn is_of_storage(&self) -> bool {
-        matches!(self, Self::Journal(_) | Self::Store(_))
+        matches!(*self.0, Failure::Journal(_) | Failure::Store(_))
     }
 
     pub(super) fn into_cause(self) -> Cause {
-        match self {
-            Self::Provider(error) => Arc::new(error),
-            Self::Journal(error) => Arc::new(error),
-            Self::Store(error) => Arc::new(error),
-            Self::Replay(error) => Arc::new(error),
-            Self::Tools(error) => Arc::new(error),
-            Self::Decide(error) => Arc::new(error),
-            Self::Submit(error) => Arc::new(error),
+        match *self.0 {
+            Failure::Provider(error) => Arc::new(error),
+            Failure::Journal(error) => Arc::new(error),
+            Failure::Store(error) => Arc::new(error),
+            Failure::Replay(error) => Arc::new(error),
+            Failure::Tools(error) => Arc::new(error),
+            Failure::Decide(error) => Arc::new(error),
+            Failure::Submit(error) => Arc::new(error),
         }
     }
 }
 
-impl From<LeaveError> for Fault {
+impl<E: Into<Failure>> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Self(Box::new(error.into()))
+    }
+}
+
+impl From<LeaveError> for Failure {
     fn from(error: LeaveError) -> Self {
         match error {
             LeaveError::Decide(error) => error.into(),

@@ -174,13 +174,9 @@ impl Run {
         };
         let mut calls: Vec<ToolCall> = Vec::with_capacity(message.tool_calls().count());
         calls.extend(message.tool_calls().cloned());
-        let again = |(place, call): (usize, &ToolCall)| {
-            calls.iter().take(place).any(|other| other.id == call.id) || self.knows_call(&call.id)
-        };
-        if calls.iter().enumerate().any(again) {
+        if !calls.iter().all(|call| self.call_ids.insert(call.id.clone())) {
             return Err("two calls have one id");
         }
-        self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
         self.step += 1;
         self.asked_at = at;
         self.usage.add(&reply.usage);
@@ -354,7 +350,7 @@ impl Run {
 
     fn push_results(&mut self, results: Vec<ToolResult>) {
         let id = self.mint();
-        self.push(Message::ToolResults(ToolResultsMessage::new(results)).with_id(id));
+        self.push(Message::ToolResults(ToolResultsMessage::with_id(id, results)));
     }
 
     pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {

@@ -86,18 +86,21 @@ fn hash_stable(result: &ToolResult, hasher: &mut Words) {
     text.hash(hasher);
 }
 
-/// A hash of eight bytes at a time: results are long, and nobody gains by two that have the same.
+/// A hash of sixteen bytes at a time: results are long, and nobody gains by two that have the same.
 #[derive(Default)]
 struct Words(u64);
 
 impl Hasher for Words {
     fn write(&mut self, bytes: &[u8]) {
-        let mut add = |word: [u8; 8]| {
-            self.0 = (self.0.rotate_left(26) ^ u64::from_le_bytes(word)).wrapping_mul(0xf135_7aea_2e62_a9c5);
+        let mut add = |pair: [u8; 16]| {
+            let pair = u128::from_le_bytes(pair);
+            let (first, second) = (self.0 ^ pair as u64, (pair >> 64) as u64 ^ 0xf135_7aea_2e62_a9c5);
+            let product = u128::from(first) * u128::from(second);
+            self.0 = product as u64 ^ (product >> 64) as u64;
         };
-        let (words, rest) = bytes.as_chunks();
-        words.iter().for_each(|word| add(*word));
-        let mut last = [0xff; 8];
+        let (pairs, rest) = bytes.as_chunks();
+        pairs.iter().for_each(|pair| add(*pair));
+        let mut last = [0xff; 16];
         last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
         add(last);
     }
@@ -136,10 +139,10 @@ mod tests {
 
     #[test]
     fn texts_that_differ_anywhere_differ() {
-        let text = "a result of some length, read eight bytes at a time";
+        let text = "a result of some length, read sixteen bytes at a time";
         let changed = (0..text.len()).map(|at| [&text[..at], "#", &text[at + 1..]].concat());
         let cut = (0..=text.len()).map(|at| text[..at].to_owned());
-        let padded = (1..9).map(|count| text.to_owned() + &"\0".repeat(count));
+        let padded = (1..17).map(|count| text.to_owned() + &"\0".repeat(count));
         let texts: HashSet<String> = changed.chain(cut).chain(padded).collect();
         let hash = |text: &String| {
             let mut hasher = Words::default();

@@ -1,6 +1,6 @@
 //! The tools of a run, listed and checked.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use attache_core::tool::{SchemaRefusal, ToolSpec};
@@ -17,7 +17,8 @@ use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
 /// The tools of a run, listed and checked.
 pub(crate) struct Toolbox {
     pub(crate) set: Arc<ToolSet>,
-    pub(crate) entries: Arc<HashMap<String, ToolEntry>>,
+    /// By their internal names: a short name is compared with some sooner than it is hashed, several times a call.
+    pub(crate) entries: Arc<BTreeMap<String, ToolEntry>>,
     /// The facts about them before a run.
     pub(crate) preflight: Preflight,
     /// The tools that the families listed.
@@ -193,7 +194,7 @@ impl Source {
 /// Tools while they are listed.
 #[derive(Default)]
 struct List {
-    entries: HashMap<String, ToolEntry>,
+    entries: BTreeMap<String, ToolEntry>,
     order: Vec<ToolDefinition>,
     /// The tools of families whose names are taken by those with which the model asks for others.
     clashes: Vec<ToolsError>,

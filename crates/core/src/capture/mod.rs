@@ -151,7 +151,7 @@ impl Capture {
         let (max_depth, max_bytes) = (self.limits.max_depth, self.limits.max_bytes);
         // Most tools return a text, in which there are neither documents nor depth.
         match (output as &dyn Any).downcast_ref::<String>() {
-            Some(text) => self.finish_by(output, || crate::json::quoted(text, max_bytes)),
+            Some(text) => self.finished(output, crate::json::quoted(text, max_bytes)),
             None => self.finish_by(output, || crate::json::to_compact(output, max_depth, max_bytes)),
         }
     }
@@ -161,9 +161,17 @@ impl Capture {
         output: &T,
         write: impl FnOnce() -> Result<String, Reason>,
     ) -> Result<(ContentTree, Option<Box<Deferred>>), TreeError> {
-        let TreeLimits { max_bytes, max_documents, .. } = self.limits;
         self.scope.finishing = true;
         let written = self.run_blocking(write);
+        self.finished(output, written)
+    }
+
+    fn finished<T: Serialize + ?Sized>(
+        mut self,
+        output: &T,
+        written: Result<String, Reason>,
+    ) -> Result<(ContentTree, Option<Box<Deferred>>), TreeError> {
+        let TreeLimits { max_bytes, max_documents, .. } = self.limits;
         match written {
             Ok(json) => {
                 let deferred = self.scope.deferred.take();
@@ -255,6 +263,10 @@ impl Scope {
 
     /// The documents in the order of `references`, then those without a place, and which of them are withheld.
     fn sorted(self, references: &[DocumentId]) -> (Vec<Document>, Vec<DocumentId>) {
+        // Most results have none.
+        if self.found.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
         let mut is_placed = HashSet::new();
         let placed: Vec<usize> = references
             .iter()

@@ -1,6 +1,6 @@
 //! The tools of one request, and their names on the wire.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
@@ -13,8 +13,9 @@ use crate::tool::ToolDefinition;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolSet {
     tools: Vec<(String, ToolDefinition)>,
-    by_wire: HashMap<String, usize>,
-    by_name: HashMap<String, usize>,
+    // A short name is compared with some sooner than it is hashed, and each call looks names up.
+    by_wire: BTreeMap<String, usize>,
+    by_name: BTreeMap<String, usize>,
     validated: bool,
 }
 

@@ -71,8 +71,8 @@ impl Marker {
     }
 }
 
-/// The items of one conversation in one wire form: sealed chunks of about 64 KiB that are never copied, and a
-/// growing tail.
+/// The items of one conversation in one wire form: chunks of about 64 KiB that bodies share, of which the last one grows
+/// with the conversation.
 ///
 /// A codec keeps it in the request's [`Transcript`](attache_core::Transcript) between requests. Bytes that are no
 /// longer needed are given back in whole chunks; only when more than half of the held ones are dead are the living
@@ -198,6 +198,7 @@ impl EncodedLog {
             }
             same = index + 1;
         }
+        self.store.open();
         let mut known = self.take_known(same, messages, &variant);
 
         let mut role = self.last_role();
@@ -217,7 +218,7 @@ impl EncodedLog {
             role = item.place.map(|place| place.role).or(role);
             self.items.push(item);
         }
-        self.store.forget_spare();
+        self.store.close();
         Ok(())
     }
 
@@ -298,7 +299,7 @@ impl EncodedLog {
 
     /// The body `head`, items in their envelope, `tail`. Without items it is `head` and `tail` alone.
     ///
-    /// Sealed chunks are shared, not copied. Of several markers for one item the first counts.
+    /// Chunks are shared, not copied. Of several markers for one item the first counts.
     pub fn body(&self, head: impl Into<Bytes>, tail: impl Into<Bytes>, markers: &[Marker]) -> EncodedBody {
         let mut frames = Frames::default();
         frames.share(head.into());

@@ -1,11 +1,11 @@
-//! The bytes of a log: sealed chunks that are shared and a tail that grows.
+//! The bytes of a log: sealed chunks and a tail that grows, all of them shared with bodies.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::body::Frames;
 
-/// The least and the greatest length to which the tail grows before it is sealed. Each request copies the tail, and each
-/// chunk is a frame of its own: a tail of a quarter of all bytes keeps both small.
+/// The least and the greatest length to which the tail grows before it is sealed. Each chunk is a frame of its own, and
+/// the tail has room that is not used yet: a quarter of all bytes keeps both small.
 const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 
 /// Bytes under logical offsets that stay valid while chunks in front are given back.
@@ -13,7 +13,9 @@ const CHUNK: (usize, usize) = (16 << 10, 64 << 10);
 pub(super) struct Store {
     /// In the order of their offsets, with gaps where chunks were given back.
     sealed: Vec<Chunk>,
-    tail: Vec<u8>,
+    /// The tail during a sync, and between two.
+    tail: BytesMut,
+    shared_tail: Bytes,
     tail_start: u64,
     /// Documents of chunks that were given back; kept until the end of a sync, in case their message returns changed.
     spare: Vec<Encoded>,
@@ -53,9 +55,29 @@ fn is_same(a: &Bytes, b: &Bytes) -> bool {
 }
 
 impl Store {
+    fn tail(&self) -> &[u8] {
+        if self.shared_tail.is_empty() { &self.tail } else { &self.shared_tail }
+    }
+
     /// The offset behind the last byte.
     pub(super) fn end(&self) -> u64 {
-        self.tail_start + self.tail.len() as u64
+        self.tail_start + self.tail().len() as u64
+    }
+
+    /// Begins a sync: the tail goes on in its own memory, unless a body still has it.
+    pub(super) fn open(&mut self) {
+        let shared = std::mem::take(&mut self.shared_tail);
+        if !shared.is_empty() {
+            self.tail = shared.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+        }
+    }
+
+    /// Ends a sync.
+    pub(super) fn close(&mut self) {
+        self.spare = Vec::new();
+        if !self.tail.is_empty() {
+            self.shared_tail = std::mem::take(&mut self.tail).freeze();
+        }
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
@@ -65,9 +87,7 @@ impl Store {
     /// Appends a document as a chunk of its own.
     pub(super) fn append_document(&mut self, document: Encoded) {
         self.seal();
-        let chunk = Chunk { start: self.tail_start, bytes: document.text, content: Some(document.content) };
-        self.tail_start = chunk.end();
-        self.sealed.push(chunk);
+        self.push(document.text, Some(document.content));
     }
 
     /// Seals a tail that is long enough. Called between items, so that an item has few seams.
@@ -77,17 +97,21 @@ impl Store {
         if self.tail.len() >= length {
             self.seal();
             // A history this long goes on; a tail that grew by doubling would copy itself.
-            self.tail.reserve_exact(length + length / 8);
+            self.tail.reserve(length + length / 8);
         }
     }
 
     fn seal(&mut self) {
         if !self.tail.is_empty() {
-            let bytes = Bytes::from(std::mem::take(&mut self.tail).into_boxed_slice());
-            let chunk = Chunk { start: self.tail_start, bytes, content: None };
-            self.tail_start = chunk.end();
-            self.sealed.push(chunk);
+            let bytes = Bytes::from(Vec::from(std::mem::take(&mut self.tail)).into_boxed_slice());
+            self.push(bytes, None);
         }
+    }
+
+    fn push(&mut self, bytes: Bytes, content: Option<Bytes>) {
+        let chunk = Chunk { start: self.tail_start, bytes, content };
+        self.tail_start = chunk.end();
+        self.sealed.push(chunk);
     }
 
     /// The base64 text of `content`, if it is here.
@@ -125,15 +149,10 @@ impl Store {
         }
     }
 
-    /// Ends a sync.
-    pub(super) fn forget_spare(&mut self) {
-        self.spare = Vec::new();
-    }
-
     /// The number of bytes, documents not counted.
     pub(super) fn text_len(&self) -> u64 {
         let sealed = self.sealed.iter().filter(|chunk| chunk.content.is_none());
-        sealed.map(|chunk| chunk.bytes.len() as u64).sum::<u64>() + self.tail.len() as u64
+        sealed.map(|chunk| chunk.bytes.len() as u64).sum::<u64>() + self.tail().len() as u64
     }
 
     /// Appends the bytes `start..end` of another store; its documents are shared.
@@ -147,11 +166,12 @@ impl Store {
         self.seal_if_long();
     }
 
-    /// Adds the bytes `start..end` to a body: chunks are shared, the tail is copied.
+    /// Adds the bytes `start..end` to a body, which shares them.
     pub(super) fn frames(&self, start: u64, end: u64, frames: &mut Frames) {
         self.pieces(start, end, |piece| match piece {
             Piece::Sealed(chunk, bytes) => frames.share(chunk.bytes.slice_ref(bytes)),
-            Piece::Tail(bytes) => frames.copy(bytes),
+            Piece::Tail(bytes) if self.shared_tail.is_empty() => frames.copy(bytes),
+            Piece::Tail(bytes) => frames.share(self.shared_tail.slice_ref(bytes)),
         });
     }
 
@@ -166,7 +186,7 @@ impl Store {
             take(Piece::Sealed(chunk, within(&chunk.bytes, chunk.start)));
         }
         if end > self.tail_start {
-            take(Piece::Tail(within(&self.tail, self.tail_start)));
+            take(Piece::Tail(within(self.tail(), self.tail_start)));
         }
     }
 
