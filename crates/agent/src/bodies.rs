@@ -12,6 +12,8 @@ use futures_util::StreamExt as _;
 
 /// The bytes of a body that take no room.
 const SMALL: usize = 64 << 10;
+/// The time after which there may be room again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The room for bodies that a server reads at a time, and the time in which one comes. Many that are large and slow fill no
 /// memory with it, and one principal leaves some to the others.
@@ -48,11 +50,18 @@ pub enum BodyError {
     Broken,
 }
 
+impl BodyError {
+    /// The time after which the same request may be read.
+    pub fn retry_after(self) -> Option<Duration> {
+        matches!(self, Self::Crowded).then_some(AGAIN)
+    }
+}
+
 impl Bodies {
-    /// Room for `most` bytes, each body beyond its first 64 KiB. One principal takes half of it, or `largest` bytes where
-    /// that is more. A body comes within `time`.
+    /// Room for `most` bytes, each body beyond its first 64 KiB, or for `largest` bytes where that is more. One principal
+    /// takes half of `most`, or `largest` bytes where that is more. A body comes within `time`.
     pub fn new(most: usize, largest: usize, time: Duration) -> Self {
-        Self { most, each: (most / 2).max(largest), time, taken: Mutex::default() }
+        Self { most: most.max(largest), each: (most / 2).max(largest), time, taken: Mutex::default() }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -147,5 +156,27 @@ impl Drop for ReadBody<'_> {
                 taken.whose.remove(&self.principal);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    // Whoever is told to try again would be told so for ever.
+    #[tokio::test]
+    async fn a_body_that_may_come_has_room_alone() {
+        let bodies = Bodies::new(100 << 10, 1 << 20, Duration::from_secs(1));
+        let read = async || {
+            let piece = Ok::<_, ()>(Bytes::from(vec![b' '; 1 << 20]));
+            bodies.read("ann", stream::iter([piece]), 1 << 20).await
+        };
+        let first = read().await.unwrap();
+        let error = read().await.unwrap_err();
+        assert_eq!((error, error.retry_after()), (BodyError::Crowded, Some(Duration::from_secs(1))));
+        drop(first);
+        assert_eq!(read().await.unwrap().len(), 1 << 20);
     }
 }

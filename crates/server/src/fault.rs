@@ -1,5 +1,7 @@
 //! The failures that clients are told, in the shape that clients of OpenAI know.
 
+use std::time::Duration;
+
 use attache_agent::{DecideError, EndReason, JournalError, Outcome, RunError, SessionError, SubmitError};
 use attache_core::{ErrorKind, ProviderError};
 use axum::response::{IntoResponse, Response};
@@ -104,9 +106,9 @@ impl Fault {
     }
 
     /// There is no room for the body of a request.
-    pub(crate) fn crowded() -> Self {
+    pub(crate) fn crowded(again: Option<Duration>) -> Self {
         let fault = Self::unavailable("the server reads as much of other requests as it may");
-        Self { retry_after: Some(1), ..fault }
+        Self { retry_after: again.map(|again| again.as_secs()), ..fault }
     }
 
     /// An upload of a type that the server does not take.

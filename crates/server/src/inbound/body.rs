@@ -17,7 +17,7 @@ pub(crate) async fn bytes<'a>(
     let read = bodies.read(principal.name(), body.into_data_stream(), most).await;
     read.map_err(|error| match error {
         BodyError::TooLarge => Fault::too_large(most),
-        BodyError::Crowded => Fault::crowded(),
+        BodyError::Crowded => Fault::crowded(error.retry_after()),
         BodyError::Slow => Fault::slow(),
         _ => Fault::invalid("the body was cut off"),
     })

@@ -160,3 +160,20 @@ test('an upload that was refused with other headers is sent again with those of 
     assert.deepEqual(keys, expected);
   }
 });
+
+test('an upload that was removed while its headers were on their way is not sent', async () => {
+  define('location', { href: 'http://here/' });
+  let settle: (headers: Record<string, string>) => void = () => undefined;
+  const client = new Client('');
+  client.headers = () => new Promise((end) => (settle = end));
+  define('XMLHttpRequest', class {
+    constructor() {
+      assert.fail('it is sent');
+    }
+  });
+  const removed = new AbortController();
+  const sent = client.upload('/v1/documents', new Blob(['x']), () => undefined, removed.signal);
+  removed.abort();
+  settle({});
+  await assert.rejects(sent, { name: 'AbortError' });
+});

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 // Lit has a document of its own where there is none yet.
 import 'lit';
+import { Failure } from '../src/api/client.ts';
+import type { Question } from '../src/state/model.ts';
 import { define, turn } from './browser.ts';
+import { held, part, storage } from './stages.ts';
 
 /** All that the cleaner of HTML asks of a window before it is used. */
 const any: object = new Proxy(function () {}, { get: (_, name) => (name === 'nodeType' ? 9 : name === Symbol.toPrimitive ? () => '' : any), apply: () => any });
@@ -29,12 +32,36 @@ test('a message that could not be written anew leaves the focus and the words of
   assert.equal(area.value, 'Half of');
 });
 
-test('an editor takes the words once with which its message could not be written anew', async () => {
+test('an editor has the words of its message again, as often as that could not be written anew', async () => {
+  storage();
   const { updated } = customElements.get('attache-message')?.prototype as unknown as { updated: (this: object, changed: Map<string, unknown>) => void };
+  define('requestAnimationFrame', (act: () => void) => (setImmediate(act), 1));
+  const { chat } = held(() => false, (asked) => {
+    if (asked.endsWith('/fork')) {
+      throw new Failure('', 503, '503');
+    }
+    return { messages: ['first', 'second'].map((text) => ({ role: 'user', id: text, parts: part(text) })), runs: [], sessions: [] };
+  });
+  await chat.open('one');
+  await turn();
   const edited: string[] = [];
-  const unsaved = new Map([['one', { at: 0, words: 'Once more.' }]]);
-  const stage = { chat: { unsaved, session: 'one' }, unsaved: 'Once more.', edit: (words: string) => edited.push(words), complete: () => undefined };
-  updated.call(stage, new Map([['unsaved', undefined]]));
-  updated.call(stage, new Map());
-  assert.deepEqual([edited, unsaved.size], [['Once more.'], 0]);
+  const message = chat.questions[0] as Question;
+  const stage = { chat, message, unsaved: undefined as string | undefined, edit: (words: string) => edited.push(words), complete: () => undefined };
+  // As Lit does: an element hears of what is another value than before.
+  chat.subscribe(() => {
+    const before = stage.unsaved;
+    stage.unsaved = chat.unsaved.of(message);
+    stage.unsaved !== before && updated.call(stage, new Map([['unsaved', before]]));
+  });
+  for (const times of [1, 2, 3]) {
+    assert.equal(await chat.edit(message, 'Once more.'), false);
+    await turn();
+    assert.deepEqual(edited, Array(times).fill('Once more.'));
+  }
+  // Words that an editor has come to no other one.
+  chat.changed();
+  await turn();
+  assert.deepEqual([edited.length, chat.unsaved.of(message)], [3, undefined]);
+  define('requestAnimationFrame', () => undefined);
+  chat.close();
 });

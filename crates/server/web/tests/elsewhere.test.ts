@@ -6,7 +6,6 @@ import type { Answer, Question } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
 import { part } from './stages.ts';
 
-
 /** Two conversations; what is asked of some paths is answered when the test says so. */
 function stage(isHeld: (asked: string) => boolean) {
   const held: { asked: string; settle: (told: unknown) => void; fail: (error: unknown) => void }[] = [];

@@ -6,7 +6,6 @@ import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
 import { never, part } from './stages.ts';
 
-
 /** A chat whose runs end as the test says: `end` tells the last event of the run under way. */
 function stage() {
   let tell: (event: object) => void = () => undefined;

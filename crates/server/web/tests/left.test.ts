@@ -155,9 +155,44 @@ test('the words of a message that could not be written anew are there for its ed
       fails ? waiting[0]?.fail(offline()) : waiting[0]?.settle({ id: 'fork' });
       const isMade = await Promise.race([edited, turn()]);
       isLeft && (await chat.open('one'));
-      const words = chat.questions.map((question) => chat.unsavedOf(question));
+      const words = chat.questions.map((question) => chat.unsaved.of(question));
       assert.deepEqual(words, isLeft || fails ? [undefined, 'Once more.'] : [undefined, undefined], `${isLeft} ${fails} ${isMade}`);
       chat.close();
     }
   }
+});
+
+test('words with which two messages of a conversation could not be written anew are there for both editors', async () => {
+  storage();
+  const { chat, waiting } = held((asked) => asked === 'POST /v1/sessions/one/fork', () => ({ messages: ['first', 'second'].map((text) => ({ role: 'user', id: text, parts: part(text) })), runs: [], sessions: [] }));
+  await chat.open('one');
+  for (const [at, words] of ['One.', 'Two.'].entries()) {
+    void chat.edit(chat.questions[at] as never, words);
+    await turn();
+  }
+  await chat.open('two');
+  waiting.forEach(({ fail }) => fail(offline()));
+  await turn();
+  await chat.open('one');
+  assert.deepEqual(chat.questions.map((question) => chat.unsaved.of(question)), ['One.', 'Two.']);
+  chat.close();
+});
+
+test('questions that failed behind one that is written anew wait', async () => {
+  storage();
+  let isDown = false;
+  const { chat } = held(() => false, (asked) => {
+    if (isDown) {
+      throw offline();
+    }
+    return asked.endsWith('/fork') ? { id: 'fork' } : asked.startsWith('POST') ? { runId: 'r' } : { messages: ['first'].map((text) => ({ role: 'user', id: text, parts: part(text) })), runs: [], sessions: [] };
+  });
+  await chat.open('one');
+  isDown = true;
+  await chat.send('Mine.');
+  isDown = false;
+  void chat.edit(chat.questions[0] as never, 'Once more.');
+  await turn();
+  assert.deepEqual([chat.session, chat.questions.map(({ text }) => text), waits(chat), chat.queue[0]?.isHeld], ['fork', ['Once more.'], ['Mine.'], true]);
+  chat.close();
 });

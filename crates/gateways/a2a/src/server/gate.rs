@@ -54,7 +54,8 @@ mod tests {
     use attache_testkit::ScriptedModel;
     use axum::body::{Body, Bytes};
     use futures_util::{FutureExt as _, StreamExt as _};
-    use http::Request;
+    use http::header::RETRY_AFTER;
+    use http::{Request, Response};
 
     use super::*;
     use crate::server::tasks::Tasks;
@@ -77,18 +78,21 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn large_bodies_that_come_slowly_are_bounded_in_all() {
         let served = served(4 << 20);
+        let again = |refused: &Response<Body>| refused.headers().contains_key(RETRY_AFTER);
         let begin = |principal: &str| {
             let piece = Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 1 << 20]));
             let pieces = futures_util::stream::once(async { piece }).chain(futures_util::stream::pending());
             let request = Request::post(principal).header(CONTENT_TYPE, "application/json");
             let reading = read(&served, request.body(Body::from_stream(pieces)).unwrap());
-            Box::pin(reading)
-                .then(async |read| read.map_or_else(|refused| refused.status().as_u16(), |_| 200))
+            Box::pin(reading).then(async |read| {
+                read.map_or_else(|refused| (refused.status().as_u16(), again(&refused)), |_| (200, false))
+            })
         };
         let slow: Vec<_> = ["/ann", "/ann", "/ann", "/bob", "/bob", "/bob"].into_iter().map(begin).collect();
         let ended = futures_util::future::join_all(slow).await;
         // 2 MiB of each are two of its bodies with the first 64 KiB of each beside them.
-        assert_eq!(ended, [408, 408, 503, 408, 408, 503]);
+        let (slow, crowded) = ((408, false), (503, true));
+        assert_eq!(ended, [slow, slow, crowded, slow, slow, crowded]);
         let small = Request::post("/ann").header(CONTENT_TYPE, "application/json").body(Body::from("{}"));
         assert!(read(&served, small.unwrap()).await.is_ok());
     }

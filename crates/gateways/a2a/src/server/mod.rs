@@ -249,7 +249,11 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, ReadB
                 BodyError::Slow => (StatusCode::REQUEST_TIMEOUT, "DEADLINE_EXCEEDED"),
                 _ => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),
             };
-            Err(unread(status, word, &error.to_string()))
+            let mut response = unread(status, word, &error.to_string());
+            if let Some(again) = error.retry_after() {
+                response.headers_mut().insert(http::header::RETRY_AFTER, again.as_secs().into());
+            }
+            Err(response)
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// So many places. A principal takes one where more are free than it has, so that callers whose addresses are slow leave
-/// some to each other one.
+/// So many places. A principal takes one while more are free than it has. Of 16 places the first caller whose addresses are
+/// slow takes 8, the next ones take 4, 2, 1 and 1, and a sixth one waits for one of these.
 pub(super) struct Places {
     most: usize,
     /// The places that are taken, by principal.
@@ -24,35 +24,36 @@ impl Places {
     }
 
     /// Waits for a place.
-    pub(super) async fn take(&self, principal: &str) -> Place<'_> {
+    pub(super) async fn take(&self, principal: &str) -> TakenPlace<'_> {
         loop {
             let left = self.left.notified();
-            if self.takes(principal) {
-                return Place { places: self, principal: principal.to_owned() };
+            if self.try_take(principal) {
+                return TakenPlace { places: self, principal: principal.to_owned() };
             }
             left.await;
         }
     }
 
-    fn takes(&self, principal: &str) -> bool {
+    /// Takes a place if there is one for the principal.
+    fn try_take(&self, principal: &str) -> bool {
         let mut taken = self.taken();
         let free = self.most.saturating_sub(taken.values().sum());
         let own = taken.get(principal).copied().unwrap_or_default();
-        let takes = own < free;
-        if takes {
-            taken.insert(principal.to_owned(), own + 1);
+        if own >= free {
+            return false;
         }
-        takes
+        taken.insert(principal.to_owned(), own + 1);
+        true
     }
 }
 
-/// A place, until it is dropped.
-pub(super) struct Place<'a> {
+/// One of the places, until it is dropped.
+pub(super) struct TakenPlace<'a> {
     places: &'a Places,
     principal: String,
 }
 
-impl Drop for Place<'_> {
+impl Drop for TakenPlace<'_> {
     fn drop(&mut self) {
         {
             let mut taken = self.places.taken();
@@ -62,5 +63,28 @@ impl Drop for Place<'_> {
             }
         }
         self.places.left.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    // The last ones of these wait for one of the others.
+    #[test]
+    fn callers_take_half_of_what_the_others_left() {
+        let places = Places::new(16);
+        let mut taken = Vec::new();
+        let mut counts = Vec::new();
+        for caller in ["ann", "bob", "cat", "dan", "eve", "fay"] {
+            let before = taken.len();
+            taken.extend(std::iter::from_fn(|| places.take(caller).now_or_never()));
+            counts.push(taken.len() - before);
+        }
+        assert_eq!(counts, [8, 4, 2, 1, 1, 0]);
+        drop(taken.pop());
+        assert!(places.take("fay").now_or_never().is_some());
     }
 }

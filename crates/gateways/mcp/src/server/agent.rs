@@ -10,7 +10,7 @@ use attache_agent::{
     RunError, RunInput, RunOptions, Session, SessionError, Sessions, deliver,
 };
 use attache_core::{
-    Arguments, Document, DocumentRef, DocumentSource, ToolDefinition, ToolResult, UserMessage,
+    Arguments, Document, DocumentRef, DocumentSource, Message, ToolDefinition, ToolResult, UserMessage,
 };
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -18,7 +18,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::answer::{self, failure};
+use super::answer::{self, Earlier, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
@@ -162,7 +162,12 @@ impl McpAgent {
         };
         for _ in 0..ROUNDS {
             let waits = match next {
-                Err(error) => return Ok(lost(&error)),
+                Err(error) => {
+                    tracing::warn!(%error, "a session cannot go on");
+                    return Ok(self
+                        .failed(shared, client, "the session cannot go on".to_owned(), found)
+                        .await);
+                }
                 Ok(Next::Ask(waits)) => waits,
                 Ok(Next::Run(run)) => {
                     let end = drive(run, &client.call, &mut found.documents).await;
@@ -172,10 +177,10 @@ impl McpAgent {
                         let earlier =
                             session.resume_with(RunOptions::new().with_context(client.call.clone()));
                         let end = drive(earlier, &client.call, &mut found.documents).await;
-                        found.earlier = Some(answer::told(&end));
+                        found.earlier = Some(Earlier::of(&end));
                         next = match read() {
                             Ok(question) => Ok(Next::Run(run_of(&session, question.message))),
-                            Err(problem) => return Ok(failure(problem)),
+                            Err(problem) => return Ok(self.failed(shared, client, problem, found).await),
                         };
                         continue;
                     }
@@ -200,7 +205,8 @@ impl McpAgent {
                 }
             };
         }
-        Ok(failure(format!("the agent asked its user {ROUNDS} times, and is not done")))
+        let text = format!("the agent asked its user {ROUNDS} times, and is not done");
+        Ok(self.failed(shared, client, text, found).await)
     }
 
     /// The conversation that a question goes on with: the one that it names, that of the MCP session, or a new one.
@@ -274,11 +280,37 @@ impl McpAgent {
             Ok(outcome) => &outcome.messages,
             Err(error) => &error.partial().messages,
         };
+        let shown = self.shown(shared, messages, found.documents).await;
+        let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
+        answer::result(end, session.id().as_str(), found.earlier.as_ref(), &shown, blocks)
+    }
+
+    /// A failure behind runs of the call, which may have had effects: all that they brought is told.
+    async fn failed(
+        &self,
+        shared: &CallState,
+        client: &Client,
+        text: String,
+        found: Found,
+    ) -> CallToolResponse {
+        let shown = self.shown(shared, &[], found.documents).await;
+        let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
+        answer::failure_behind(text, found.earlier.as_ref(), &shown, blocks)
+    }
+
+    /// The documents that were found, as the client gets them.
+    async fn shown(
+        &self,
+        shared: &CallState,
+        messages: &[Arc<Message>],
+        documents: Vec<Document>,
+    ) -> Vec<Document> {
         let mut shown = Vec::new();
         if self.shows_documents {
-            let all = self.agent.documents_of(messages);
+            let mut all = self.agent.documents_of(messages);
+            documents.iter().for_each(|document| all.insert(document));
             let by = tokio::time::Instant::now() + FETCHING;
-            for (at, document) in found.documents.into_iter().enumerate() {
+            for (at, document) in documents.into_iter().enumerate() {
                 let loaded = match document.source() {
                     // Those beyond are only counted.
                     DocumentSource::Stored if at < shared.limits.documents => {
@@ -291,8 +323,7 @@ impl McpAgent {
             }
             fetch_ours(&self.agent, &mut shown, &shared.limits).await;
         }
-        let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
-        answer::result(end, session.id().as_str(), found.earlier.as_deref(), &shown, blocks)
+        shown
     }
 }
 
@@ -441,11 +472,6 @@ async fn unanswered(session: &Session, request: &DeferredRequest, text: &str) ->
         tracing::debug!(%error, "the end of a question is not taken");
     }
     Ok(())
-}
-
-fn lost(error: &SessionError) -> CallToolResponse {
-    tracing::warn!(%error, "a session cannot go on");
-    failure("the session cannot go on")
 }
 
 impl fmt::Debug for McpAgent {

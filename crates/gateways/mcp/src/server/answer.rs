@@ -25,6 +25,10 @@ pub(super) fn schema() -> Value {
                 "type": "string",
                 "description": "The answer to an earlier question, where that one went on first since its calls were approved",
             },
+            "earlierReason": {
+                "type": "string",
+                "description": "The reason why the agent stopped before that question had an answer: `earlier` is all that it had said, if anything",
+            },
             "documents": {
                 "type": "array",
                 "description": "The documents that the agent's tools returned",
@@ -46,20 +50,67 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// The words of a run that went on before the one that was asked for.
-pub(super) fn told(end: &Result<Outcome, RunError>) -> String {
-    let outcome = end.as_ref().unwrap_or_else(|error| error.partial());
-    match outcome.text.trim() {
-        "" => format!("the agent stopped before its work was done: {}", outcome.reason),
-        said => said.to_owned(),
+/// The end of a question that went on before the one that was asked.
+pub(super) struct Earlier {
+    said: String,
+    /// The reason why it has no answer.
+    reason: Option<EndReason>,
+}
+
+impl Earlier {
+    pub(super) fn of(end: &Result<Outcome, RunError>) -> Self {
+        let outcome = end.as_ref().unwrap_or_else(|error| error.partial());
+        let is_answer = end.is_ok() && outcome.reason.is_answer();
+        let reason = (!is_answer).then(|| outcome.reason.clone());
+        Self { said: outcome.text.trim().to_owned(), reason }
+    }
+
+    fn words(&self) -> String {
+        match &self.reason {
+            None => {
+                format!("[an earlier question, whose calls were approved, has this answer: {}]", self.said)
+            }
+            Some(reason) => {
+                format!(
+                    "[an earlier question, whose calls were approved, has no answer: {}]",
+                    stopped(reason, &self.said)
+                )
+            }
+        }
     }
 }
 
-/// The result of a call, made of the end of a run; `earlier` is the answer to a question before it that went on first.
+fn stopped(reason: &EndReason, said: &str) -> String {
+    let text = format!("the agent stopped before its work was done: {reason}");
+    if said.is_empty() { text } else { format!("{text}. It had said: {said}") }
+}
+
+/// A failure behind runs of the same call, with what these have brought.
+pub(super) fn failure_behind(
+    text: String,
+    earlier: Option<&Earlier>,
+    documents: &[Document],
+    mut blocks: Blocks<'_>,
+) -> CallToolResponse {
+    blocks.text(text);
+    add(earlier, documents, &mut blocks);
+    CallToolResult::error(blocks.finish().0).into()
+}
+
+fn add(earlier: Option<&Earlier>, documents: &[Document], blocks: &mut Blocks<'_>) {
+    if let Some(earlier) = earlier {
+        blocks.text(earlier.words());
+    }
+    for document in documents {
+        blocks.document(document);
+    }
+}
+
+/// The result of a call, made of the end of a run; `earlier` is a question before it that went on first.
 pub(super) fn result(
     end: Result<Outcome, RunError>,
     session: &str,
-    earlier: Option<&str>,
+    earlier: Option<&Earlier>,
     documents: &[Document],
     mut blocks: Blocks<'_>,
 ) -> CallToolResponse {
@@ -68,8 +119,7 @@ pub(super) fn result(
         Err(error) => (error.partial().clone(), Some(error)),
     };
     let said = outcome.text.trim();
-    let is_whole =
-        matches!(outcome.reason, EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool);
+    let is_whole = outcome.reason.is_answer();
     let is_lost = failed.is_some()
         || matches!(outcome.reason, EndReason::Refusal | EndReason::Cancelled)
         || (!is_whole && said.is_empty());
@@ -78,26 +128,17 @@ pub(super) fn result(
             tracing::warn!(%error, reason = outcome.reason.as_str(), "an agent failed");
         }
         let busy = failed.as_ref().and_then(|error| error.session_error());
-        let mut text = match busy {
+        blocks.text(match busy {
             Some(error) => format!("the agent did not begin: {error}"),
-            None => format!("the agent stopped before its work was done: {}", outcome.reason),
-        };
-        if !said.is_empty() {
-            text.push_str(&format!(". It had said: {said}"));
-        }
-        blocks.text(text);
+            None => stopped(&outcome.reason, said),
+        });
     } else {
         blocks.text(outcome.text.clone());
         if !is_whole {
-            blocks.text(format!("[the agent stopped before its work was done: {}]", outcome.reason));
+            blocks.text(format!("[{}]", stopped(&outcome.reason, "")));
         }
     }
-    if let Some(earlier) = earlier {
-        blocks.text(format!("[an earlier question, whose calls were approved, has this answer: {earlier}]"));
-    }
-    for document in documents {
-        blocks.document(document);
-    }
+    add(earlier, documents, &mut blocks);
     let (content, documents) = blocks.finish();
     if is_lost {
         return CallToolResult::error(content).into();
@@ -117,7 +158,13 @@ pub(super) fn result(
         let filled = lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
         members.extend(filled.map(|(name, list)| (name.to_owned(), list)));
         members.extend(value.map(|value| ("value".to_owned(), value)));
-        members.extend(earlier.map(|earlier| ("earlier".to_owned(), earlier.into())));
+        if let Some(Earlier { said, reason }) = earlier {
+            if reason.is_none() || !said.is_empty() {
+                members.insert("earlier".to_owned(), said.as_str().into());
+            }
+            members
+                .extend(reason.as_ref().map(|reason| ("earlierReason".to_owned(), reason.as_str().into())));
+        }
     }
     let mut result = CallToolResult::success(content);
     result.structured_content = Some(structured);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use attache_agent::bodies::{Bodies, BodyError};
 use attache_core::BoxFuture;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -202,10 +202,17 @@ impl McpHttp {
                     BodyError::Slow => StatusCode::REQUEST_TIMEOUT,
                     _ => StatusCode::BAD_REQUEST,
                 };
-                return plain(status, error.to_string());
+                let mut refused = plain(status, error.to_string());
+                if let Some(again) = error.retry_after() {
+                    refused.headers_mut().insert(RETRY_AFTER, again.as_secs().into());
+                }
+                return refused;
             }
         };
-        if session.is_none() && begins_session(&body) && !self.make_room(&principal, limits.sessions).await {
+        // A call may take long: it takes room while it is read, and not while it is answered.
+        let bytes = Bytes::clone(&body);
+        drop(body);
+        if session.is_none() && begins_session(&bytes) && !self.make_room(&principal, limits.sessions).await {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
         }
         if head.headers.keys().any(|name| name.as_str().starts_with(PARAMETER)) {
@@ -221,7 +228,7 @@ impl McpHttp {
             Arc::clone(&self.sessions),
             self.config.clone(),
         );
-        let answered = Service::call(&mut service, Request::from_parts(head, Full::new(body.clone()))).await;
+        let answered = Service::call(&mut service, Request::from_parts(head, Full::new(bytes))).await;
         let response = answered.unwrap_or_else(|never| match never {});
         if session.is_none()
             && let Some(begun) = response.headers().get(SESSION).and_then(|session| session.to_str().ok())

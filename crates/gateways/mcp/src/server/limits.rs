@@ -10,8 +10,9 @@ pub struct McpServeLimits {
     pub message_bytes: usize,
     /// The time in which the body of a request must be there; 30 s.
     pub body: Duration,
-    /// The most bytes of all bodies that are read at a time over HTTP, each beyond its first 64 KiB; 512 MiB. Further ones
-    /// are refused (503). One principal has half of it at most, and always what one message may have. Without principals
+    /// The most bytes of all bodies that are read at a time over HTTP, each beyond its first 64 KiB; 512 MiB, or what
+    /// one message may have where that is more. Further ones are refused (503) until others are read. One principal has
+    /// half of it at most, and always what one message may have. Without principals
     /// all clients are one.
     pub bodies: usize,
     /// The most calls under way at once, of all clients; 64. One more is refused with a text that says so.

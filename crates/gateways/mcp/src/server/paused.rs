@@ -3,6 +3,8 @@
 use attache_agent::{ApprovalRequest, DeferredRequest, Session};
 use attache_core::Document;
 
+use super::answer::Earlier;
+
 /// A run that waits for its user, where the client calls again.
 pub(super) struct Paused {
     pub(super) session: Session,
@@ -14,8 +16,8 @@ pub(super) struct Paused {
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) documents: Vec<Document>,
-    /// The answer to an earlier question that went on first.
-    pub(super) earlier: Option<String>,
+    /// An earlier question that went on first.
+    pub(super) earlier: Option<Earlier>,
 }
 
 /// The things that a run waits for.

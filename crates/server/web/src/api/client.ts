@@ -66,6 +66,7 @@ export class Client {
   upload<T>(path: string, file: Blob, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
     // fetch tells nobody how far an upload has come.
     const send = (headers: Headers) => new Promise<T>((resolve, reject) => {
+      signal.throwIfAborted();
       const request = new XMLHttpRequest();
       request.open('POST', this.url(path));
       headers.forEach((value, name) => request.setRequestHeader(name, value));

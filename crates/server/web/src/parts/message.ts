@@ -77,8 +77,8 @@ class MessageView extends Part {
 
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has('unsaved') && this.unsaved) {
-      this.chat.unsaved.delete(this.chat.session);
       this.edit(this.unsaved);
+      this.chat.unsaved.taken(this.message as Question);
     }
     this.complete();
   }

@@ -90,7 +90,7 @@ export class Talk implements ReactiveController {
               .chat=${chat} .message=${message} .isLast=${at === chat.messages.length - 1} .language=${spoken}
               .asking=${message === chat.last ? chat.calls.asked.join() : ''}
               .versions=${message.role === 'user' ? this.versions(message) : undefined}
-              .unsaved=${message.role === 'user' ? chat.unsavedOf(message) : undefined}
+              .unsaved=${message.role === 'user' ? chat.unsaved.of(message) : undefined}
               class=${message === lastQuestion ? 'last-question' : ''}></attache-message>`)}
             ${chat.problem ? html`<div class="notice bad" role="alert">${icon('fail')}<p>${chat.problem}</p></div>` : nothing}
           </div>

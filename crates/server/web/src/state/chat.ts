@@ -6,8 +6,9 @@ import { Conversation, fresh, newSession, next } from './conversation.ts';
 import { factsOf } from './facts.ts';
 import { pause } from './follow.ts';
 import { type Answer, type Approval, type Call, type Doc, type Message, type Question, asks, closed, newAnswer } from './model.ts';
-import { type Queued, hasArrived, keep, keepFirst, take } from './queue.ts';
+import { type Queued, failed, hasArrived, keepFirst, mayHaveArrived, take } from './queue.ts';
 import { verdict } from './transcript.ts';
+import { UnsavedWords } from './unsaved.ts';
 import { Uploads } from './uploads.ts';
 
 /** A decision about a call. */
@@ -18,8 +19,6 @@ export type Decision =
 
 /** The time after which the answer of a page is sent again. */
 const AGAIN = 2000;
-/** True unless the server has refused before anything began: a request of which that is not known may have been taken. */
-const mayHaveArrived = (error: unknown): boolean => !isOf(error, 401, 409, 429);
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -31,58 +30,65 @@ export class Chat extends Conversation {
 
   protected override listen(signal: AbortSignal): void {
     super.listen(signal);
-    addEventListener('pagehide', () => this.keepQueue(), { signal });
+    let back = () => {};
+    addEventListener('pagehide', () => (back = this.keepQueue()), { signal });
+    // A page that comes back as it was has what waits.
+    addEventListener('pageshow', () => back(), { signal });
   }
 
-  /** Keeps what waits until its session is opened again in this tab, with the questions that failed. */
-  private keepQueue(): void {
-    const lost = this.lost();
-    // There is no session yet if none of its questions has arrived.
-    const session = lost.length > 0 && lost.length === this.questions.length ? '' : this.session;
-    if (session || lost.length + this.queue.length > 0) {
-      keep(this.own, session, [...lost, ...this.queue]);
-    }
+  /** Keeps what waits where it is looked for, with the questions that failed. Yields the way to undo that. */
+  private keepQueue(): () => void {
+    // A question that is on its way tells whether there will be the session.
+    return keepFirst(this.own, this.following ? this.session : this.homeOf(this.session), this.waiting());
   }
 
-  /** Lets something wait in a session that somebody may have left. */
+  /** Lets something wait in a session that somebody may have left, before all that waits there. */
   private wait(session: string, queued: Queued): void {
-    if (session === this.session) {
-      this.queue = [queued, ...this.queue];
+    const home = this.homeOf(session);
+    // What was said behind it waits in a new session, too, where there will not be this one.
+    const waiting = home ? [queued] : [{ ...queued, session }, ...take(this.own, session)];
+    if (home === this.homeOf(this.session)) {
+      this.queue = [...waiting, ...this.queue];
       this.changed();
     } else {
-      keepFirst(this.own, session, queued);
+      keepFirst(this.own, home, waiting);
     }
   }
 
-  override async open(id: string): Promise<void> {
+  override async open(id: string): Promise<boolean> {
     if (id === this.session) {
-      this.queue = [...this.lost(), ...this.queue];
+      this.queue = this.waiting();
     } else {
       this.keepQueue();
       this.queue = take(this.own, id);
     }
-    await super.open(id);
+    const isOfIt = ({ session }: Queued) => session === id;
+    if (id && this.queue.some(isOfIt)) {
+      this.begun.add(id);
+    }
+    if (!(await super.open(id))) {
+      return false;
+    }
     if (id && !this.session) {
-      // It is gone, and another conversation does not wait for its questions.
-      this.queue = take(this.own, '');
-    } else if (id === this.session) {
+      // It is gone, and another conversation does not wait for its questions, unless the server never had it.
+      this.queue = [...this.queue.filter(isOfIt), ...take(this.own, '')];
+    } else {
       this.rest();
     }
+    return true;
   }
 
   /** Questions that failed wait where the session is told without them. They may still arrive: nobody says them by themselves. */
   protected override replaced(messages: readonly Message[]): void {
     const told = messages.filter((message) => message.role === 'user');
-    this.queue = [...this.lost(), ...this.queue].filter((queued) => !hasArrived(queued, told));
+    this.queue = this.waiting().filter((queued) => !hasArrived(queued, told));
   }
 
-  /** The questions that failed. */
-  private lost(): Queued[] {
-    return this.questions.flatMap((question) => {
-      const answer = this.messages[this.messages.indexOf(question) + 1];
-      const hasFailed = question.isSending && answer?.role === 'assistant' && answer.state === 'failed';
-      return hasFailed ? { id: next(), text: question.text, documents: question.documents, isHeld: true, at: this.placeOf(question) } : [];
-    });
+  /** What waits, and before it the questions that failed behind a place. */
+  private waiting(from = 0): Queued[] {
+    const { session } = this;
+    const all = [...failed(this.messages.slice(from), (question) => this.placeOf(question)), ...this.queue];
+    return this.begun.has(session) ? all.map((queued) => ({ session, ...queued })) : all;
   }
 
   /** Says what waits, unless a decision is on its way. */
@@ -91,7 +97,7 @@ export class Chat extends Conversation {
       this.queue = take(this.own, '');
     }
     const first = this.queue.find(({ isHeld }) => !isHeld);
-    if (first && !this.isDeciding) {
+    if (first && !this.isDeciding && !this.isRunning) {
       this.unqueue(first.id);
       void this.turn(first);
     }
@@ -183,9 +189,11 @@ export class Chat extends Conversation {
     const following = (this.following = new AbortController());
     this.tell({ type: 'message', message: question });
     this.changed();
-    const isNew = this.session === '';
-    this.queue = isNew ? [...this.queue, ...take(this.own, '')] : this.queue;
-    const session = (this.session ||= newSession());
+    if (!this.session) {
+      this.queue = [...this.queue, ...take(this.own, '')];
+      this.begun.add((this.session = newSession()));
+    }
+    const { session } = this;
     const at = this.placeOf(question);
     try {
       const told = object(
@@ -206,7 +214,7 @@ export class Chat extends Conversation {
       if (following.signal.reason === STOPPED) {
         await this.cancel(runId);
       }
-      if (isNew) {
+      if (this.begun.delete(session)) {
         void this.sessions.load().catch(() => undefined);
       }
       if (this.following === following) {
@@ -216,7 +224,7 @@ export class Chat extends Conversation {
       if (following.signal.aborted) {
         if (following.signal.reason !== STOPPED) {
           // Somebody looks elsewhere: the words wait where they were said.
-          this.wait(isNew ? '' : session, { id: next(), text, documents, isHeld: mayHaveArrived(error), at });
+          this.wait(session, { id: next(), text, documents, isHeld: mayHaveArrived(error), at });
         }
         return;
       }
@@ -225,7 +233,8 @@ export class Chat extends Conversation {
       const isInTheWay = failure.status === 409;
       if (isInTheWay || this.refused(failure)) {
         this.messages = this.messages.filter((message) => message.id !== question.id && message.id !== answer.id);
-        this.session = isNew ? '' : this.session;
+        isInTheWay && this.begun.delete(session);
+        this.session = this.messages.length > 0 ? session : this.homeOf(session);
         this.queue = [{ id: next(), text, documents, isRefused: isInTheWay }, ...this.queue];
         this.changed();
         if (isInTheWay) {
@@ -422,24 +431,13 @@ export class Chat extends Conversation {
     }
   }
 
-  /** The words with which a message of a session could not be written anew, and its place there: its editor takes them. */
-  readonly unsaved = new Map<string, { at: number; text: string; words: string }>();
-
-  /** The words that the editor of a message takes. */
-  unsavedOf(question: Question): string | undefined {
-    const unsaved = this.unsaved.get(this.session);
-    return unsaved?.at === this.placeOf(question) && unsaved.text === question.text ? unsaved.words : undefined;
-  }
+  readonly unsaved = new UnsavedWords((question) => `${this.session} ${this.placeOf(question)}`, () => this.changed());
 
   /** Writes a message anew. Where that fails, its words stay for its editor, also if somebody looks at another conversation. */
   async edit(question: Question, words: string): Promise<boolean> {
-    const { session } = this;
-    const at = this.placeOf(question);
+    const key = this.unsaved.keyOf(question);
     const isMade = await this.anew(question, words);
-    if (!isMade) {
-      this.unsaved.set(session, { at, text: question.text, words });
-      this.changed();
-    }
+    isMade || this.unsaved.keep(key, { text: question.text, words });
     return isMade;
   }
 
@@ -457,6 +455,7 @@ export class Chat extends Conversation {
       .catch((error: unknown) => this.fail(error))
       .finally(() => this.deciding.splice(this.deciding.indexOf(session), 1));
     if (isMade) {
+      this.queue = this.waiting(before.length + 1);
       this.messages = before;
       await this.turn({ text: words.trim(), documents: [...question.documents] });
     }

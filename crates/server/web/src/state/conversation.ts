@@ -41,6 +41,8 @@ export abstract class Conversation extends Connection {
   readonly sessions: SessionList;
 
   session = '';
+  /** The ids that were made here, of sessions that the server does not have yet. */
+  protected readonly begun = new Set<string>();
   messages: readonly Message[] = [];
   isLoading = false;
   isReconnecting = false;
@@ -108,7 +110,7 @@ export abstract class Conversation extends Connection {
     await super.useKey(key);
     if (!this.needsKey) {
       void this.sessions.load().catch(() => undefined);
-      await (this.session ? this.open(this.session) : this.whole());
+      await (this.homeOf(this.session) ? this.open(this.session) : this.whole());
     }
   }
 
@@ -118,8 +120,13 @@ export abstract class Conversation extends Connection {
     return this.sessions.origins;
   }
 
-  /** Shows a session; an empty id is a new one. */
-  async open(id: string): Promise<void> {
+  /** The session in which words wait that were said in one: the new one, whose id is empty, until the server has it. */
+  protected homeOf(session: string): string {
+    return this.begun.has(session) ? '' : session;
+  }
+
+  /** Shows a session; an empty id is a new one. False if another one was opened meanwhile. */
+  async open(id: string): Promise<boolean> {
     this.leave();
     const opening = (this.opening += 1);
     [this.session, this.messages, this.problem, this.announced] = [id, [], undefined, ''];
@@ -128,8 +135,7 @@ export abstract class Conversation extends Connection {
     if (id) {
       const failure = await this.reload().catch((error: unknown) => error);
       if (opening !== this.opening) {
-        // Another one was opened meanwhile.
-        return;
+        return false;
       }
       if (isOf(failure, 404)) {
         this.session = '';
@@ -140,6 +146,7 @@ export abstract class Conversation extends Connection {
       this.isLoading = false;
       this.changed();
     }
+    return true;
   }
   private opening = 0;
 
@@ -147,6 +154,7 @@ export abstract class Conversation extends Connection {
     const id = this.session;
     const look = (this.look += 1);
     const told = await this.client.ask('GET', pathTo('sessions', id));
+    this.begun.delete(id);
     if (id !== this.session || look !== this.look) {
       return;
     }

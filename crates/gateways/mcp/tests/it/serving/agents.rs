@@ -250,16 +250,15 @@ async fn a_stateless_client_answers_an_agent_by_calling_again() {
     assert_eq!(results(&model), ["Bob", "paid"]);
 }
 
-// The process died, or the store failed, behind the approval
-#[tokio::test]
-async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
+/// A question whose call was approved, and which did not go on: the process died, or the store failed. Yields its
+/// conversation beside a client.
+async fn approved(model: &ScriptedModel) -> (Client, Sessions, String) {
     let pay = tool_fn("pay", "Pays", || {
         Ok::<_, ToolError>(ToolReturn::new("paid").with_document(Document::new(PNG)))
     });
+    let whom = tool_fn("ask_user", "Asks", || Ok(Deferred::ask("Whom?")));
     let pay = pay.with_approval(Approval::Always);
-    let turns = [Turn::call("pay", "{}"), Turn::text("It is paid."), Turn::text("Hello.")];
-    let model = ScriptedModel::new(turns).unverified();
-    let agent = Agent::builder(model.clone()).tool(pay).build().unwrap();
+    let agent = Agent::builder(model.clone()).tool(pay).tool(whom).build().unwrap();
     let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::new()));
     let ask = McpAgent::new("ask", "Answers", agent).with_sessions(&sessions);
     let service = McpService::new("books").with_agent(ask);
@@ -271,11 +270,56 @@ async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
     let approval = session.last().await.unwrap().unwrap().approvals[0].id.clone();
     let journal = session.journal().await.unwrap().unwrap();
     decide(&*journal, &approval, "the user", Decision::Approve).await.unwrap();
+    (client, sessions, id)
+}
+
+#[tokio::test]
+async fn a_question_behind_an_approval_that_came_to_nothing_has_its_answer() {
+    let turns = [Turn::call("pay", "{}"), Turn::text("It is paid."), Turn::text("Hello.")];
+    let model = ScriptedModel::new(turns).unverified();
+    let (mut client, _, id) = approved(&model).await;
     let result = client.call("ask", json!({"question": "Hello?", "session": id})).await;
     assert_eq!(text(&result), "Hello.", "{result}");
     assert_eq!(results(&model), ["paid"]);
     // Its own answer stands in the conversation, and nobody had it.
     assert_eq!(result["structuredContent"]["earlier"], "It is paid.", "{result}");
+    assert!(result["content"][1]["text"].as_str().unwrap().contains("It is paid."), "{result}");
+    assert_eq!(result["content"][2]["type"], "image", "{result}");
+}
+
+#[tokio::test]
+async fn an_earlier_question_without_an_answer_is_told_as_such() {
+    let fails = || Turn::empty().then_error(ErrorKind::Authentication);
+    // It waits once more, or it fails.
+    for (next, reason) in [(Turn::call("ask_user", "{}"), "input_required"), (fails(), "provider_error")] {
+        let turns = [Turn::call("pay", "{}"), next, Turn::text("Hello.")];
+        let model = ScriptedModel::new(turns).unverified();
+        let (mut client, _, id) = approved(&model).await;
+        let result = client.call("ask", json!({"question": "Hello?", "session": id})).await;
+        assert_eq!(text(&result), "Hello.", "{result}");
+        let structured = &result["structuredContent"];
+        assert_eq!(structured["earlierReason"], reason, "{result}");
+        assert!(structured["earlier"].is_null(), "{result}");
+        let said = result["content"][1]["text"].as_str().unwrap();
+        assert!(said.contains("has no answer") && said.contains(reason), "{said}");
+    }
+}
+
+// Its effects have happened, and nobody else tells of them
+#[tokio::test]
+async fn an_earlier_question_is_told_also_where_the_one_behind_it_cannot_go_on() {
+    let turns = [Turn::call("pay", "{}"), Turn::text("It is paid."), Turn::call("ask_user", "{}")];
+    let model = ScriptedModel::new(turns).unverified();
+    let (mut client, sessions, id) = approved(&model).await;
+    let mut params = json!({"name": "ask", "arguments": {"question": "Hello?", "session": id}});
+    let asks = client.ask("tools/call", params.clone()).await["result"].clone();
+    assert_eq!(asks["resultType"], "input_required", "{asks}");
+    sessions.clear("local", &id).await.unwrap();
+    params["requestState"] = asks["requestState"].clone();
+    let keys = asks["inputRequests"].as_object().unwrap().keys();
+    params["inputResponses"] = keys.map(|key| (key.clone(), json!({"action": "cancel"}))).collect();
+    let result = client.ask("tools/call", params).await["result"].clone();
+    assert_eq!((&result["isError"], text(&result)), (&json!(true), "the session cannot go on"), "{result}");
     assert!(result["content"][1]["text"].as_str().unwrap().contains("It is paid."), "{result}");
     assert_eq!(result["content"][2]["type"], "image", "{result}");
 }

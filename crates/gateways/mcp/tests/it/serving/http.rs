@@ -1,13 +1,20 @@
 //! The server over HTTP: whose requests it answers.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::Poll;
+
 use attache_agent::{Agent, Tools, tool_fn};
 use attache_core::{Document, ToolContext, ToolError, UserMessage};
 use attache_mcp::{McpHttp, McpPrompt, McpServeLimits, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::Frame;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tower_service::Service;
 
 fn who() -> McpService {
@@ -99,14 +106,73 @@ async fn a_bearer_says_on_whose_behalf_a_request_is_made() {
 // Many that are large and slow would fill the memory, each within its own size and time
 #[tokio::test]
 async fn bodies_are_bounded_in_all() {
-    let mut limits = McpServeLimits::new();
-    limits.bodies = 128 << 10;
-    let http = who().with_limits(limits).http();
-    let large = " ".repeat(300 << 10) + &initialize().to_string();
-    let (status, _, said) = post_text(&http, &[], large.clone()).await;
+    let http = narrow(who()).http();
+    let large = " ".repeat(400 << 10) + &initialize().to_string();
+    let read = Arc::new(Notify::new());
+    // The rest of the first one does not come.
+    let slow = {
+        let (piece, read) = (Bytes::from(large.clone()), Arc::clone(&read));
+        let rest = stream::poll_fn(move |_| {
+            read.notify_one();
+            Poll::Pending
+        });
+        let pieces = stream::iter([Ok::<_, Infallible>(Frame::data(piece))]).chain(rest);
+        let request = Request::post("/mcp").body(StreamBody::new(pieces)).unwrap();
+        let mut http = http.clone();
+        tokio::spawn(async move { http.call(request).await.map(|response| response.status()) })
+    };
+    read.notified().await;
+    let (status, head, said) = post_text(&http, &[], large.clone()).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{said}");
+    assert_eq!(head["retry-after"], "1");
     assert_eq!(post(&http, &[], &initialize()).await.0, StatusCode::OK, "small ones find room");
-    assert_eq!(post_text(&who().http(), &[], large).await.0, StatusCode::OK);
+    slow.abort();
+    assert!(slow.await.unwrap_err().is_cancelled());
+    assert_eq!(post_text(&http, &[], large).await.0, StatusCode::OK);
+}
+
+/// A service with room for one large body.
+fn narrow(service: McpService) -> McpService {
+    let mut limits = McpServeLimits::new();
+    (limits.bodies, limits.message_bytes) = (128 << 10, 512 << 10);
+    service.with_limits(limits)
+}
+
+// A call of an agent takes minutes, and waits for people
+#[tokio::test]
+async fn a_body_takes_no_room_while_it_is_answered() {
+    let (begun, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let slow = tool_fn("slow", "Takes its time", {
+        let (begun, end) = (Arc::clone(&begun), Arc::clone(&end));
+        move || {
+            let (begun, end) = (Arc::clone(&begun), Arc::clone(&end));
+            async move {
+                begun.notify_one();
+                end.notified().await;
+                Ok::<_, ToolError>("done at last")
+            }
+        }
+    });
+    let http = narrow(McpService::tools(Tools::new().with(slow)).unwrap()).http();
+    let spaces = " ".repeat(400 << 10);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    });
+    let call = request(1, "tools/call", json!({"name": "slow", "arguments": {}, "_meta": meta}));
+    let called = {
+        let (http, call) = (http.clone(), spaces.clone() + &call.to_string());
+        let headers =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "slow")];
+        tokio::spawn(async move { post_text(&http, &headers, call).await })
+    };
+    begun.notified().await;
+    let (status, _, said) = post_text(&http, &[], spaces + &initialize().to_string()).await;
+    end.notify_one();
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, _, said) = called.await.unwrap();
+    assert!(status == StatusCode::OK && said.contains("done at last"), "{status} {said}");
 }
 
 #[tokio::test]
