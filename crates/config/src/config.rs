@@ -164,9 +164,9 @@ impl Config {
         self.store(|sections| sections.stores.documents.as_deref())
     }
 
-    /// True if a server removes documents from that folder that no session mentions.
+    /// True if a server removes documents from that folder that no session mentions; false if nothing says so.
     pub fn collects_documents(&self) -> bool {
-        self.last(|sections| sections.stores.collect_documents).unwrap_or(true)
+        self.last(|sections| sections.stores.collect_documents).unwrap_or(false)
     }
 
     /// The folders whose files the model may list, read and search.

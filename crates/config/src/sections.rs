@@ -326,8 +326,9 @@ pub(crate) struct StoresSection {
     pub(crate) sessions: Option<String>,
     /// The folder of documents.
     pub(crate) documents: Option<String>,
-    /// True, as by default, if `attache serve` removes documents from that folder that no session mentions, a week after they
-    /// came. It never does so where another store of sessions keeps its documents in the folder, too.
+    /// True if `attache serve` removes documents from that folder that no session mentions, a week after they came; false by
+    /// default. Leave it so where a copy of the database is used beside the same folder, or where clients keep the id of an
+    /// upload for days before they send it.
     pub(crate) collect_documents: Option<bool>,
 }
 

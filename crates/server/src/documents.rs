@@ -50,6 +50,13 @@ impl Documents {
             return Err(Fault::wrong_type(media_type.essence()));
         }
         let document = document.with_store_id(self.store.id());
+        self.put_facts(&document).await?;
+        self.store.put(&document).await.map_err(|error| failed(&error))?;
+        Ok(document)
+    }
+
+    /// Keeps what the bytes of an upload do not tell.
+    async fn put_facts(&self, document: &Document) -> Result<(), Fault> {
         let facts = Facts {
             media_type: Some(document.media_type().to_string()),
             file_name: document.file_name().map(str::to_owned),
@@ -57,9 +64,7 @@ impl Documents {
         };
         let facts = serde_json::to_string(&facts).map_err(|error| Fault::internal(&error))?;
         let facts = Document::inline(facts).with_id(document.id().facts());
-        self.store.put(&facts).await.map_err(|error| failed(&error))?;
-        self.store.put(&document).await.map_err(|error| failed(&error))?;
-        Ok(document)
+        self.store.put(&facts).await.map_err(|error| failed(&error))
     }
 
     /// An upload of that principal, for a message that refers to it. It counts as young from now on: a collection would
@@ -76,10 +81,11 @@ impl Documents {
         };
         renewed.map_err(|error| failed(&error))?;
         match self.store.renew(&document.id().facts()).await {
-            // One that lacks them is known by its bytes.
-            Err(error) if error.kind() != StoreErrorKind::NotFound => Err(failed(&error)),
-            _ => Ok(document.without_bytes()),
+            // They were removed meanwhile, or it lacks them and has what its bytes tell from now on.
+            Err(error) if error.kind() == StoreErrorKind::NotFound => self.put_facts(&document).await?,
+            renewed => renewed.map_err(|error| failed(&error))?,
         }
+        Ok(document.without_bytes())
     }
 
     /// An upload of that principal.
@@ -138,6 +144,7 @@ fn owner(principal: &str) -> String {
 mod tests {
     use super::*;
     use attache_agent::MemoryDocumentStore;
+    use attache_core::BoxFuture;
     use attache_stores::FileDocumentStore;
     use http::StatusCode;
 
@@ -163,6 +170,44 @@ mod tests {
         assert!(renewed.iter().all(|written| *written > std::time::UNIX_EPOCH));
         documents.reference("ann", put.id().as_str()).await.unwrap();
         assert!(written().eq(renewed), "it is young, and nothing is written again");
+    }
+
+    /// A collection takes what is renewed a moment before.
+    struct Collected(MemoryDocumentStore);
+
+    impl DocumentStore for Collected {
+        fn id(&self) -> &str {
+            self.0.id()
+        }
+
+        fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.0.put(document)
+        }
+
+        fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+            self.0.get(id)
+        }
+
+        fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+            Box::pin(async move {
+                self.0.delete(id).await?;
+                self.0.renew(id).await
+            })
+        }
+
+        fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.0.delete(id)
+        }
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_was_removed_meanwhile_is_put_again_with_its_facts() {
+        let documents = Documents::new(Arc::new(Collected(MemoryDocumentStore::default())), &[]);
+        let name = Some("a.csv".to_owned());
+        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
+        documents.reference("ann", put.id().as_str()).await.unwrap();
+        let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();
+        assert_eq!((found.file_name(), &bytes[..]), (Some("a.csv"), &b"day,rain\n"[..]));
     }
 
     // A40

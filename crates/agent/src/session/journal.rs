@@ -145,7 +145,7 @@ impl SessionJournal {
         let waits = is_receipt || matches!(entry.kind, EntryKind::Decided(_));
         let until = Instant::now() + ENDING;
         let (principal, session, run) = (&*self.principal, &self.session, &**self.run()?);
-        let mut next = entry;
+        let (mut next, mut is_again) = (entry, false);
         loop {
             let is_late = waits && Instant::now() >= until;
             let alone_at = (!is_late).then(|| self.clock.now());
@@ -158,10 +158,13 @@ impl SessionJournal {
             let runs = self.store.runs(principal, session).await?;
             let Some(last) = runs.last() else { return stands };
             let is_open = last.id == run && last.ended.is_none();
-            match is_receipt && !is_open {
-                true if self.tell(last, &entry, is_late).await? => return Ok(entry),
-                false if is_late || !is_open => return stands,
-                _ => {}
+            if is_receipt && !is_open {
+                if self.tell(last, &entry, is_late, is_again).await? {
+                    return Ok(entry);
+                }
+                is_again = true;
+            } else if is_late || !is_open {
+                return stands;
             }
             sleep(LOOK).await;
             next = entry;
@@ -170,8 +173,14 @@ impl SessionJournal {
 
     /// Says to the run that goes on with the conversation what came of a call, whose own run has ended and has told the
     /// model that nobody knows it. Where that run has ended, too, the word is left behind its end for the next one. False
-    /// if another run begins meanwhile.
-    async fn tell(&self, last: &RunInfo, receipt: &Entry, is_late: bool) -> Result<bool, JournalError> {
+    /// if another run begins meanwhile, however long that takes: it has looked already at what was left for it.
+    async fn tell(
+        &self,
+        last: &RunInfo,
+        receipt: &Entry,
+        is_late: bool,
+        is_again: bool,
+    ) -> Result<bool, JournalError> {
         let EntryKind::Receipt(outcome) = &receipt.kind else { return Err(JournalError::Fenced) };
         // The model of a run inside a tool is another one.
         if !receipt.key.scope_text().is_empty() {
@@ -182,6 +191,10 @@ impl SessionJournal {
         let call =
             run.unknown().iter().find(|call| call.id == outcome.call_id).ok_or(JournalError::Fenced)?;
         let word = told_late(&call.name, outcome);
+        // The attempt before may have failed behind the word that it left, and somebody has read that since.
+        if is_again && self.other(&last.id).has_read(&Message::User(word.clone())).await? {
+            return Ok(true);
+        }
         if last.ended.is_none() {
             return match say(&self.other(&last.id), word).await {
                 Ok(()) => Ok(true),
@@ -197,13 +210,23 @@ impl SessionJournal {
             note_documents(&entry, &mut documents);
         }
         let (principal, session, run) = (&*self.principal, &self.session, &*last.id);
-        let alone_at = (!is_late).then(|| self.clock.now());
+        let alone_at = Some(self.clock.now());
         let delivery = Delivery { principal, session, run, entry, documents, alone_at, behind_end: true };
         match self.store.deliver(delivery).await {
             Ok(_) => Ok(true),
             Err(JournalError::Fenced) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// True if the run began with a message or took it.
+    async fn has_read(&self, message: &Message) -> Result<bool, JournalError> {
+        let has = |messages: &[Arc<Message>]| messages.iter().any(|read| **read == *message);
+        Ok(self.load_all().await?.iter().any(|entry| match &entry.kind {
+            EntryKind::Started(started) => has(&started.messages),
+            EntryKind::Inbox(messages) => has(messages),
+            _ => false,
+        }))
     }
 
     async fn write(&self, fence: Fence, mut entries: Vec<Entry>) -> Result<Vec<Entry>, JournalError> {

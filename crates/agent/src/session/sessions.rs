@@ -119,8 +119,9 @@ impl Sessions {
     /// Takes over runs whose process is gone: of sessions of [this name](Self::with_name), not ended, and with a lease that
     /// is over but was not let go. At most `limit` of them, each with its session: [`Session::resume`] goes on with it.
     /// For as long as a lease nobody else takes it over. A run in which five processes in a row came to nothing is left
-    /// to whoever resumes it by hand; those do not count that could not read it because the store failed. Where a session cannot be opened, those behind it are left to others at once, and its
-    /// own run once this lease is over.
+    /// to whoever resumes it by hand; the first hundred attempts of each process at a session that failed because the store
+    /// did count for nothing. Where a session cannot be opened, those behind it are left to others at once, and its own run
+    /// once this lease is over.
     ///
     /// Sessions without a name have none, since only the program that began such a run knows its agent.
     ///

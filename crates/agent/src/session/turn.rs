@@ -169,31 +169,39 @@ async fn open(
         }
         Task::Resume(_) => None,
     };
+    let is_resumed = matches!(task, Task::Resume(_));
     let lease = loop {
         let store = Arc::clone(&settings.store);
         let (clock, length) = (settings.clock.clone(), settings.lease);
         let taken = Lease::take(store, session, principal, run.as_deref(), clock, length).await;
         match taken {
             Err(SessionError::Busy { .. }) if queued.is_some() => tokio::time::sleep(LOOK).await,
+            Err(error) if is_resumed && is_of_store(&error) => {
+                settings.store.spare(session);
+                return Err(error);
+            }
             taken => break Arc::new(taken?),
         }
     };
-    let is_resumed = matches!(task, Task::Resume(_));
     match begin(settings, session, principal, journal, task, run, &lease).await {
         Ok(()) => Ok(lease),
         Err(error) => {
-            match &error {
-                // Somebody else may be able to go on with it once the lease is over, as many of them as it takes.
-                SessionError::Journal(JournalError::Store(failed)) if is_resumed && failed.is_retryable() => {
-                    lease.give_up();
-                    settings.store.spare(session);
-                }
+            if is_resumed && is_of_store(&error) {
+                // Somebody else may be able to go on with it once the lease is over.
+                lease.give_up();
+                settings.store.spare(session);
+            } else {
                 // A session that no run uses is free at once; where that fails, when its lease is over.
-                _ => drop(lease.release(None).await),
+                drop(lease.release(None).await);
             }
             Err(error)
         }
     }
+}
+
+/// True if the store failed, and may do the same another time.
+fn is_of_store(error: &SessionError) -> bool {
+    matches!(error, SessionError::Journal(JournalError::Store(failed)) if failed.is_retryable())
 }
 
 /// Gives the run what the session holds.

@@ -283,6 +283,30 @@ async fn a_receipt_that_comes_behind_the_end_is_told_by_the_next_run() {
     assert!(heard[2].ends_with("passed"), "{heard:?}");
 }
 
+// Longer than a decision would wait for it.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_that_comes_behind_the_end_is_told_by_a_run_that_takes_long_to_begin() {
+    let (shared, gate, door) = (Shared::default(), Arc::default(), Door::default());
+    let first = taken_over(&shared, &gate).await;
+    let session = shared.session(failing(false, None)).await;
+    assert_eq!(session.run("two").outcome().await.unwrap().reason, EndReason::Answer);
+    let next = shared.session(failing(false, Some(door.clone()))).await;
+    let receipt = async {
+        door.reached.notified().await;
+        gate.notify_one();
+        let _ = timeout(Duration::from_secs(15), rest(first)).await;
+        door.open.notify_one();
+        // The clock stands still while runs go on: whoever waits looks again.
+        sleep(Duration::from_secs(1)).await;
+    };
+    let (third, ()) = join(next.run("three").outcome(), receipt).await;
+    let mut heard = questions(&third.unwrap().messages);
+    if heard.len() == 3 {
+        heard = heard_next(&shared).await;
+    }
+    assert_eq!(heard.iter().filter(|heard| heard.ends_with("passed")).count(), 1, "{heard:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_receipt_whose_driver_is_dropped_while_the_next_run_begins_is_told() {
     let (shared, gate, door) = (Shared::default(), Arc::default(), Door::default());

@@ -37,41 +37,54 @@ pub(crate) struct Kept {
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "a server alone collects"))]
     references: Arc<dyn References>,
     documents: Arc<FileDocumentStore>,
-    /// The name of the sessions among those that keep documents in the folder.
+    /// The name of the sessions among those that keep documents in the folder; empty where they are only looked at.
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "a server alone collects"))]
     owner: String,
     folder: PathBuf,
 }
 
 impl Kept {
-    /// Opens the stores, which are made if they are not there.
+    /// Opens the stores, which are made if they are not there, for runs. The folder of documents has the mark of the
+    /// sessions then, or is not opened: a server of other sessions would take unmarked documents for its own and remove them.
     pub(crate) async fn open(config: &Config) -> Result<Self, SetupError> {
+        Self::opened(config, true).await
+    }
+
+    /// Opens the stores for whoever puts no documents, which leaves no mark.
+    pub(crate) async fn look(config: &Config) -> Result<Self, SetupError> {
+        Self::opened(config, false).await
+    }
+
+    async fn opened(config: &Config, puts: bool) -> Result<Self, SetupError> {
         let folder = data()?;
         let documents = config.said.documents_folder().unwrap_or_else(|| folder.join("documents"));
         let of = |path: &std::path::Path, error: &dyn std::fmt::Display| {
             SetupError::new(format!("{}: {error}", path.display()))
         };
         let Opened { store, references, owner } = match config.said.sessions_place() {
-            Some(SessionsPlace::Postgres(address)) => database(&address).await?,
+            Some(SessionsPlace::Postgres(address)) => database(&address, puts).await?,
             place => {
                 let file = match place {
                     Some(SessionsPlace::File(file)) => file,
                     _ => folder.join("sessions.db"),
                 };
                 let store = SqliteStore::open(&file).await.map_err(|error| of(&file, &error))?;
-                let id = store.database_id().await.map_err(|error| of(&file, &error))?;
-                // A copy of the file has the same id, and sessions of its own.
-                let beside = documents.parent().and_then(|beside| file.strip_prefix(beside).ok());
-                let owner = format!("{id} {}", beside.unwrap_or(&file).display());
+                let mut owner = String::new();
+                if puts {
+                    let id = store.database_id().await.map_err(|error| of(&file, &error))?;
+                    // A copy of the file has the same id, and sessions of its own.
+                    let beside = documents.parent().and_then(|beside| file.strip_prefix(beside).ok());
+                    owner = format!("{id} {}", beside.unwrap_or(&file).display());
+                }
                 Opened::new(Arc::new(store), owner)
             }
         };
         let place = documents;
         let documents =
             FileDocumentStore::open(&place).map_err(|error| of(&place, &error))?.with_grace(GRACE);
-        // Before the first document is put: else a server of other sessions would take it for its own.
-        if let Err(error) = documents.note_owner(&owner).await {
-            tracing::warn!(folder = %place.display(), %error, "the folder of documents has no mark of these sessions");
+        if puts {
+            let noted = documents.note_owner(&owner).await;
+            noted.map_err(|error| of(&place, &crate::output::with_causes(&error)))?;
         }
         Ok(Self { store, references, documents: Arc::new(documents), owner, folder })
     }
@@ -122,19 +135,19 @@ pub(crate) fn data() -> Result<PathBuf, SetupError> {
 
 /// The sessions of a PostgreSQL database.
 #[cfg(feature = "postgres")]
-async fn database(address: &Secret) -> Result<Opened, SetupError> {
+async fn database(address: &Secret, puts: bool) -> Result<Opened, SetupError> {
     // No error of the store shows the address.
     let failed = |error: StoreError| {
         SetupError::new(format!("stores.sessions: {}", crate::output::with_causes(&error)))
     };
     let store = attache_stores::PostgresStore::connect(address.expose()).await.map_err(failed)?;
-    let owner = store.database_id().await.map_err(failed)?;
+    let owner = if puts { store.database_id().await.map_err(failed)? } else { String::new() };
     Ok(Opened::new(Arc::new(store), owner))
 }
 
 /// The command was built without PostgreSQL.
 #[cfg(not(feature = "postgres"))]
-async fn database(_: &Secret) -> Result<Opened, SetupError> {
+async fn database(_: &Secret, _: bool) -> Result<Opened, SetupError> {
     let text = "stores.sessions names a PostgreSQL database, and this program was built without the feature `postgres`";
     Err(SetupError::new(text))
 }

@@ -38,7 +38,7 @@ async fn done(
     config: &Config,
     color: When,
 ) -> Result<Exit, SetupError> {
-    let kept = Kept::open(config).await?;
+    let kept = Kept::look(config).await?;
     let agent = Agent::builder(registry.model(OFFLINE)?).store(kept.documents()).build();
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
     let sessions = kept.sessions(agent.clone());

@@ -13,7 +13,7 @@ use crate::kept::Kept;
 /// The pause between two looks whether it is time, up to twice as long by chance: nodes that were started at once look one
 /// after the other.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
-/// The time that a collection may take. One that is cut off goes on the next day.
+/// The time that a collection may take. One that is cut off begins anew the next day.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Looks again and again whether documents are to be removed, for as long as it is polled.
@@ -27,8 +27,10 @@ pub(super) async fn keep_up(kept: &Kept, does: bool) -> Infallible {
             Ok(Ok(Upkeep::Collected(collected))) => {
                 let (documents, bytes) = (collected.documents, collected.bytes);
                 tracing::info!(documents, bytes, "documents that no session mentions were removed");
+                told = None;
             }
             // Once each: it stays so until somebody does something.
+            Ok(Ok(Upkeep::NotNow)) => {}
             Ok(Ok(upkeep)) if told.as_ref() != Some(&upkeep) => {
                 tell(&upkeep);
                 told = Some(upkeep);

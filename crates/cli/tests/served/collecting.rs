@@ -1,4 +1,4 @@
-//! A server removes documents that no session mentions, a week after they came, where nobody else has documents.
+//! A server that is told so removes documents that no session mentions, a week after they came, where nobody else has some.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -38,6 +38,13 @@ async fn put(folder: &Path, id: &str) {
     FileDocumentStore::open(folder).unwrap().put(&document).await.unwrap();
 }
 
+/// Starts a server that collects.
+fn started(home: tempfile::TempDir) -> Served {
+    let config = home.path().join("collects.toml");
+    fs::write(&config, "[stores]\ncollect_documents = true\n").unwrap();
+    Served::start_in(home, &["--config", config.to_str().unwrap()])
+}
+
 /// Waits until the log of a server says so.
 fn tells(served: &Served, words: &str) {
     let begun = Instant::now();
@@ -62,7 +69,7 @@ async fn a_server_removes_what_no_session_mentions_where_nobody_else_has_documen
         file.set_modified(file.metadata().unwrap().modified().unwrap() - EIGHT_DAYS).unwrap();
     }
     put(&documents, "young").await;
-    let served = Served::start_in(home, &[]);
+    let served = started(home);
     tells(&served, "documents that no session mentions were removed");
     assert!(!documents.join("stray.doc").exists() && documents.join("young.doc").exists());
     assert_eq!(others(&documents), mentioned);
@@ -72,16 +79,30 @@ async fn a_server_removes_what_no_session_mentions_where_nobody_else_has_documen
 async fn a_server_removes_nothing_from_a_folder_that_other_sessions_share() {
     let home = tempfile::tempdir().unwrap();
     let documents = home.path().join("documents");
-    run(home.path(), &["sessions", "list"]);
+    run(home.path(), &["ask", "-q", "Hello", "--session", "talk"]);
     let config = home.path().join("other.toml");
     fs::write(&config, "[stores]\nsessions = \"other.db\"\n").unwrap();
-    run(home.path(), &["--config", config.to_str().unwrap(), "sessions", "list"]);
+    run(home.path(), &["--config", config.to_str().unwrap(), "ask", "-q", "Hello", "--session", "talk"]);
     put(&documents, "stray").await;
     for file in files(&documents) {
         let file = File::options().write(true).open(file).unwrap();
         file.set_modified(file.metadata().unwrap().modified().unwrap() - EIGHT_DAYS).unwrap();
     }
-    let served = Served::start_in(home, &[]);
+    let served = started(home);
     tells(&served, "other sessions keep their documents in the same folder");
     assert!(documents.join("stray.doc").exists());
+}
+
+#[test]
+fn a_look_at_sessions_leaves_no_mark_and_nobody_puts_documents_without_one() {
+    let home = tempfile::tempdir().unwrap();
+    let documents = home.path().join("documents");
+    run(home.path(), &["sessions", "list"]);
+    assert!(!documents.join(".owners").exists());
+    // No folder can be made there.
+    fs::write(documents.join(".owners"), "").unwrap();
+    let asked = attache(home.path()).args(["ask", "-q", "Hello", "--session", "talk"]).output().unwrap();
+    assert!(!asked.status.success());
+    assert!(String::from_utf8_lossy(&asked.stderr).contains(".owners"), "{asked:?}");
+    run(home.path(), &["sessions", "list"]);
 }

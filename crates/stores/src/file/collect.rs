@@ -1,5 +1,6 @@
 //! The removal of documents that nobody mentions.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -14,8 +15,10 @@ use crate::references::{Collected, References, mentioned, some};
 const PIECE: usize = 256;
 
 /// The files of the folder, as far as they are listed.
-struct Listing {
+pub(super) struct Listing {
     files: fs::ReadDir,
+    /// The time at which the listing began.
+    began: SystemTime,
     old: Vec<Old>,
     /// The bytes of all documents.
     bytes: u64,
@@ -57,12 +60,27 @@ impl FileDocumentStore {
     /// everything; [`StoreError`] of the file system or of the references.
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
         some(references)?;
+        let listing = self.list_old().await?;
+        let mentioned = mentioned(references).await?;
+        self.remove_others(listing, &mentioned).await
+    }
+
+    /// Lists the documents that are old enough to be removed.
+    pub(super) async fn list_old(&self) -> Result<Listing, StoreError> {
         let grace = self.grace;
         let mut listing = self.with(Folder::listing).await?;
         while !listing.is_done {
             listing = self.with(move |folder| folder.list_on(listing, grace)).await?;
         }
-        let mentioned = mentioned(references).await?;
+        Ok(listing)
+    }
+
+    /// Removes those that are not mentioned.
+    pub(super) async fn remove_others(
+        &self,
+        listing: Listing,
+        mentioned: &HashSet<DocumentId>,
+    ) -> Result<Collected, StoreError> {
         let mut old = listing.old.into_iter().filter(|old| !mentioned.contains(&old.id));
         let (mut collected, mut problem) = (Collected::default(), None);
         loop {
@@ -83,13 +101,13 @@ impl FileDocumentStore {
 
 impl Folder {
     fn listing(&self) -> Result<Listing, StoreError> {
+        let began = self.now(&self.lock()?)?;
         let files = fs::read_dir(&self.path).map_err(|error| failed("list", &self.path, error))?;
-        Ok(Listing { files, old: Vec::new(), bytes: 0, is_done: false })
+        Ok(Listing { files, began, old: Vec::new(), bytes: 0, is_done: false })
     }
 
     /// Lists some files more. Files that a crash left unfinished are removed.
     fn list_on(&self, mut listing: Listing, grace: Duration) -> Result<Listing, StoreError> {
-        let now = SystemTime::now();
         for _ in 0..PIECE {
             let Some(file) = listing.files.next() else {
                 listing.is_done = true;
@@ -108,7 +126,7 @@ impl Folder {
             let Ok(known) = file.metadata() else { continue };
             listing.bytes = listing.bytes.saturating_add(known.len());
             if let Ok(written) = known.modified()
-                && now.duration_since(written).is_ok_and(|age| age >= grace)
+                && listing.began.duration_since(written).is_ok_and(|age| age >= grace)
                 && let Some(id) = id_in(&path)
                 && self.path_of(&id) == path
             {

@@ -96,17 +96,26 @@ pub(super) fn absolute(path: &Path) -> Result<std::path::PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| failed("find", path, error))
 }
 
-/// Makes a file as young as one that is written now.
-pub(super) fn renew(path: &Path) -> Result<(), StoreError> {
+/// Makes a file as young as one that was written at that time.
+pub(super) fn renew(path: &Path, now: SystemTime) -> Result<(), StoreError> {
     let file = fs::OpenOptions::new().write(true).open(path);
-    let renewed = file.and_then(|file| file.set_modified(SystemTime::now()));
+    let renewed = file.and_then(|file| file.set_modified(now));
     renewed.map_err(|error| failed("write", path, error))
 }
 
 /// True if nobody can write to the folder here. A file of another user is none: that one may remove it as one that is old.
 pub(super) fn is_read_only(error: &StoreError) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    cause.is_some_and(|cause| cause.kind() == ErrorKind::ReadOnlyFilesystem)
+    kind(error) == Some(ErrorKind::ReadOnlyFilesystem)
+}
+
+/// True if this process may not write to the folder.
+pub(super) fn is_closed(error: &StoreError) -> bool {
+    is_read_only(error) || kind(error) == Some(ErrorKind::PermissionDenied)
+}
+
+fn kind(error: &StoreError) -> Option<ErrorKind> {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.map(io::Error::kind)
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl Folder {
                 Ok(true) => return Ok(()),
                 // It was removed meanwhile.
                 Ok(false) => {}
-                // Nothing can be removed from the folder either, so the document stays without being renewed.
+                // It cannot be written anew from here either. Somebody to whom the folder is open may remove it.
                 Err(error) if is_read_only(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -197,9 +197,9 @@ impl Folder {
         let header = header(id, length, &sha256)?;
         let size = length.saturating_add(u64::try_from(header.len()).unwrap_or(u64::MAX));
         self.reserve(size)?;
-        let put = self.publish(&header, &bytes, || {
+        let put = self.publish(&header, &bytes, |turn| {
             if self.holds(&path, id, &sha256, &bytes)? {
-                return renew(&path).map(|()| None);
+                return renew(&path, self.now(turn)?).map(|()| None);
             }
             Ok(Some(path.clone()))
         });
@@ -215,7 +215,7 @@ impl Folder {
         &self,
         header: &[u8],
         bytes: &[u8],
-        name: impl FnOnce() -> Result<Option<PathBuf>, StoreError>,
+        name: impl FnOnce(&File) -> Result<Option<PathBuf>, StoreError>,
     ) -> Result<bool, StoreError> {
         let (new, mut file) = self.make_new()?;
         let published = file
@@ -224,8 +224,8 @@ impl Folder {
             .and_then(|()| file.sync_all())
             .map_err(|error| failed("write", &new, error))
             .and_then(|()| {
-                let _turn = self.lock()?;
-                let Some(path) = name()? else {
+                let turn = self.lock()?;
+                let Some(path) = name(&turn)? else {
                     return Ok(false);
                 };
                 fs::rename(&new, &path).map_err(|error| failed("write", &path, error))?;

@@ -7,14 +7,14 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use attache_core::StoreError;
 
 use super::disk::{self, failed};
 use super::documents::{FileDocumentStore, Folder, NEW_SUFFIX, SUFFIX};
 use super::name;
-use crate::references::{Collected, References, some};
+use crate::references::{Collected, References, mentioned, some};
 
 const OWNERS: &str = ".owners";
 const COLLECT: &str = ".collect";
@@ -38,7 +38,7 @@ pub enum Upkeep {
 impl FileDocumentStore {
     /// Notes that `owner`, a store of sessions or runs, keeps its documents here: the name is its own, and the same in each
     /// process that opens it. Whoever collects by [`keep_up`](Self::keep_up) looks for it, so note it before the first
-    /// document is put.
+    /// document is put, and put none where it fails. Where nobody may write to the folder from here, nothing is noted.
     ///
     /// # Errors
     /// [`StoreError`] of the file system.
@@ -61,8 +61,17 @@ impl FileDocumentStore {
     ) -> Result<Upkeep, StoreError> {
         some(references)?;
         let owner = owner.to_owned();
-        match self.with(move |folder| folder.begin_upkeep(&owner, every)).await? {
-            Ok(_lock) => Ok(Upkeep::Collected(self.collect(references).await?)),
+        let beginning = owner.clone();
+        match self.with(move |folder| folder.begin_upkeep(&beginning, every)).await? {
+            Ok(_lock) => {
+                let listing = self.list_old().await?;
+                let mentioned = mentioned(references).await?;
+                // That may have taken long, and somebody else may keep documents here by now.
+                match self.with(move |folder| folder.others(&owner)).await? {
+                    Ok(()) => Ok(Upkeep::Collected(self.remove_others(listing, &mentioned).await?)),
+                    Err(others) => Ok(Upkeep::Shared(others)),
+                }
+            }
             Err(why) => Ok(why),
         }
     }
@@ -75,8 +84,12 @@ impl Folder {
         if mark.exists() {
             return Ok(());
         }
+        // Each put takes this lock, too: where it is not to be had, nothing is put.
+        let _turn = match self.lock() {
+            Err(error) if disk::is_closed(&error) => return Ok(()),
+            turn => turn?,
+        };
         disk::make_folder(&owners)?;
-        let _turn = self.lock()?;
         let is_first = self.owners()?.is_empty() && self.is_empty()?;
         make(&mark, owner)?;
         disk::sync_folder(&owners)?;
@@ -95,6 +108,13 @@ impl Folder {
         Ok(listed)
     }
 
+    /// The marks of others than that owner, if there are any.
+    fn others(&self, owner: &str) -> Result<Result<(), Vec<PathBuf>>, StoreError> {
+        let own = self.path.join(OWNERS).join(name::of_id(owner));
+        let others: Vec<_> = self.owners()?.into_iter().filter(|mark| *mark != own).collect();
+        Ok(if others.is_empty() { Ok(()) } else { Err(others) })
+    }
+
     fn is_empty(&self) -> Result<bool, StoreError> {
         let failed = |error| failed("list", &self.path, error);
         for file in fs::read_dir(&self.path).map_err(failed)? {
@@ -110,9 +130,7 @@ impl Folder {
     /// The lock of whoever collects, or the reason why nobody does now.
     fn begin_upkeep(&self, owner: &str, every: Duration) -> Result<Result<File, Upkeep>, StoreError> {
         self.note_owner(owner)?;
-        let own = self.path.join(OWNERS).join(name::of_id(owner));
-        let others: Vec<_> = self.owners()?.into_iter().filter(|mark| *mark != own).collect();
-        if !others.is_empty() {
+        if let Err(others) = self.others(owner)? {
             return Ok(Err(Upkeep::Shared(others)));
         }
         let path = self.path.join(COLLECT);
@@ -126,7 +144,7 @@ impl Folder {
             Err(TryLockError::WouldBlock) => return Ok(Err(Upkeep::NotNow)),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
         }
-        let now = SystemTime::now();
+        let now = self.now(&self.lock()?)?;
         let begun = file.metadata().and_then(|file| file.modified());
         let begun = begun.map_err(|error| failed("look at", &path, error))?;
         // A clock that was set back would have it wait for long.

@@ -1,5 +1,6 @@
 //! The age of documents, by which a collection goes.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +23,7 @@ impl Folder {
         match self.renew_in_turn(&path, id, &found.header.sha256) {
             Ok(true) => Ok(()),
             Ok(false) => Err(missing()),
-            // Nothing can be removed from the folder either.
+            // It cannot be renewed from here. Somebody to whom the folder is open may remove it.
             Err(error) if is_read_only(&error) => Ok(()),
             Err(error) => Err(error),
         }
@@ -35,11 +36,19 @@ impl Folder {
         id: &DocumentId,
         sha256: &str,
     ) -> Result<bool, StoreError> {
-        let _turn = self.lock()?;
+        let turn = self.lock()?;
         let is_there = open(path, id)?.is_some_and(|found| found.header.sha256 == sha256);
         if is_there {
-            renew(path)?;
+            renew(path, self.now(&turn)?)?;
         }
         Ok(is_there)
+    }
+
+    /// The time by the clock of the file system, as new files have it: that of this machine may differ where the folder is
+    /// another one's.
+    pub(super) fn now(&self, turn: &File) -> Result<SystemTime, StoreError> {
+        let touched = turn.set_len(1).and_then(|()| turn.set_len(0));
+        let now = touched.and_then(|()| turn.metadata()).and_then(|file| file.modified());
+        now.map_err(|error| failed("write", &self.path, error))
     }
 }

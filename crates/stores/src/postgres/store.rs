@@ -14,6 +14,8 @@ use tokio::sync::futures::Notified;
 
 use super::listen::{ANSWER, Ear};
 use super::migrate::migrate;
+#[cfg(any(feature = "file", feature = "object"))]
+use super::migrate::refuse_newer;
 use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
 use crate::sql::given_up_leases::Left;
@@ -133,10 +135,12 @@ impl PostgresStore {
         self.single().await
     }
 
-    /// A transaction that reads everything as of one moment.
+    /// A transaction that reads everything as of one moment, in a form of the database that this program knows.
     #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, SqlError> {
-        Ok(self.0.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+        let mut snapshot = self.0.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        refuse_newer(&mut snapshot, MIGRATIONS.len()).await?;
+        Ok(snapshot)
     }
 
     pub(super) fn left(&self) -> &Left {

@@ -123,6 +123,21 @@ fn lacking<'a>(
     Ok(known.iter().find(|known| applied.iter().all(|one| one.version != known.version)))
 }
 
+/// Refuses a database that a newer program has brought to its form meanwhile.
+#[cfg(any(feature = "file", feature = "object"))]
+pub(super) async fn refuse_newer(connection: &mut Connection, known: usize) -> Result<(), SqlError> {
+    let version = sqlx::query_scalar("SELECT max(version) FROM attache_migration");
+    let version: i64 = version.fetch_one(connection).await?;
+    match usize::try_from(version).is_ok_and(|version| version <= known) {
+        true => Ok(()),
+        false => Err(SqlError::Unreadable(newer(version, known))),
+    }
+}
+
+fn newer(version: i64, known: usize) -> String {
+    format!("the database has version {version}, and this program reads up to {known}")
+}
+
 fn is_in_use(error: &MigrateError) -> bool {
     let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else {
         return false;
@@ -135,8 +150,7 @@ fn is_in_use(error: &MigrateError) -> bool {
 fn failed(error: MigrateError, attempts: u32, known: usize) -> Result<(), StoreError> {
     match error {
         MigrateError::VersionMissing(version) => {
-            let text = format!("the database has version {version}, and this program reads up to {known}");
-            Err(StoreError::new(StoreErrorKind::Corrupt, text))
+            Err(StoreError::new(StoreErrorKind::Corrupt, newer(version, known)))
         }
         MigrateError::VersionMismatch(version) => {
             let text = format!("version {version} of the database is another one than this program knows");

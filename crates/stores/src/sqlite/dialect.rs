@@ -37,6 +37,12 @@ pub(super) const FIND_LEASE: &str =
     "SELECT leased_until, holder, leased_by FROM attache_session WHERE id = $1 AND principal = $2";
 pub(super) const HOLD_SESSION: &str =
     "SELECT leased_until, leased_by FROM attache_session WHERE id = $1 AND principal = $2";
+/// Holds sessions.
+pub(super) const HOLD_SESSIONS: &str = concat!(
+    "SELECT s.id FROM attache_session s WHERE s.id IN (SELECT q.value ->> 0 FROM ",
+    elements!("1"),
+    " AS q) ORDER BY s.id"
+);
 pub(super) const NEXT_FENCE: &str = "UPDATE attache_fence SET number = number + 1 RETURNING number";
 pub(super) const HOLD: &str = "SELECT messages FROM attache_session WHERE id = $1 AND fence = $2";
 pub(super) const FIND_RUN: &str = "SELECT run, entries FROM attache_run WHERE session = $1 AND id = $2";

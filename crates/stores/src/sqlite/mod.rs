@@ -38,6 +38,8 @@ mod search;
 #[path = "../sql/ops/sessions.rs"]
 mod sessions;
 mod store;
+#[cfg(all(test, any(feature = "file", feature = "object")))]
+mod tests;
 mod writer;
 
 pub use facts::Facts as SqliteFacts;

@@ -13,6 +13,8 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use tokio::sync::futures::Notified;
 
 use super::migrate::migrate;
+#[cfg(any(feature = "file", feature = "object"))]
+use super::migrate::refuse_newer;
 use super::writer::Writer;
 use crate::sql::changes::Changes;
 use crate::sql::error::{SqlError, in_time};
@@ -142,10 +144,12 @@ impl SqliteStore {
         Ok(self.0.readers.acquire().await?)
     }
 
-    /// A transaction that reads everything as of one moment.
+    /// A transaction that reads everything as of one moment, in a form of the database that this program knows.
     #[cfg(any(feature = "file", feature = "object"))]
     pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Sqlite>, SqlError> {
-        Ok(self.0.readers.begin().await?)
+        let mut snapshot = self.0.readers.begin().await?;
+        refuse_newer(&mut snapshot, MIGRATIONS.len()).await?;
+        Ok(snapshot)
     }
 
     pub(super) fn left(&self) -> Arc<Left> {

@@ -22,6 +22,18 @@ impl References for Mentioned {
     }
 }
 
+/// References that take so long that another owner comes meanwhile.
+struct Slow<'a>(&'a FileDocumentStore);
+
+impl References for Slow<'_> {
+    fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>> {
+        Box::pin(async {
+            self.0.note_owner("two").await?;
+            Ok(HashSet::new())
+        })
+    }
+}
+
 fn opened(folder: &Path) -> FileDocumentStore {
     FileDocumentStore::open(folder).unwrap().with_grace(WEEK)
 }
@@ -106,7 +118,9 @@ async fn a_folder_with_documents_of_nobody_is_not_collected_before_somebody_says
     age(folder, WEEK);
     let Upkeep::Unclaimed(file) = keep_up(&store, "one", &[]).await else { panic!() };
     assert_eq!(documents(folder), ["old"]);
-    File::create(&file).unwrap().set_modified(SystemTime::now() - DAY).unwrap();
+    // The clock of a file system may be a moment behind.
+    let begun = SystemTime::now() - DAY - Duration::from_secs(1);
+    File::create(&file).unwrap().set_modified(begun).unwrap();
     assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
     assert_eq!(documents(folder).len(), 0);
 }
@@ -123,4 +137,16 @@ async fn one_collects_at_a_time() {
     assert_eq!(keep_up(&store, "one", &[]).await, Upkeep::NotNow);
     drop(other);
     assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
+}
+
+#[tokio::test]
+async fn nothing_is_removed_where_another_owner_came_while_references_were_read() {
+    let folder = tempdir().unwrap();
+    let (folder, store) = (folder.path(), opened(folder.path()));
+    store.note_owner("one").await.unwrap();
+    put(&store, &["of-two"]).await;
+    age(folder, WEEK);
+    let kept = store.keep_up("one", &[&Slow(&store)], DAY).await.unwrap();
+    assert!(matches!(kept, Upkeep::Shared(_)), "{kept:?}");
+    assert_eq!(documents(folder), ["of-two"]);
 }

@@ -91,19 +91,27 @@ async fn a_run_for_which_there_is_no_room_is_not_given_up() {
     }
 }
 
-/// More often than a run is gone on with in vain: the database is away again once the run was taken over, or once its lease
-/// was taken.
+/// More often than a run is gone on with in vain: the database is away again once the run was taken over, when its lease is
+/// taken, or once it was taken.
 async fn a_run_whose_database_is_away_again_and_again_is_not_given_up(place: Place, sql: impl AsyncFn(&str)) {
     let clock = Clock::new();
     left(&place, &clock, &["s"]).await;
     let sessions = timed(&place, Gate::default().agent(), &clock).await.with_name("agent");
-    for _ in 0..9 {
-        let (session, _) = sessions.adopt(8).await.unwrap().pop().expect("it is taken over again");
-        sql("ALTER TABLE attache_message RENAME TO away").await;
-        let failed = rest(session.resume()).await.unwrap_err();
-        assert!(failed.session_error().is_some(), "{failed:?}");
-        sql("ALTER TABLE away RENAME TO attache_message").await;
-        clock.advance(Duration::from_secs(31));
+    for (goes, comes) in [
+        ("ALTER TABLE attache_message RENAME TO away", "ALTER TABLE away RENAME TO attache_message"),
+        (
+            "ALTER TABLE attache_session RENAME COLUMN fence TO away",
+            "ALTER TABLE attache_session RENAME COLUMN away TO fence",
+        ),
+    ] {
+        for _ in 0..9 {
+            let (session, _) = sessions.adopt(8).await.unwrap().pop().expect("it is taken over again");
+            sql(goes).await;
+            let failed = rest(session.resume()).await.unwrap_err();
+            assert!(failed.session_error().is_some(), "{failed:?}");
+            sql(comes).await;
+            clock.advance(Duration::from_secs(31));
+        }
     }
     for _ in 0..9 {
         sql("ALTER TABLE attache_session RENAME COLUMN kept_until TO away").await;

@@ -255,6 +255,32 @@ async fn nothing_is_collected_where_a_session_cannot_be_read() {
     assert_eq!(are_kept(&documents, &["fetched"]).await, [true]);
 }
 
+/// Another node was updated meanwhile, and may mention documents elsewhere.
+#[tokio::test]
+async fn nothing_is_collected_from_a_database_of_a_newer_form() {
+    let newer = "INSERT INTO attache_migration (version, description, success, checksum, execution_time) \
+                 SELECT max(version) + 1, 'newer', success, checksum, 0 FROM attache_migration GROUP BY success, checksum \
+                 ORDER BY 1 DESC LIMIT 1";
+    for place in [Place::sqlite(), Place::postgres()] {
+        let references = references(&place).await;
+        assert!(references.document_ids().await.unwrap().is_empty());
+        match &place {
+            Place::Memory(_) => unreachable!(),
+            Place::Sqlite(folder) => {
+                let path = format!("sqlite://{}", folder.path().join("s.db").display());
+                let mut other = sqlx::SqliteConnection::connect(&path).await.unwrap();
+                sqlx::query(newer).execute(&mut other).await.unwrap();
+            }
+            Place::Postgres(database) => {
+                let mut other = sqlx::PgConnection::connect(&database.url).await.unwrap();
+                sqlx::query(newer).execute(&mut other).await.unwrap();
+            }
+        }
+        let refused = references.document_ids().await.unwrap_err();
+        assert_eq!(refused.kind(), attache_core::StoreErrorKind::Corrupt, "{refused}");
+    }
+}
+
 #[tokio::test]
 async fn each_database_has_a_name_that_stays() {
     for place in [Place::sqlite(), Place::postgres()] {

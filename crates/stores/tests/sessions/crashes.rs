@@ -157,7 +157,7 @@ pub(crate) async fn a_failed_run_leaves_a_valid_log(place: Place) {
     let journal = session.journal_of(&failed.partial().run_id);
     let entries = journal.load().await.unwrap();
     let run = attache_agent::Run::replay(&entries).unwrap();
-    assert_eq!(run.outcome().reason, EndReason::Cancelled);
+    assert_eq!(run.outcome().reason, failed.partial().reason);
     let call = attache_core::ToolCall::new("none", attache_core::Arguments::new("{}"));
     assert!(deliver(&*journal, ToolResult::ok(&call, "late")).await.is_err());
 }

@@ -4,8 +4,10 @@ use attache_agent::{Adopt, Entry, Orphan, SessionId, StopRequest};
 use attache_core::{StoreError, StoreErrorKind};
 use sqlx::{Row as _, query};
 
-use super::dialect::{Connection, ORPHANS, Row};
+use super::dialect::{Connection, HOLD_SESSIONS, ORPHANS, Row};
 use crate::sql::error::SqlError;
+use crate::sql::given_up_leases::ADOPTED;
+use crate::sql::ranges::each;
 use crate::sql::row::{entry, int, number, place};
 
 pub(super) async fn behind(
@@ -63,11 +65,14 @@ pub(super) async fn stops(connection: &mut Connection) -> Result<Vec<StopRequest
     rows.iter().map(request).collect()
 }
 
-/// The beginning of the name of a holder who took a run over, and has not taken its lease to go on with it.
-pub(super) const ADOPTED: &str = "adopted:";
-
 /// Takes attempts back that failed because the database did, as long as nobody else has had the session since.
 pub(super) async fn spare(connection: &mut Connection, spared: &[(String, String)]) -> Result<(), SqlError> {
+    if spared.is_empty() {
+        return Ok(());
+    }
+    // Sessions come before runs, and in one order, wherever several are held.
+    let sessions = each(spared.iter().map(|(session, _)| session.as_str()))?;
+    query(HOLD_SESSIONS).bind(sessions).fetch_all(&mut *connection).await?;
     for (session, holder) in spared {
         // Whoever took the run over and did not take its lease is counted by the next one, by this name.
         let taken_back = match holder.starts_with(ADOPTED) {

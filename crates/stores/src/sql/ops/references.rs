@@ -45,10 +45,10 @@ const LONG: usize = 64 << 10;
 /// Adds the ids of all documents that some sessions mention. Rows are read one after the other: memory holds the ids alone.
 async fn add_of_sessions(
     connection: &mut Connection,
-    sessions: &[String],
+    sessions: &[(String, i64)],
     ids: &mut HashSet<DocumentId>,
 ) -> Result<(), SqlError> {
-    let sessions = each(sessions.iter().map(String::as_str))?;
+    let sessions = each(sessions.iter().map(|(id, _)| id.as_str()))?;
     for mentions in MENTIONS {
         let mut rows = query(mentions).bind(sessions.as_str()).fetch(&mut *connection);
         while let Some(row) = in_time(async { Ok(rows.try_next().await?) }).await? {
@@ -78,26 +78,68 @@ fn add_of_text(text: &str, ids: &mut HashSet<DocumentId>) -> Result<(), SqlError
     Ok(())
 }
 
+/// The documents that were found, and the sessions in which they were looked for. A session that was cleared and made anew
+/// under its id is another one: it has another time.
+#[derive(Default)]
+pub(super) struct Found {
+    ids: HashSet<DocumentId>,
+    seen: HashSet<(String, i64)>,
+}
+
+impl Found {
+    /// Looks into the sessions that are new since the last round. None are left if they are few: those are read as of the
+    /// moment at which they are listed.
+    pub(super) async fn list(&mut self, store: &Store) -> Result<Vec<(String, i64)>, SqlError> {
+        let mut snapshot = in_time(store.snapshot()).await?;
+        let all = in_time(async {
+            Ok(query("SELECT id, created FROM attache_session").fetch_all(&mut *snapshot).await?)
+        });
+        let mut new = Vec::new();
+        for row in all.await? {
+            let session = (row.try_get(0)?, row.try_get(1)?);
+            if !self.seen.contains(&session) {
+                new.push(session);
+            }
+        }
+        if new.len() <= AT_ONCE {
+            self.read(&mut snapshot, std::mem::take(&mut new)).await?;
+        }
+        Ok(new)
+    }
+
+    /// Reads what was listed, and what is new by then.
+    pub(super) async fn all(
+        mut self,
+        store: &Store,
+        mut listed: Vec<(String, i64)>,
+    ) -> Result<HashSet<DocumentId>, SqlError> {
+        while !listed.is_empty() {
+            for sessions in listed.chunks(AT_ONCE) {
+                let mut snapshot = in_time(store.snapshot()).await?;
+                self.read(&mut snapshot, sessions.to_vec()).await?;
+            }
+            listed = self.list(store).await?;
+        }
+        Ok(self.ids)
+    }
+
+    async fn read(
+        &mut self,
+        connection: &mut Connection,
+        sessions: Vec<(String, i64)>,
+    ) -> Result<(), SqlError> {
+        add_of_sessions(connection, &sessions, &mut self.ids).await?;
+        self.seen.extend(sessions);
+        Ok(())
+    }
+}
+
 /// The ids of all documents that a session mentions, some sessions at a time. A session that was made of another one
 /// meanwhile, which may be gone by then, is read behind them: a document that is older than this is in one that was read.
 async fn document_ids(store: &Store) -> Result<HashSet<DocumentId>, SqlError> {
-    let (mut ids, mut seen) = (HashSet::new(), HashSet::new());
-    loop {
-        let all = in_time(async {
-            let mut reading = store.reading().await?;
-            let rows = query("SELECT id FROM attache_session").fetch_all(&mut *reading).await?;
-            Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?)
-        });
-        let new: Vec<_> = all.await?.into_iter().filter(|id| !seen.contains(id)).collect();
-        if new.is_empty() {
-            return Ok(ids);
-        }
-        for sessions in new.chunks(AT_ONCE) {
-            let mut snapshot = in_time(store.snapshot()).await?;
-            add_of_sessions(&mut snapshot, sessions, &mut ids).await?;
-        }
-        seen.extend(new);
-    }
+    let mut found = Found::default();
+    let listed = found.list(store).await?;
+    found.all(store, listed).await
 }
 
 impl Store {

@@ -19,6 +19,7 @@ use super::dialect::{APPENDS_AT_ONCE, append_usual, open_usual, take_usual, tell
 use super::store::{POLL, Store};
 use super::{append, clear, fork, lease, nodes, read, search};
 use crate::sql::error::{Failing, SqlError, in_time, written};
+use crate::sql::given_up_leases::ADOPTED;
 use crate::sql::prepared::Prepared;
 
 impl SessionStore for Store {
@@ -323,7 +324,7 @@ impl SessionStore for Store {
     fn adopt<'a>(&'a self, adopt: Adopt<'a>) -> BoxFuture<'a, Result<Vec<Orphan>, StoreError>> {
         let Adopt { name, holder, now, until, limit, most } = adopt;
         // Whoever goes on with the run takes the lease under another name.
-        let (store, name, holder) = (self.clone(), name.to_owned(), format!("{}{holder}", nodes::ADOPTED));
+        let (store, name, holder) = (self.clone(), name.to_owned(), format!("{ADOPTED}{holder}"));
         Box::pin(async move {
             let adopted = written(async move {
                 let adopt = Adopt { name: &name, holder: &holder, now, until, limit, most };
