@@ -218,8 +218,8 @@ pub(super) fn ask<'a>(
         if is_withdrawn {
             yield Ok(driver.event(EventKind::ReplyWithdrawn { reply }));
         } else {
-            for event in driver.made_in(&reply) {
-                yield Ok(event);
+            for made in driver.run.made_in(&reply) {
+                yield Ok(driver.event(EventKind::Made(Box::new(made))));
             }
         }
         // Calls that nobody will run are not announced; the tokens were paid for.
@@ -300,13 +300,6 @@ impl Driver {
             }
         };
         Some(self.hold(reply.documents(), &error))
-    }
-
-    /// The documents of a reply that was recorded, with the number that its step had while it was under way.
-    pub(super) fn made_in(&mut self, reply: &MessageId) -> Vec<Event> {
-        let step = self.run.steps().saturating_sub(1);
-        let made = self.run.made_in(reply).into_iter();
-        made.map(|made| Event { step, ..self.event(EventKind::Made(Box::new(made))) }).collect()
     }
 
     /// True if the verdict of the hooks among these entries takes the reply back.

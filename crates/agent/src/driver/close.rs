@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::driver::approval::undecided;
 use crate::driver::delivered::unseen;
 use crate::driver::stop::Fault;
-use crate::event::{Event, EventKind};
+use crate::event::EventKind;
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, Run, interrupted};
@@ -33,7 +33,7 @@ pub(crate) fn closed_calls(run: &Run, setup: &Setup) -> Vec<Entry> {
 /// The end of a run that was interrupted.
 pub(super) struct Closed {
     /// The things to tell before it.
-    pub(super) told: Vec<Event>,
+    pub(super) told: Vec<EventKind>,
     /// True if its log has it.
     pub(super) is_recorded: bool,
 }
@@ -108,26 +108,28 @@ impl Driver {
         // Those that were recorded are applied already, and refused.
         let mut left = unconfirmed;
         left.retain(|entry| self.run.apply(entry).is_ok());
-        let of_reply = self.told_of(&left, &reply);
-        told.extend(of_reply);
+        told.extend(self.told_of(&left, &reply));
         self.run.end_unrecorded(&ended);
         let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
-        told.push(self.event(EventKind::Warning { code: "end_not_recorded", message }));
+        told.push(EventKind::Warning { code: "end_not_recorded", message });
         Closed { told, is_recorded: false }
     }
 
     /// The things that are still to be told of a reply, because the run was interrupted while it was recorded: its
     /// documents or that a hook takes it back, and its tokens.
-    fn told_of(&mut self, stand: &[Entry], id: &MessageId) -> Vec<Event> {
+    fn told_of(&self, stand: &[Entry], id: &MessageId) -> Vec<EventKind> {
         let mut told = Vec::new();
         for entry in stand {
             let EntryKind::Reply(reply) = &entry.kind else { continue };
             match self.is_withdrawn(stand) {
-                true => told.push(self.event(EventKind::ReplyWithdrawn { reply: id.clone() })),
-                false => told.extend(self.made_in(id)),
+                true => told.push(EventKind::ReplyWithdrawn { reply: id.clone() }),
+                false => {
+                    let made = self.run.made_in(id).into_iter();
+                    told.extend(made.map(|made| EventKind::Made(Box::new(made))));
+                }
             }
             let (finish_reason, usage) = (reply.finish_reason.clone(), reply.usage.clone());
-            told.push(self.event(EventKind::StepFinished { finish_reason, usage, response: None }));
+            told.push(EventKind::StepFinished { finish_reason, usage, response: None });
         }
         told
     }

@@ -147,8 +147,8 @@ pub(crate) fn drive(
                     let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
                     let closed = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await;
                     is_recorded &= closed.is_recorded;
-                    for event in closed.told {
-                        yield event;
+                    for kind in closed.told {
+                        yield driver.event(kind);
                     }
                 }
                 stop => {

@@ -172,8 +172,8 @@ impl Asking<'_> {
         self.drive(self.hosted, session, id, run, Vec::new())
     }
 
-    /// Goes on with the last run of a session, with the agent that it began with. Whether there is room for it, its tools and
-    /// its results are looked at before it decides anything.
+    /// Goes on with the last run of a session, with the agent that it began with. The room for it, its tools and its results
+    /// are looked at before it decides anything.
     pub(super) async fn resume(
         &self,
         session: &Session,
