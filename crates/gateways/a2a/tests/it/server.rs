@@ -90,7 +90,7 @@ pub(crate) fn profile(url: &str) -> A2aProfile {
 }
 
 impl Ours {
-    async fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) async fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self::with(ScriptedModel::new(turns), Arc::default(), Arc::default(), |server| server).await
     }
 
