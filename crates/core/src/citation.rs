@@ -75,15 +75,17 @@ impl Citation {
         self
     }
 
-    /// The citation without what it tells of its source: the passage, its place, and the names of files. It says which part
+    /// The citation without what it tells of its source: the passage, its place, and the names of files and pages. It says which part
     /// of the answer rests on which source.
     #[must_use]
     pub fn without_passage(mut self) -> Self {
         (self.quote, self.place, self.in_document) = (None, None, None);
         match &mut self.source {
             Source::Document { name, .. } => *name = None,
-            Source::Foreign { title, .. } | Source::Nth { title, .. } => *title = None,
-            Source::ToolResult { .. } | Source::Message | Source::Url { .. } => {}
+            Source::Url { title, .. } | Source::Foreign { title, .. } | Source::Nth { title, .. } => {
+                *title = None;
+            }
+            Source::ToolResult { .. } | Source::Message => {}
         }
         self
     }

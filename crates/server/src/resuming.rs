@@ -321,7 +321,9 @@ pub(crate) async fn here(app: &App, principal: &Principal, run: &str) -> Result<
     // Where the log cannot be read, the things that are known here are better than nothing.
     let Ok(entries) = session.journal_of(run).load().await else { return Ok(Some(live)) };
     let is_stale = Run::replay(&entries).is_ok_and(|log| !live.waits_still(&log.outcome()));
-    if is_stale {
+    // One that failed here may go on elsewhere.
+    let is_driven = live.failure().is_some() && matches!(session.undriven_for().await, Ok(None));
+    if is_stale || is_driven {
         return Ok(None);
     }
     Ok(Some(live))

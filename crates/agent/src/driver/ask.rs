@@ -219,12 +219,12 @@ pub(super) fn ask<'a>(
             yield Ok(driver.event(EventKind::ReplyWithdrawn { reply }));
         } else {
             for made in driver.run.made_in(&reply) {
-                let event = driver.event(EventKind::Made(Box::new(made)));
-                yield Ok(Event { step: step.saturating_sub(1), ..event });
+                yield Ok(driver.event(EventKind::Made(Box::new(made))));
             }
         }
-        // Calls that nobody will run are not announced.
+        // Calls that nobody will run are not announced; the tokens were paid for.
         if let Err(stop) = interrupt.check().await {
+            yield Ok(driver.event(finished));
             yield Err(stop);
             return;
         }

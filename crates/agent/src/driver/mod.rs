@@ -114,7 +114,12 @@ struct Driver {
 impl Driver {
     fn event(&mut self, kind: EventKind) -> Event {
         self.seq += 1;
-        Event { seq: self.seq, step: self.run.steps(), kind }
+        let step = match kind {
+            // Its reply is recorded, and it has the number that the step had before.
+            EventKind::Made(_) => self.run.steps().saturating_sub(1),
+            _ => self.run.steps(),
+        };
+        Event { seq: self.seq, step, kind }
     }
 
     /// Asks a model.

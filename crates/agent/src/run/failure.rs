@@ -19,8 +19,9 @@ impl Run {
         self.failures.as_ref()?.last.as_ref()
     }
 
-    /// The failure with which the log ends, as it was told to whoever drove the run. Nobody does since then, unless
-    /// somebody has taken the run up again and recorded nothing yet.
+    /// The failure with which the log ends: its reason and its message, without the causes, the time after which to try
+    /// again and the words that came before it, which whoever drove the run was told. The driver is about to let the run go,
+    /// or has done so, unless somebody has taken it up again and recorded nothing yet.
     pub fn failure(&self) -> Option<RunError> {
         let failed = self.failed()?;
         let mut outcome = self.outcome();

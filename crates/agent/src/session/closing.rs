@@ -57,10 +57,8 @@ impl Last<'_> {
         // The next run reads these messages, so the end of this one does not count them as unread.
         unread.extend(self.said(&run).await?);
         let ended = match run.failed() {
-            // It stays one that failed.
-            Some(failed) => {
-                Ended { detail: Some(failed.message.clone()), ..Ended::new(failed.reason.clone()) }
-            }
+            // It stays one that failed. The words of the provider are in that entry alone: a detail is shown to anybody.
+            Some(failed) => Ended::new(failed.reason.clone()),
             None => Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) },
         };
         let mut closes = Vec::new();

@@ -166,7 +166,7 @@ impl RunHook for Block {
 /// while its verdict is recorded.
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_is_withdrawn_while_the_run_is_interrupted_is_told_to_be() {
-    for fault in [Fault::HangsAfterwards, Fault::Hangs] {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs, Fault::Takes(2)] {
         // The start, the word of the hook before the step, the reply.
         let journal = Faulty::new((Method::Append, 3, fault));
         let agent = Agent::builder(ScriptedModel::new([Turn::text("secret")])).hook(Block).build().unwrap();
@@ -186,6 +186,31 @@ async fn a_reply_that_is_withdrawn_while_the_run_is_interrupted_is_told_to_be() 
         }
         assert_eq!(told, [(true, 0), (true, 5)], "{fault:?}");
         assert_eq!(end(&events).text, "I cannot say.", "{fault:?}");
+    }
+}
+
+/// A document of the model belongs to the step in which it was made, and its tokens are told, however slow the journal is.
+#[tokio::test(start_paused = true)]
+async fn a_document_of_a_reply_has_its_step_while_the_run_is_interrupted() {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs, Fault::Takes(2)] {
+        let journal = Faulty::new((Method::Append, 2, fault));
+        let turn = Turn::text("Here.").making(pdf("a.pdf"));
+        let agent = Agent::builder(ScriptedModel::new([turn]).unverified()).build().unwrap();
+        let mut run = agent.run_in(journal, "go");
+        let mut events = until_it_waits(&mut run).await;
+        run.control().cancel();
+        events.extend(all(&mut run).await);
+        let steps = |is_meant: fn(&EventKind) -> bool| -> Vec<u32> {
+            events.iter().filter(|event| is_meant(&event.kind)).map(|event| event.step).collect()
+        };
+        let started = steps(|kind| matches!(kind, EventKind::StepStarted { .. }));
+        assert_eq!(
+            (started.len(), steps(|kind| matches!(kind, EventKind::Made(_)))),
+            (1, started),
+            "{fault:?}"
+        );
+        assert_eq!(steps(|kind| matches!(kind, EventKind::StepFinished { .. })), [1], "{fault:?}");
+        assert!(events.iter().map(|event| event.seq).eq(1..=events.len() as u64), "{fault:?}");
     }
 }
 

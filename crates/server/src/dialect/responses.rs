@@ -298,8 +298,12 @@ impl Response {
         });
     }
 
+    fn is_in_message(&self) -> bool {
+        self.is_open && matches!(self.items.last(), Some(Item::Message { .. }))
+    }
+
     fn text(&mut self, piece: &str, out: &mut Vec<u8>) {
-        if !matches!(self.items.last(), Some(Item::Message { .. })) || !self.is_open {
+        if !self.is_in_message() {
             self.open(Item::message(), out);
         }
         if let Some(Item::Message { text, step, .. }) = self.items.last_mut() {
@@ -350,6 +354,8 @@ impl Response {
         }
         match piece {
             Piece::Text(text) => self.text(text, out),
+            // A message of its own needs none.
+            Piece::Break if !self.is_in_message() => {}
             Piece::Break => self.text(BREAK, out),
             Piece::Thinking(text) if self.shown.thinking => {
                 if !matches!(self.items.last(), Some(Item::Thinking(_))) || !self.is_open {

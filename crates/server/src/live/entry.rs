@@ -71,6 +71,12 @@ impl Entry {
         matches!(&self.what, What::Event(event) if matches!(event.kind, EventKind::Finished(Err(_))))
     }
 
+    /// The steps of the run at its end.
+    pub(crate) fn steps(&self) -> Option<u32> {
+        let What::Event(event) = &self.what else { return None };
+        event.kind.outcome().map(|outcome| outcome.steps)
+    }
+
     /// True if the run never goes on.
     pub(crate) fn is_end_of_run(&self) -> bool {
         let What::Event(event) = &self.what else { return false };

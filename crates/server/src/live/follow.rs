@@ -145,13 +145,10 @@ impl Follower {
                     };
                     self.due = now + self.pause;
                     let news = self.take(&entries);
-                    let drive = match self.log.run().has_failed() {
-                        // Nobody goes on with it by itself.
-                        true if self.is_undriven().await => Drive::Failed,
-                        false if (is_first || entries.is_empty()) && self.is_abandoned().await => {
-                            Drive::Abandoned
-                        }
-                        _ => Drive::UnderWay,
+                    let has_failed = self.log.run().has_failed();
+                    let drive = match has_failed || is_first || entries.is_empty() {
+                        true => self.drive(has_failed, !entries.is_empty()).await,
+                        false => Drive::UnderWay,
                     };
                     if let Some(seen) = self.tell(news, is_first, drive) {
                         return Some(Next::Seen(seen));
@@ -170,26 +167,31 @@ impl Follower {
         }
     }
 
-    /// True if nobody has driven the run for a while. It is looked at now and then.
-    async fn is_abandoned(&mut self) -> bool {
+    /// The state of the drive. It is looked at now and then, and a few times right behind a failure, whose driver is about to
+    /// let the run go.
+    async fn drive(&mut self, has_failed: bool, is_new: bool) -> Drive {
         let now = Instant::now();
-        if now < self.look {
-            return false;
+        let is_fresh = has_failed && (is_new || self.pause < LONGEST);
+        if now < self.look && !is_fresh {
+            return Drive::UnderWay;
         }
         let undriven = self.session.undriven_for().await;
         self.look = now + LOOK;
         let Ok(Some(time)) = undriven else {
             self.alone = None;
-            return false;
+            return Drive::UnderWay;
         };
+        // Nobody goes on by itself with a run that failed and was let go. A lease that is over is that of a process which is
+        // gone: another one takes the run over.
+        if has_failed && time.is_zero() {
+            return Drive::Failed;
+        }
         // Nobody knows when a lease was let go.
         let since = *self.alone.get_or_insert(now);
-        time.max(now.duration_since(since)) >= ALONE
-    }
-
-    /// True if nobody drives the run at this moment.
-    async fn is_undriven(&self) -> bool {
-        matches!(self.session.undriven_for().await, Ok(Some(_)))
+        match time.max(now.duration_since(since)) >= ALONE {
+            true => Drive::Abandoned,
+            false => Drive::UnderWay,
+        }
     }
 
     /// Takes entries of the log in, and yields what they tell.

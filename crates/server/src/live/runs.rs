@@ -70,6 +70,11 @@ impl Runs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Refuses a run of that principal that could not be driven now.
+    pub(crate) fn admits(&self, principal: &str, run: &str) -> Result<(), TooMany> {
+        self.lock().admits(principal, run, self.most_of_one)
+    }
+
     /// Drives a run in a task of its own. Its first viewer sees all of it.
     pub(crate) fn start(self: &Arc<Self>, mut new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
         let before = new.before.take();
@@ -78,19 +83,12 @@ impl Runs {
         let (control, origins) = (run.control(), self.origins());
         let live = Arc::new(Live::new(new, epoch, control, self.bounds, origins, goes_on));
         let mut state = self.lock();
-        state.sweep(Instant::now());
-        if state.closed {
-            return Err(TooMany::Closed);
+        match state.admits(&live.principal, &live.id, self.most_of_one) {
+            // A run that is taken over was let in by the process that is gone. It counts, and is not refused.
+            Err(TooMany::Principal(_)) if live.rules.is_taken_over => {}
+            admitted => admitted?,
         }
-        if state.runs.get(&live.id).is_some_and(|known| !known.has_ended()) {
-            return Err(TooMany::Driven);
-        }
-        let count = state.counts.entry(Arc::clone(&live.principal)).or_default();
-        // A run that is taken over was let in by the process that is gone. It counts, and is not refused.
-        if *count >= self.most_of_one && !live.rules.is_taken_over {
-            return Err(TooMany::Principal(self.most_of_one));
-        }
-        *count += 1;
+        *state.counts.entry(Arc::clone(&live.principal)).or_default() += 1;
         state.runs.insert(live.id.clone(), Arc::clone(&live));
         drop(state);
         let viewer = Viewer::new(Arc::clone(&live));
@@ -209,6 +207,20 @@ impl Runs {
 const STOPPING: Duration = Duration::from_secs(5);
 
 impl State {
+    fn admits(&mut self, principal: &str, run: &str, most: usize) -> Result<(), TooMany> {
+        self.sweep(Instant::now());
+        if self.closed {
+            return Err(TooMany::Closed);
+        }
+        if self.runs.get(run).is_some_and(|known| !known.has_ended()) {
+            return Err(TooMany::Driven);
+        }
+        match self.counts.get(principal) {
+            Some(count) if *count >= most => Err(TooMany::Principal(most)),
+            _ => Ok(()),
+        }
+    }
+
     /// Forgets a run, unless another drive of it has taken its place.
     fn remove(&mut self, live: &Arc<Live>) {
         if self.runs.get(&live.id).is_some_and(|known| Arc::ptr_eq(known, live)) {

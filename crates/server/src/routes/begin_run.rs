@@ -45,9 +45,15 @@ pub(super) fn name_session(session: Option<&Session>, response: &mut Response) {
     }
 }
 
+/// The milliseconds since 1970.
+pub(super) fn millis() -> u64 {
+    let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The seconds since 1970.
 pub(super) fn seconds() -> u64 {
-    fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    millis() / 1000
 }
 
 /// An id that begins with a word.
@@ -166,8 +172,8 @@ impl Asking<'_> {
         self.drive(self.hosted, session, id, run, Vec::new())
     }
 
-    /// Goes on with the last run of a session, with the agent that it began with. A request that is refused decides nothing:
-    /// all else of it is looked at before.
+    /// Goes on with the last run of a session, with the agent that it began with. The room for it, its tools and its results
+    /// are looked at before it decides anything.
     pub(super) async fn resume(
         &self,
         session: &Session,
@@ -178,8 +184,12 @@ impl Asking<'_> {
     ) -> Result<Viewer, Fault> {
         let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
         self.fit(&offered, &hosted).await?;
+        self.app.runs.admits(self.principal.name(), &id)?;
         let journal = session.journal_of(&id);
-        self.decide(&*journal, &hosted, &session, &id, decisions.others).await?;
+        // Those that stand were taken down when they were made.
+        for (approval, decision) in decisions.others {
+            decide(&*journal, &approval, self.principal.name(), decision).await?;
+        }
         let is_heard = answer(&*journal, &conversation).await?;
         self.decide(&*journal, &hosted, &session, &id, decisions.open).await?;
         let run = session.resume_with(self.options(offered, &hosted));
@@ -358,6 +368,7 @@ pub(super) async fn streamed(mut viewer: Viewer, mut dialect: impl Tell) -> Resu
 /// True if an entry comes before the model has been heard.
 fn is_prelude(entry: &Entry) -> bool {
     use attache_agent::EventKind as Kind;
+    use attache_core::FinishReason;
     let What::Event(event) = &entry.what else { return false };
     matches!(
         event.kind,
@@ -369,6 +380,8 @@ fn is_prelude(entry: &Entry) -> bool {
             | Kind::DocumentsLeftOut { .. }
             | Kind::ToolsOffered { .. }
             | Kind::StepStarted { .. }
+            // The failure comes next.
+            | Kind::StepFinished { finish_reason: FinishReason::Error, .. }
             | Kind::Warning { .. }
     )
 }

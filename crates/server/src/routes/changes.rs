@@ -178,6 +178,9 @@ pub(crate) async fn export(
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
+    if !app.shown.details {
+        return Err(Fault::forbidden("an export has the results of tools, which this server does not show"));
+    }
     let hosted = app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &id).await?;
     let history = session.history().await?;

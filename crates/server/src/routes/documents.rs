@@ -106,14 +106,20 @@ pub(super) async fn found(
     let id = DocumentId::parse(id).ok_or_else(unknown)?;
     let history = session.history().await?;
     // A document that a handler withholds from the model is nobody's business here either.
-    let held = history.iter().flat_map(|message| shown(message)).find(|document| *document.id() == id);
+    let shown = history.iter().flat_map(|message| shown(message, app.shown.details));
+    let held = shown.into_iter().find(|document| *document.id() == id);
     let document = held.cloned().ok_or_else(unknown)?;
     let bytes = content(&*hosted.agent().store(), &document).await?;
     Ok((document, bytes))
 }
 
-/// The documents of a message that may be shown.
-fn shown(message: &attache_core::Message) -> Vec<&Document> {
+/// The documents of a message that may be shown: without details, none that a tool returned.
+fn shown(message: &attache_core::Message, details: bool) -> Vec<&Document> {
+    let is_of_tools =
+        matches!(message, attache_core::Message::ToolResults(_)) || message.is_tool_call_documents();
+    if is_of_tools && !details {
+        return Vec::new();
+    }
     let withheld: Vec<&DocumentId> = match message {
         attache_core::Message::ToolResults(results) => {
             results.results.iter().flat_map(|result| &result.withheld).collect()

@@ -32,7 +32,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;
 use crate::json::Object;
-use crate::live::{Follower, Seen, Stand, Viewer, is_reply_of};
+use crate::live::{Follower, Live, Seen, Stand, Viewer, is_reply_of};
 use crate::resuming::{self, known};
 use crate::sse;
 
@@ -247,7 +247,8 @@ pub(crate) async fn one(
         && (asked.stream || !live.has_ended())
         && live.tells(before)
     {
-        let told = Response::new(head_of(&id, &live.agent, seconds()), app.shown, Approvals::Words);
+        let began = began(&live).await;
+        let told = Response::new(head_of(&id, &live.agent, began), app.shown, Approvals::Words);
         if asked.stream {
             return Ok(sse::response(Viewer::of_all(live), told.after(asked.starting_after), Vec::new()));
         }
@@ -309,6 +310,15 @@ async fn kept(
         is_whole = true;
     }
     Ok(Kept { session: stored.session, began, told, events, is_whole })
+}
+
+/// The time at which a run that is known here began, in seconds since 1970, as its log has it.
+async fn began(live: &Live) -> u64 {
+    let runs = match live.in_session() {
+        Some(session) => session.runs().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    runs.iter().find(|run| run.id == live.id).map_or_else(seconds, |run| run.began / 1000)
 }
 
 /// The head of a response of which the request is gone.
@@ -427,7 +437,7 @@ pub(crate) async fn cancel(
     let hosted = &app.hosted(asked.model.as_deref())?;
     resuming::cancel(&app, &principal, hosted, run, "response").await?;
     if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
-        let head = Head { is_background: true, ..head_of(&id, &live.agent, seconds()) };
+        let head = Head { is_background: true, ..head_of(&id, &live.agent, began(&live).await) };
         let mut told = Response::new(head, app.shown, Approvals::Words).whole();
         gather(Viewer::behind(live, None), &mut told).await;
         return Ok(json(told.body()));

@@ -135,7 +135,8 @@ pub(crate) async fn events(
     let log = hosted.agent().log_events();
     if info.ended.is_some() && seen.is_some() {
         let (view, last) = so_far(log.clone(), &session.behind(&run, 0).await?, None);
-        if seen == Some(last) && view.end.is_some_and(|end| end.is_end_of_run()) {
+        // A run that has ended may have failed.
+        if seen == Some(last) && view.end.is_some() {
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         // A number that the log has not makes no sense.

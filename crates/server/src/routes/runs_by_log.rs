@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_agent::{
     Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
@@ -54,11 +55,15 @@ impl Stored {
     /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed
     /// does not have it: the process that drove it tells it for a while.
     pub(super) async fn failure(&self, app: &App, hosted: &Hosted) -> Result<Option<Arc<Told>>, Fault> {
-        let live = app.runs.get(self.session.principal(), &self.info.id).and_then(|live| live.failure());
-        if live.is_none() && !self.run.has_failed() || self.session.undriven_for().await?.is_none() {
-            return Ok(None);
-        }
-        Ok(live.or_else(|| Some(failure(hosted.agent().log_events(), &self.entries))))
+        let live = app.runs.get(self.session.principal(), &self.info.id);
+        let known = match self.run.has_failed() {
+            true => Some(failure(hosted.agent().log_events(), &self.entries)),
+            // A log that has more steps went on elsewhere.
+            false => live.and_then(|live| live.failure()).filter(|end| end.steps() >= Some(self.run.steps())),
+        };
+        // A lease that is over is that of a process which is gone: another one goes on with the run.
+        let is_let_go = known.is_some() && self.session.undriven_for().await? == Some(Duration::ZERO);
+        Ok(known.filter(|_| is_let_go))
     }
 }
 

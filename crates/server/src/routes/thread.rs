@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decision, Outcome};
+use attache_agent::{ApprovalRequest, DecideError, Decision, Outcome};
 use attache_core::{ContentTree, Message, ToolCallId};
 use serde_json::Value;
 
-use super::begin_run::{Asking, Decisions, Place};
+use super::begin_run::{Asking, Decisions, Place, millis};
 use crate::app::allow;
 use crate::auth::Scope;
 use crate::dialect::snapshot::take_messages;
@@ -56,6 +56,12 @@ pub(super) async fn turn(
         let last = last.ok_or_else(|| Fault::not_found("approval"))?;
         let offered = tools.with_instructions(conversation.system.take());
         let is_open = |id: &str| last.approvals.iter().any(|asked| asked.id == id);
+        let is_over = |asked: &&ApprovalRequest| {
+            asked.expires_at <= millis() && decisions.iter().any(|(id, _)| *id == asked.id)
+        };
+        if let Some(asked) = last.approvals.iter().find(is_over) {
+            return Err(DecideError::Closed { id: asked.id.clone() }.into());
+        }
         let (open, others) = decisions.into_iter().partition(|(id, _)| is_open(id));
         let decisions = Decisions { open, others };
         return Ok((asking.resume(&session, last.run_id, conversation, offered, decisions).await?, history));

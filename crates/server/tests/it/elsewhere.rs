@@ -389,3 +389,20 @@ async fn a_page_that_comes_back_elsewhere_after_a_failure_waits_for_nothing() {
     let error = data(&back).into_iter().find(|event| event["type"] == "RUN_ERROR").unwrap();
     assert_eq!((&error["code"], &error["message"]), (&failed["code"], &failed["message"]), "{back}");
 }
+
+// The process in which a run failed knows that for a while, and tells it no more once another one goes on with the run.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_failed_here_and_goes_on_elsewhere_is_under_way() {
+    let failing = Turn::text("One").then_error(ErrorKind::Overloaded);
+    let [one, other] = nodes(&Stage::new([failing, Turn::text("Two").then_hang()]));
+    let run = one.run("s", "Count.").await;
+    let path = format!("/v1/runs/{run}");
+    assert_eq!(one.ended(&run).await["snapshot"]["end"]["type"], "failed");
+    let resumed = other.post(&format!("{path}/resume"), json!({})).await;
+    assert_eq!(resumed.status(), StatusCode::ACCEPTED);
+    for node in [&one, &other] {
+        let told = node.got(&path).await;
+        let snapshot = &told["snapshot"];
+        assert_eq!((&snapshot["state"], &snapshot["end"]), (&json!("running"), &Value::Null), "{told}");
+    }
+}

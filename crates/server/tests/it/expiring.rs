@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use attache_agent::{Agent, Busy, MemorySessions, Sessions};
+use attache_agent::{Agent, Busy, EventKind, MemorySessions, RunInput, Sessions};
+use attache_core::ErrorKind;
 use attache_server::{Server, ServerLimits};
 use attache_testkit::Turn;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, sessions, trusting, value};
+use crate::common::{Client, Stage, sessions, text, trusting, value};
 
 /// The time on the wall, in minutes.
 #[derive(Clone, Default)]
@@ -149,4 +150,40 @@ async fn nothing_is_left_of_an_upload_whose_session_is_deleted() {
     let gone = client.ask(http::Method::DELETE, "/v1/sessions/s", None).await;
     assert!(gone.status().is_success(), "{}", gone.status());
     assert_eq!(files(folder.path()), before, "something is left");
+}
+
+// A run whose process is gone goes on elsewhere, also where it failed before: only one that was let go has failed.
+#[tokio::test(start_paused = true)]
+async fn a_failed_run_whose_next_process_is_gone_is_not_told_to_have_failed() {
+    let failing = Turn::empty().then_error(ErrorKind::Overloaded);
+    let (wall, stage) = (Wall::default(), Stage::new([failing, Turn::text("Never said.").then_hang()]));
+    let sessions = wall.over(&stage, &Arc::new(MemorySessions::new()));
+    // This server takes nothing over.
+    let mut limits = ServerLimits::default();
+    limits.runs = 0;
+    let client = Client::new(trusting(Server::new("papers", sessions.clone()).limits(limits)));
+    let run = "s.0123456789ab";
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    session.run(RunInput::from("Go.").with_run_id(run)).outcome().await.unwrap_err();
+    let (path, events) = (format!("/v1/runs/{run}"), format!("/v1/runs/{run}/events"));
+    assert_eq!(client.got(&path).await["snapshot"]["end"]["type"], "failed");
+    let mut resumed = session.resume();
+    while !matches!(resumed.next().await.unwrap().kind, EventKind::Content(_)) {}
+    std::mem::forget(resumed);
+    wall.passes(5);
+    assert_eq!(client.got(&path).await["snapshot"]["end"], serde_json::Value::Null);
+    let events = text(client.get(&events).await).await;
+    assert!(events.contains("abandoned") && !events.contains("overloaded"), "{events}");
+}
+
+// A response has one time, while its run is under way and once it is kept.
+#[tokio::test(start_paused = true)]
+async fn a_response_under_way_was_made_when_its_run_began() {
+    let (wall, stage) = (Wall::default(), Stage::new([Turn::text("One.")]).held());
+    let client = Client::new(trusting(Server::new("papers", wall.over(&stage, &Arc::default()))));
+    let path = crate::kept::begun(&client).await;
+    stage.asked().await;
+    wall.passes(1);
+    assert_eq!(client.got(&path).await["created_at"], 1_800_000_000);
+    stage.let_out(10);
 }

@@ -7,6 +7,7 @@ use attache_core::citation::{Citation, How, Place, Source};
 use attache_core::{Approval, Document, Tool};
 use attache_server::Server;
 use attache_testkit::Turn;
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::common::{Client, Stage, data, server, text, trusting};
@@ -90,7 +91,8 @@ async fn approvals_of_agents_inside_are_told() {
 async fn citations_quote_nothing_of_tools() {
     let lease = Document::inline("Rent: 900. inside-secret").with_file_name("inside-secret.txt");
     let source = Source::Document { id: lease.id().clone(), name: Some("inside-secret.txt".to_owned()) };
-    let search = Source::Url { url: "https://example.org".to_owned(), title: Some("Rents".to_owned()) };
+    let search =
+        Source::Url { url: "https://example.org".to_owned(), title: Some("inside-secret rents".to_owned()) };
     let mine = "The meeting takes place on Tuesday at nine in room four";
     let answer = format!("It is 900. Your note says: \"{mine}.\"");
     let turns = || {
@@ -109,12 +111,12 @@ async fn citations_quote_nothing_of_tools() {
     };
     let stage = Stage::new(std::iter::repeat_with(turns).take(8).flatten()).seeing();
     let store = Arc::new(MemorySessions::new());
-    let [client, other] = [(), ()].map(|()| {
+    let [client, other, open] = [false, false, true].map(|details| {
         let lease = lease.clone();
         let lease = tool_fn("lease", "The lease", move || Ok(lease.clone()));
         let agent = Agent::builder(stage.clone()).tool(lease).citations(true).build().unwrap();
         let server = Server::new("papers", Sessions::new(agent, store.clone()));
-        Client::new(trusting(server).tool_details(false))
+        Client::new(trusting(server).tool_details(details))
     });
     let data = format!(
         "data:text/plain;base64,{}",
@@ -155,5 +157,13 @@ async fn citations_quote_nothing_of_tools() {
             let is_told = told.contains(shown) || shown.starts_with("\"quote") && path.contains("/sessions/");
             assert!(is_told, "{path}: {shown}: {told}");
         }
+    }
+    // Neither is what tools returned had by other ways.
+    let document = format!("/v1/sessions/s/documents/{}", lease.id());
+    for (path, refused) in
+        [(document.as_str(), StatusCode::NOT_FOUND), ("/v1/sessions/s/export", StatusCode::FORBIDDEN)]
+    {
+        assert_eq!(open.get(path).await.status(), StatusCode::OK, "{path}");
+        assert_eq!(client.get(path).await.status(), refused, "{path}");
     }
 }

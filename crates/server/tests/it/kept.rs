@@ -8,6 +8,7 @@ use attache_core::tool::Deferred;
 use attache_core::{ErrorKind, ToolError};
 use attache_server::Server;
 use attache_testkit::Turn;
+use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -122,4 +123,25 @@ async fn a_response_whose_run_failed_stays_so() {
     let next = value(one.post("/v1/responses", next).await).await;
     assert_eq!(said(&next), "Seen.");
     stays(&other).await;
+}
+
+// The words of a provider about our key are nobody's, and a page that has seen the end comes again no more.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_failed_and_was_closed_is_told_without_the_words_of_the_provider() {
+    let turns = [Turn::empty().then_error(ErrorKind::Authentication), Turn::text("Seen.")];
+    let client = Client::of(turns);
+    let run = client.run("s", "Go.").await;
+    client.ended(&run).await;
+    let next = client.run("s", "Go on.").await;
+    client.ended(&next).await;
+    tokio::time::advance(Duration::from_secs(61)).await;
+    let told = client.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"]["reason"], "provider_error", "{told}");
+    assert!(!told.to_string().contains("the script says so"), "{told}");
+    let path = format!("/v1/runs/{run}/events");
+    let events = text(client.get(&path).await).await;
+    assert!(events.contains("cannot ask its model") && !events.contains("the script says so"), "{events}");
+    let last = events.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let again = client.send(Request::get(&path).header("last-event-id", last), String::new()).await;
+    assert_eq!(again.status(), StatusCode::NO_CONTENT);
 }

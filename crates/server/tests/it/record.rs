@@ -201,6 +201,26 @@ fn paying() -> Server {
     trusting(Server::new("papers", sessions(Agent::builder(stage).tool(pay))))
 }
 
+// A page sends what people decided with each request.
+#[tokio::test(start_paused = true)]
+async fn a_decision_that_is_sent_again_is_audited_once() {
+    let (server, entries) = audited(paying());
+    let client = Client::new(server);
+    let ask = |resume: serde_json::Value| {
+        json!({"threadId": "t", "runId": "r", "messages": [{"id": "q", "role": "user", "content": "Pay."}],
+            "tools": [], "context": [], "state": {}, "resume": resume})
+    };
+    let told = crate::common::data(&text(client.post("/v1/ag-ui", ask(json!(null))).await).await);
+    let id = &told.last().unwrap()["outcome"]["interrupts"][0]["id"];
+    let approve = json!([{"interruptId": id, "status": "resolved", "payload": {"approved": true}}]);
+    for _ in 0..2 {
+        text(client.post("/v1/ag-ui", ask(approve.clone())).await).await;
+    }
+    let entries = entries.lock().unwrap();
+    let decided = entries.iter().filter(|entry| matches!(entry.what, Audited::ApprovalDecided { .. }));
+    assert_eq!(decided.count(), 1, "{entries:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn decisions_and_calls_are_in_the_audit_log() {
     let (server, entries) = audited(paying());

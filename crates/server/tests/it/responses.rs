@@ -430,3 +430,19 @@ async fn messages_of_the_model_that_follow_each_other_are_not_joined() {
     });
     assert_eq!(replies.collect::<Vec<_>>(), ["Let me see.", "It is 900."]);
 }
+
+// A message behind a picture is one of its own, and begins with its own words.
+#[tokio::test]
+async fn a_message_behind_a_picture_begins_with_its_words() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let here = Turn::text("Here.").making(picture).and_call("look", json!({}));
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    let client = Client::new(server(Agent::builder(Stage::new([here, Turn::text("Yes.")])).tool(look)));
+    let told = respond(&client, json!({})).await;
+    let kept = client.got(&format!("/v1/responses/{}", told["id"].as_str().unwrap())).await;
+    for told in [told, kept] {
+        let items = told["output"].as_array().unwrap().iter();
+        let items: Vec<_> = items.map(|item| item["content"][0]["text"].as_str().unwrap_or("-")).collect();
+        assert_eq!(items, ["Here.", "-", "Yes."], "{told}");
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use attache_agent::{Agent, Compaction, EmptyReply, MemorySessions, Sessions, tool_fn};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, Document, ToolError};
-use attache_server::Server;
+use attache_server::{Server, ServerLimits};
 use attache_testkit::Turn;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -326,4 +326,28 @@ async fn a_request_that_is_refused_decides_nothing() {
     let reply = json!({"id": "m2", "role": "assistant", "parts": [part]});
     let told = client.post("/v1/ui", ask("other", &taken, Some(reply))).await;
     assert_eq!((told.status(), open().await), (StatusCode::BAD_REQUEST, 1), "{}", text(told).await);
+}
+
+// Neither does one that there is no room for.
+#[tokio::test(start_paused = true)]
+async fn a_request_without_room_for_its_run_decides_nothing() {
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let stage = Stage::new([Turn::call("pay", json!({})), Turn::text("Wait.").then_hang()]);
+    let mut limits = ServerLimits::default();
+    limits.runs = 1;
+    let client = Client::new(server(Agent::builder(stage).tool(pay)).limits(limits));
+    let ask = |resume: Value| {
+        json!({"threadId": "t", "runId": "r", "messages": [question("q")], "tools": [], "context": [],
+            "state": {}, "resume": resume})
+    };
+    let told = data(&text(client.post("/v1/ag-ui", ask(Value::Null)).await).await);
+    let id = &told.last().unwrap()["outcome"]["interrupts"][0]["id"];
+    client.run("busy", "Go.").await;
+    let approve = json!([{"interruptId": id, "status": "resolved", "payload": {"approved": true}}]);
+    let refused = client.post("/v1/ag-ui", ask(approve)).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    // It takes another decision, with which its run has no room to go on either; one that was made would refuse it (409).
+    let path = format!("/v1/approvals/{}", id.as_str().unwrap());
+    let denied = client.post(&path, json!({"decision": "deny"})).await;
+    assert_eq!(denied.status(), StatusCode::TOO_MANY_REQUESTS, "{}", text(denied).await);
 }

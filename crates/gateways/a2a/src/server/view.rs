@@ -96,6 +96,8 @@ pub(crate) struct Said {
 pub(crate) struct Logged {
     pub(crate) outcome: Outcome,
     pub(crate) has_ended: bool,
+    /// The failure of the model with which it ended.
+    failure: Option<String>,
     /// The place at which the run's own messages begin.
     begins: usize,
     /// Milliseconds since 1970.
@@ -111,8 +113,11 @@ impl Logged {
             _ => None,
         })?;
         let at = entries.last()?.at;
-        let has_ended = matches!(run.next(), Action::Ended);
-        Some(Self { outcome: run.outcome(), has_ended, begins, at })
+        // A task that failed is over, also where its run could go on.
+        let has_ended = matches!(run.next(), Action::Ended) || run.has_failed();
+        let failure = run.failure();
+        let outcome = failure.as_ref().map_or_else(|| run.outcome(), |failure| failure.partial().clone());
+        Some(Self { outcome, has_ended, failure: failure.map(|failure| failure.to_string()), begins, at })
     }
 
     /// True if somebody is asked something.
@@ -203,6 +208,7 @@ impl Logged {
                 view.structured =
                     outcome.structured.as_deref().and_then(|value| value.as_ref().ok().cloned());
             }
+            _ if self.failure.is_some() => view.said.clone_from(&self.failure),
             _ if text.is_empty() => view.said = Some(format!("the task ended: {}", outcome.reason)),
             _ => view.said = Some(outcome.text.clone()),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_a2a::{A2aAgent, A2aBinding, A2aServer};
 use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_core::ErrorKind;
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
 use http::{HeaderName, Method};
@@ -54,4 +55,21 @@ async fn the_router_may_be_nested() {
     let leases = A2aAgent::at("leases", &url);
     assert_eq!(ask(&leases).await.unwrap().tree.model_text(), "one");
     assert_eq!(ask(&leases.binding(A2aBinding::HttpJson)).await.unwrap().tree.model_text(), "two");
+}
+
+// A task that failed is over for its caller: nobody asks the failing model again by a look.
+#[tokio::test]
+async fn a_task_that_failed_stays_so_in_another_process() {
+    let served = Ours::new([Turn::empty().then_error(ErrorKind::Overloaded)]).await;
+    let sent = served.rpc("ann", "SendMessage", hello()).await.unwrap();
+    let id = json!({"id": sent["task"]["id"]});
+    let here = served.rpc("ann", "GetTask", id.clone()).await.unwrap();
+    assert_eq!(here["status"]["state"], "TASK_STATE_FAILED", "{here}");
+    let served = served.again([Turn::text("Done.")]).await;
+    for _ in 0..2 {
+        let there = served.rpc("ann", "GetTask", id.clone()).await.unwrap();
+        assert_eq!(there["status"]["state"], "TASK_STATE_FAILED", "{there}");
+        assert_eq!(there["status"]["message"]["parts"], here["status"]["message"]["parts"]);
+    }
+    assert_eq!(served.rpc("ann", "CancelTask", id).await, Err(-32002));
 }

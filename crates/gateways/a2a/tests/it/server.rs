@@ -90,7 +90,7 @@ pub(crate) fn profile(url: &str) -> A2aProfile {
 }
 
 impl Ours {
-    async fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) async fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self::with(ScriptedModel::new(turns), Arc::default(), Arc::default(), |server| server).await
     }
 
@@ -112,7 +112,7 @@ impl Ours {
     }
 
     /// The same agent in another process, say: nothing is left but what is kept.
-    async fn again(self, turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) async fn again(self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.serving.abort();
         let _ = self.serving.await;
         Self::with(ScriptedModel::new(turns), self.store, self.documents, |server| server).await
