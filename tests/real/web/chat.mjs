@@ -187,12 +187,26 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   await register(first);
   await register(second);
   await ask(first, 'ask the page', { ends: false });
-  await second.reload();
+  // Either of them makes the call.
+  const called = (page) => page.waitForFunction(() => window.calls > 0).then(() => page);
+  const maker = await Promise.any([first, second].map(called));
+  const other = maker === first ? second : first;
+  await other.reload();
   await first.getByText('The page told me.').waitFor();
   await second.getByText('The page told me.').waitFor();
   const calls = await Promise.all([first, second].map((page) => page.evaluate(() => window.calls ?? 0)));
   assert.equal(calls[0] + calls[1], 1);
   assert.deepEqual((await results(first)).at(-1).content, { title: 'attache' });
+  // A tab that is closed while it is at it leaves the answer to the other one, which does not make the call again.
+  await register(first);
+  await register(second);
+  await ask(first, 'ask the page', { ends: false });
+  const next = await Promise.any([first, second].map(called));
+  const left = next === first ? second : first;
+  await next.reload();
+  await left.getByText('The page told me.').nth(1).waitFor();
+  assert.equal(await left.evaluate(() => window.calls), 0);
+  assert.match(JSON.stringify((await results(left)).at(-1)), /closed while the tool ran/);
 };
 
 scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {

@@ -53,13 +53,13 @@ export class PageTools {
     }));
   }
 
-  /** Calls a tool, unless another tab does or did; `undefined` then. */
+  /** Calls a tool, unless another tab does or did; `undefined` once the call has come to its end so. */
   async call(id: string, name: string, args: unknown, signal: AbortSignal): Promise<Answered | undefined> {
     const offered = this.offered.get(name);
     if (!offered) {
       return undefined;
     }
-    return alone(`attache-call-${id}`, async () => {
+    return alone(`attache-call-${id}`, signal, async () => {
       const begun = this.kept.get<string[]>('begun') ?? [];
       if (begun.includes(id)) {
         return { result: 'The page was closed while the tool ran; its effect is not known.', isError: true };
@@ -75,19 +75,19 @@ export class PageTools {
   }
 }
 
-/** Runs `task` unless another tab holds the name. The name is held for a while longer, until the others know. */
-async function alone<T>(name: string, task: () => Promise<T>): Promise<T | undefined> {
+/**
+ * Runs `task` alone among the tabs. The name is held for a while longer, until the others know: they wait for it until
+ * `signal` says so, since a tab that is closed tells nobody.
+ */
+async function alone<T>(name: string, signal: AbortSignal, task: () => Promise<T>): Promise<T | undefined> {
   if (!('locks' in navigator)) {
     return task();
   }
   return new Promise<T | undefined>((resolve, reject) => {
-    void navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
-      if (!lock) {
-        resolve(undefined);
-        return;
-      }
+    const held = navigator.locks.request(name, { signal }, async () => {
       await task().then(resolve, reject);
       await new Promise((end) => setTimeout(end, 30_000));
     });
+    held.catch(() => resolve(undefined));
   });
 }
