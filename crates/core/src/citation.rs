@@ -75,8 +75,8 @@ impl Citation {
         self
     }
 
-    /// The citation without what it tells of its source: the passage, its place, and the names of files and pages. It says which part
-    /// of the answer rests on which source.
+    /// The citation without what it tells of its source: the passage, its place, and the names of files and pages. It says
+    /// which part of the answer rests on which source.
     #[must_use]
     pub fn without_passage(mut self) -> Self {
         (self.quote, self.place, self.in_document) = (None, None, None);
