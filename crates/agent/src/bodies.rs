@@ -79,8 +79,7 @@ impl Bodies {
         most: usize,
     ) -> Result<ReadBody<'_>, BodyError> {
         let reading = async {
-            let mut read =
-                ReadBody { bytes: Bytes::new(), bodies: self, principal: principal.into(), taken: 0 };
+            let mut read = ReadBody { bytes: Bytes::new(), bodies: self, taken: None };
             let mut pieces = pin!(pieces);
             let mut gathered = BytesMut::new();
             while let Some(piece) = pieces.next().await {
@@ -89,7 +88,7 @@ impl Bodies {
                 if length > most {
                     return Err(BodyError::TooLarge);
                 }
-                read.grow(length)?;
+                read.grow(principal, length)?;
                 // Most bodies come in one piece, which is not copied.
                 if length == piece.len() {
                     read.bytes = piece;
@@ -112,25 +111,27 @@ impl Bodies {
 pub struct ReadBody<'a> {
     bytes: Bytes,
     bodies: &'a Bodies,
-    principal: Arc<str>,
-    taken: usize,
+    /// The principal whose room a large one takes, and the bytes of it.
+    taken: Option<(Arc<str>, usize)>,
 }
 
 impl ReadBody<'_> {
     /// Takes the room of a body that has so many bytes now.
-    fn grow(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let more = bytes.saturating_sub(SMALL).saturating_sub(self.taken);
+    fn grow(&mut self, principal: &str, bytes: usize) -> Result<(), BodyError> {
+        let held = self.taken.as_ref().map_or(0, |(_, held)| *held);
+        let more = bytes.saturating_sub(SMALL).saturating_sub(held);
         if more == 0 {
             return Ok(());
         }
         let mut taken = self.bodies.taken();
-        let own = taken.whose.get(&self.principal).copied().unwrap_or_default();
+        let own = taken.whose.get(principal).copied().unwrap_or_default();
         if taken.all.saturating_add(more) > self.bodies.most || own.saturating_add(more) > self.bodies.each {
             return Err(BodyError::Crowded);
         }
         taken.all += more;
-        *taken.whose.entry(Arc::clone(&self.principal)).or_default() += more;
-        self.taken += more;
+        let (principal, held) = self.taken.get_or_insert_with(|| (principal.into(), 0));
+        *taken.whose.entry(Arc::clone(principal)).or_default() += more;
+        *held += more;
         Ok(())
     }
 }
@@ -145,15 +146,13 @@ impl Deref for ReadBody<'_> {
 
 impl Drop for ReadBody<'_> {
     fn drop(&mut self) {
-        if self.taken == 0 {
-            return;
-        }
+        let Some((principal, held)) = self.taken.take() else { return };
         let mut taken = self.bodies.taken();
-        taken.all = taken.all.saturating_sub(self.taken);
-        if let Some(own) = taken.whose.get_mut(&self.principal) {
-            *own = own.saturating_sub(self.taken);
+        taken.all = taken.all.saturating_sub(held);
+        if let Some(own) = taken.whose.get_mut(&principal) {
+            *own = own.saturating_sub(held);
             if *own == 0 {
-                taken.whose.remove(&self.principal);
+                taken.whose.remove(&principal);
             }
         }
     }

@@ -75,6 +75,8 @@ const ALL: [ErrorKind; 20] = [
     ErrorKind::Closed,
     ErrorKind::Api,
 ];
+// None is missing, as long as `Api` stays the last one.
+const _: () = assert!(ALL.len() == ErrorKind::Api as usize + 1);
 
 impl ErrorKind {
     /// The word in JSON and logs.

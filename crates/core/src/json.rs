@@ -45,8 +45,8 @@ pub fn insert_member(into: &mut Map<String, Value>, path: &str, value: Value) {
     }
 }
 
-/// The members of a bundled table: TOML of which a line is a member, `path = value`, and each value is JSON too. It
-/// costs a fraction of a reader of TOML, at the start of every program. Other lines are left out.
+/// The members of a bundled table: TOML of which a line is a member, `path = value`, no path has a `=`, and
+/// each value is JSON too. It costs a fraction of a reader of TOML, at the start of every program. Other lines are left out.
 ///
 /// ```
 /// use attache_core::json::table_lines;

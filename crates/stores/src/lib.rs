@@ -31,7 +31,7 @@ mod sql;
 mod sqlite;
 
 #[cfg(feature = "file")]
-pub use file::{FileDocumentStore, FileJournal, FileJournals, Upkeep};
+pub use file::{Collection, FileDocumentStore, FileJournal, FileJournals};
 #[cfg(feature = "object")]
 pub use object::ObjectDocumentStore;
 #[cfg(feature = "object")]

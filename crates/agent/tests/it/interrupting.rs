@@ -162,7 +162,7 @@ impl RunHook for Block {
     }
 }
 
-/// Those who look on have read the reply: they learn that it does not count, and what it cost, also where the run ends
+/// Viewers have read the reply: they learn that it does not count, and what it cost, also where the run ends
 /// while its verdict is recorded.
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_is_withdrawn_while_the_run_is_interrupted_is_told_to_be() {

@@ -13,7 +13,7 @@ use attache_core::StoreError;
 use attache_core::message::UserOrigin;
 use attache_core::{Document, DocumentStore, Message, Secret, UserPart};
 #[cfg(feature = "server")]
-use attache_stores::Upkeep;
+use attache_stores::Collection;
 use attache_stores::{FileDocumentStore, References, SqliteStore};
 
 use crate::config_files::{Config, Folder, folder};
@@ -101,8 +101,8 @@ impl Kept {
 
     /// Removes documents that no session mentions, unless that was done not long ago, or is not for these sessions to do.
     #[cfg(feature = "server")]
-    pub(crate) async fn keep_up(&self) -> Result<Upkeep, StoreError> {
-        self.documents.keep_up(&self.owner, &[&*self.references], EVERY).await
+    pub(crate) async fn collect(&self) -> Result<Collection, StoreError> {
+        self.documents.collect_as(&self.owner, &[&*self.references], EVERY).await
     }
 
     /// The sessions, in which this agent answers. They do not expire: their owner deletes them.

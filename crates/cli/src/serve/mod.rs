@@ -119,7 +119,7 @@ async fn served(
         tokio::select! {
             served = server.serve(listener, stop) => served,
             never = reload.watch(seen) => match never {},
-            never = collecting::keep_up(&kept, config.said.collects_documents()) => match never {},
+            never = collecting::collect(&kept, config.said.collects_documents()) => match never {},
         }
     };
     let result = served.await;

@@ -24,7 +24,7 @@ pub(crate) fn entry(entry: &Entry, shown: Shown, out: &mut Vec<u8>) -> Option<&'
             Some("paused")
         }
         What::Broken(broken) => {
-            Object::begin(out).with("type", "interrupted").text("reason", broken.as_str()).end();
+            Object::begin(out).with("type", "interrupted").with("reason", broken.as_str()).end();
             Some("interrupted")
         }
     }
@@ -357,7 +357,7 @@ pub(crate) fn end_members<'o>(object: Object<'o>, outcome: &Outcome, shown: Show
     let unread: Vec<String> = outcome.unread.iter().filter_map(|message| words(message)).collect();
     object
         .with("runId", &outcome.run_id)
-        .text("reason", outcome.reason.as_str())
+        .with("reason", outcome.reason.as_str())
         .maybe("detail", outcome.detail.as_ref())
         .text("text", &outcome.text)
         .maybe("agent", outcome.agent.as_ref())

@@ -98,7 +98,7 @@ impl Typed {
                         tagged("ERROR", fault.message(), out, |object| object.with("code", fault.code()));
                     }
                     _ => tagged("ANSWER", &outcome.text, out, |object| {
-                        object.text("reason", outcome.reason.as_str())
+                        object.with("reason", outcome.reason.as_str())
                     }),
                 }
                 done(out);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, Failure } from '../src/api/client.ts';
 import { chatWith, define, turn } from './browser.ts';
-import { busy, channel, held, never, offline, part, storage, waits } from './stages.ts';
+import { answered, busy, held, never, offline, part, storage, waits } from './stages.ts';
 
 test('words that may have arrived are said by hand alone, and those that were refused by themselves', async () => {
   for (const [failure, isSaid] of [[offline(), false], [new Failure('', 502, '502'), false], [new SyntaxError('no JSON'), false], [new Failure('', 429, 'rate_limited'), true], [busy(), true]] as const) {
@@ -88,27 +88,11 @@ test('words that could not be said to a run leave the others that were said to i
 });
 
 test('a question that has arrived does not wait, whatever else failed or was said to the run before it', async () => {
-  const heard = channel();
-  const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
-  let isDown = false;
-  const { chat, asked } = chatWith(
-    (method, path) => {
-      if (method === 'POST' && isDown) {
-        throw offline();
-      }
-      return method === 'POST' ? { runId: 'r' } : path.startsWith('/v1/sessions/') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
-    },
-    async function* () {
-      yield { type: 'finished', reason: 'answer' };
-    },
-  );
-  define('window', {});
-  chat.session = 's';
-  await chat.send('first');
-  isDown = true;
+  const { chat, asked, heard, all, server } = await answered();
+  server.isDown = true;
   await chat.send('Lost.');
   await chat.send('Mine.');
-  isDown = false;
+  server.isDown = false;
   all.push({ role: 'user', id: 'u2', parts: part('Mine.') }, { role: 'assistant', id: 'a2', runId: 'r2', parts: part('It was.') });
   heard('s');
   await turn();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
-import { busy, channel, held, never, offline, part, storage, waits } from './stages.ts';
+import { answered, busy, channel, held, never, offline, part, storage, waits } from './stages.ts';
 
 /** A session in which a run of somebody else is under way, until it ends. */
 function shared(open: object) {
@@ -273,25 +273,9 @@ test('a result of the page is sent again once the network is back', async () => 
 });
 
 test('a question that did not arrive waits where the session is looked at again, and what stands there stays', async () => {
-  const heard = channel();
-  const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
-  let isDown = false;
-  const { chat } = chatWith(
-    (method, path) => {
-      if (method === 'POST' && isDown) {
-        throw offline();
-      }
-      return method === 'POST' ? { runId: 'r' } : path.startsWith('/v1/sessions/') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
-    },
-    async function* () {
-      yield { type: 'finished', reason: 'answer' };
-    },
-  );
-  define('window', {});
-  chat.session = 's';
-  await chat.send('first');
+  const { chat, heard, all, server } = await answered();
   const ids = chat.messages.map(({ id }) => id);
-  isDown = true;
+  server.isDown = true;
   await chat.send('Mine.');
   all.push({ role: 'user', id: 'u2', parts: part('Theirs.') }, { role: 'assistant', id: 'a2', runId: 'r2', parts: part('It was.') });
   heard('s');

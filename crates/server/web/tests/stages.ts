@@ -26,6 +26,28 @@ export function held(isHeld: (asked: string) => boolean, told: (asked: string) =
   return { ...stage, waiting };
 }
 
+/** A chat in which a question has its answer, and whose questions fail while `server.isDown`. Its session tells `all`. */
+export async function answered() {
+  const heard = channel();
+  const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
+  const server = { isDown: false };
+  const stage = chatWith(
+    (method, path) => {
+      if (method === 'POST' && server.isDown) {
+        throw offline();
+      }
+      return method === 'POST' ? { runId: 'r' } : path.startsWith('/v1/sessions/') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
+    },
+    async function* () {
+      yield { type: 'finished', reason: 'answer' };
+    },
+  );
+  define('window', {});
+  stage.chat.session = 's';
+  await stage.chat.send('first');
+  return { ...stage, heard, all, server };
+}
+
 /** A channel between tabs for chats that are made from now on, and the way to say on it that a session is another one. */
 export function channel() {
   let heard: (event: { data: object }) => void = () => undefined;

@@ -45,7 +45,7 @@ impl FileDocumentStore {
     ///
     /// Puts go on meanwhile, in this process and in others; so may other collections. A document that is put again is as
     /// young as a new one. Where stores of sessions that know nothing of each other may share the folder, see
-    /// [`keep_up`](Self::keep_up).
+    /// [`collect_as`](Self::collect_as).
     ///
     /// ```
     /// # use attache_stores::{FileDocumentStore, FileJournals};

@@ -14,5 +14,5 @@ mod runs;
 
 pub use documents::FileDocumentStore;
 pub use journal::FileJournal;
-pub use owners::Upkeep;
+pub use owners::Collection;
 pub use runs::FileJournals;

@@ -19,10 +19,10 @@ use crate::references::{Collected, References, mentioned, some};
 const OWNERS: &str = ".owners";
 const COLLECT: &str = ".collect";
 
-/// The outcome of a collection in the name of one store of sessions; see [`FileDocumentStore::keep_up`].
+/// The outcome of a collection in the name of one store of sessions; see [`FileDocumentStore::collect_as`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Upkeep {
+pub enum Collection {
     /// The folder was collected.
     Collected(Collected),
     /// Somebody collects it now, or did so not long ago.
@@ -37,7 +37,7 @@ pub enum Upkeep {
 
 impl FileDocumentStore {
     /// Notes that `owner`, a store of sessions or runs, keeps its documents here: the name is its own, and the same in each
-    /// process that opens it. Whoever collects by [`keep_up`](Self::keep_up) looks for it, so note it before the first
+    /// process that opens it. Whoever collects by [`collect_as`](Self::collect_as) looks for it, so note it before the first
     /// document is put, and put none where it fails. Where nobody may write to the folder from here, nothing is noted.
     ///
     /// # Errors
@@ -53,23 +53,23 @@ impl FileDocumentStore {
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
-    pub async fn keep_up(
+    pub async fn collect_as(
         &self,
         owner: &str,
         references: &[&dyn References],
         every: Duration,
-    ) -> Result<Upkeep, StoreError> {
+    ) -> Result<Collection, StoreError> {
         some(references)?;
         let owner = owner.to_owned();
         let beginning = owner.clone();
-        match self.with(move |folder| folder.begin_upkeep(&beginning, every)).await? {
+        match self.with(move |folder| folder.begin_collection(&beginning, every)).await? {
             Ok(_lock) => {
                 let listing = self.list_old().await?;
                 let mentioned = mentioned(references).await?;
                 // That may have taken long, and somebody else may keep documents here by now.
                 match self.with(move |folder| folder.others(&owner)).await? {
-                    Ok(()) => Ok(Upkeep::Collected(self.remove_others(listing, &mentioned).await?)),
-                    Err(others) => Ok(Upkeep::Shared(others)),
+                    Ok(()) => Ok(Collection::Collected(self.remove_others(listing, &mentioned).await?)),
+                    Err(others) => Ok(Collection::Shared(others)),
                 }
             }
             Err(why) => Ok(why),
@@ -128,20 +128,20 @@ impl Folder {
     }
 
     /// The lock of whoever collects, or the reason why nobody does now.
-    fn begin_upkeep(&self, owner: &str, every: Duration) -> Result<Result<File, Upkeep>, StoreError> {
+    fn begin_collection(&self, owner: &str, every: Duration) -> Result<Result<File, Collection>, StoreError> {
         self.note_owner(owner)?;
         if let Err(others) = self.others(owner)? {
-            return Ok(Err(Upkeep::Shared(others)));
+            return Ok(Err(Collection::Shared(others)));
         }
         let path = self.path.join(COLLECT);
         let file = match File::options().read(true).write(true).open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Err(Upkeep::Unclaimed(path))),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Err(Collection::Unclaimed(path))),
             Err(error) => return Err(failed("open", &path, error)),
         };
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Err(Upkeep::NotNow)),
+            Err(TryLockError::WouldBlock) => return Ok(Err(Collection::NotNow)),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
         }
         let now = self.now(&self.lock()?)?;
@@ -149,7 +149,7 @@ impl Folder {
         let begun = begun.map_err(|error| failed("look at", &path, error))?;
         // A clock that was set back would have it wait for long.
         if now.duration_since(begun).is_ok_and(|since| since < every) {
-            return Ok(Err(Upkeep::NotNow));
+            return Ok(Err(Collection::NotNow));
         }
         // One that fails or is cut off is tried again as late: it may have taken long.
         file.set_modified(now).map_err(|error| failed("write", &path, error))?;

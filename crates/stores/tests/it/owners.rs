@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore as _, StoreError, StoreErrorKind};
-use attache_stores::{FileDocumentStore, References, Upkeep};
+use attache_stores::{Collection, FileDocumentStore, References};
 use tempfile::tempdir;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -60,8 +60,8 @@ fn documents(folder: &Path) -> Vec<String> {
     names
 }
 
-async fn keep_up(store: &FileDocumentStore, owner: &str, ids: &'static [&'static str]) -> Upkeep {
-    store.keep_up(owner, &[&Mentioned(ids)], DAY).await.unwrap()
+async fn collect_as(store: &FileDocumentStore, owner: &str, ids: &'static [&'static str]) -> Collection {
+    store.collect_as(owner, &[&Mentioned(ids)], DAY).await.unwrap()
 }
 
 #[tokio::test]
@@ -72,20 +72,22 @@ async fn the_only_owner_of_a_folder_collects_it_once_a_day_and_no_young_document
     put(&store, &["used", "stray", "again"]).await;
     age(folder, WEEK);
     put(&store, &["young", "again"]).await;
-    let Upkeep::Collected(collected) = keep_up(&store, "one", &["used"]).await else { panic!("it is due") };
+    let Collection::Collected(collected) = collect_as(&store, "one", &["used"]).await else {
+        panic!("it is due")
+    };
     assert_eq!(
         (collected.documents, documents(folder)),
         (1, ["again", "used", "young"].map(str::to_owned).to_vec())
     );
     age(folder, DAY / 2);
-    assert_eq!(keep_up(&store, "one", &["used"]).await, Upkeep::NotNow);
+    assert_eq!(collect_as(&store, "one", &["used"]).await, Collection::NotNow);
     age(folder, DAY / 2);
     assert!(
-        matches!(keep_up(&opened(folder), "one", &["used"]).await, Upkeep::Collected(_)),
+        matches!(collect_as(&opened(folder), "one", &["used"]).await, Collection::Collected(_)),
         "of any process"
     );
     assert_eq!(documents(folder).len(), 3);
-    let none = store.keep_up("one", &[], DAY).await.unwrap_err();
+    let none = store.collect_as("one", &[], DAY).await.unwrap_err();
     assert_eq!(none.kind(), StoreErrorKind::Invalid);
 }
 
@@ -98,15 +100,17 @@ async fn nobody_collects_a_folder_that_two_share() {
     store.note_owner("two").await.unwrap();
     put(&store, &["of-two"]).await;
     age(folder, WEEK);
-    let Upkeep::Shared(marks) = keep_up(&store, "one/sessions.db", &["of-one"]).await else { panic!() };
+    let Collection::Shared(marks) = collect_as(&store, "one/sessions.db", &["of-one"]).await else {
+        panic!()
+    };
     assert_eq!(fs::read_to_string(&marks[0]).unwrap(), "two");
-    assert!(matches!(keep_up(&store, "two", &["of-two"]).await, Upkeep::Shared(_)));
+    assert!(matches!(collect_as(&store, "two", &["of-two"]).await, Collection::Shared(_)));
     assert_eq!(documents(folder).len(), 2);
     fs::remove_file(&marks[0]).unwrap();
-    assert!(matches!(keep_up(&store, "one/sessions.db", &["of-one"]).await, Upkeep::Collected(_)));
+    assert!(matches!(collect_as(&store, "one/sessions.db", &["of-one"]).await, Collection::Collected(_)));
     assert_eq!(documents(folder), ["of-one"]);
     // A store that has used the folder all along has its mark again with its first look.
-    assert!(matches!(keep_up(&store, "two", &["of-two"]).await, Upkeep::Shared(_)));
+    assert!(matches!(collect_as(&store, "two", &["of-two"]).await, Collection::Shared(_)));
 }
 
 #[tokio::test]
@@ -116,12 +120,12 @@ async fn a_folder_with_documents_of_nobody_is_not_collected_before_somebody_says
     put(&store, &["old"]).await;
     store.note_owner("one").await.unwrap();
     age(folder, WEEK);
-    let Upkeep::Unclaimed(file) = keep_up(&store, "one", &[]).await else { panic!() };
+    let Collection::Unclaimed(file) = collect_as(&store, "one", &[]).await else { panic!() };
     assert_eq!(documents(folder), ["old"]);
     // The clock of a file system may be a moment behind.
     let begun = SystemTime::now() - DAY - Duration::from_secs(1);
     File::create(&file).unwrap().set_modified(begun).unwrap();
-    assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
+    assert!(matches!(collect_as(&store, "one", &[]).await, Collection::Collected(_)));
     assert_eq!(documents(folder).len(), 0);
 }
 
@@ -134,9 +138,9 @@ async fn one_collects_at_a_time() {
     age(folder, WEEK);
     let other = File::options().write(true).open(folder.join(".collect")).unwrap();
     other.lock().unwrap();
-    assert_eq!(keep_up(&store, "one", &[]).await, Upkeep::NotNow);
+    assert_eq!(collect_as(&store, "one", &[]).await, Collection::NotNow);
     drop(other);
-    assert!(matches!(keep_up(&store, "one", &[]).await, Upkeep::Collected(_)));
+    assert!(matches!(collect_as(&store, "one", &[]).await, Collection::Collected(_)));
 }
 
 #[tokio::test]
@@ -146,7 +150,7 @@ async fn nothing_is_removed_where_another_owner_came_while_references_were_read(
     store.note_owner("one").await.unwrap();
     put(&store, &["of-two"]).await;
     age(folder, WEEK);
-    let kept = store.keep_up("one", &[&Slow(&store)], DAY).await.unwrap();
-    assert!(matches!(kept, Upkeep::Shared(_)), "{kept:?}");
+    let kept = store.collect_as("one", &[&Slow(&store)], DAY).await.unwrap();
+    assert!(matches!(kept, Collection::Shared(_)), "{kept:?}");
     assert_eq!(documents(folder), ["of-two"]);
 }
