@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use attache_core::ToolError;
 use attache_core::tool::Listening;
+use attache_core::{BoxFuture, ToolError};
 use rmcp::RoleClient;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest, ProtocolVersion,
@@ -75,8 +75,15 @@ impl Drop for Session {
 }
 
 impl Link {
-    /// The session, connected if it is not.
-    pub(crate) async fn session(&self, config: &Config) -> Result<Arc<Session>, ToolError> {
+    /// The session, connected if it is not. A border: see ADR 0053.
+    pub(crate) fn session<'a>(
+        &'a self,
+        config: &'a Config,
+    ) -> BoxFuture<'a, Result<Arc<Session>, ToolError>> {
+        Box::pin(self.connected(config))
+    }
+
+    async fn connected(&self, config: &Config) -> Result<Arc<Session>, ToolError> {
         if let Some(problem) = config.problem() {
             return Err(
                 config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias))

@@ -1,7 +1,7 @@
 //! Calls that are tasks, and those of them that outlive their calls.
 
 use attache_core::tool::Deferred;
-use attache_core::{ToolError, ToolErrorKind};
+use attache_core::{BoxFuture, ToolError, ToolErrorKind};
 use rmcp::model::{InputRequest, InputRequests};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -19,6 +19,42 @@ impl McpServer {
     /// # Errors
     /// If the handle is of another server, the server does not answer, or it does not know the task.
     pub async fn poll(&self, handle: &str) -> Result<McpUpdate, ToolError> {
+        self.poll_boxed(handle).await
+    }
+
+    /// Answers what the task of a deferred call asks, by its handle. One that does not fit the question is a refusal.
+    ///
+    /// # Errors
+    /// As for [`poll`](Self::poll), and if the task asks nothing.
+    pub async fn answer(&self, handle: &str, answer: impl Into<Value>) -> Result<(), ToolError> {
+        self.answer_boxed(handle, answer.into()).await
+    }
+
+    /// Cancels the task of a deferred call. The server may finish it all the same. That of a child process is gone with the
+    /// process, which is not started for it.
+    ///
+    /// # Errors
+    /// As for [`poll`](Self::poll).
+    pub async fn cancel(&self, handle: &str) -> Result<(), ToolError> {
+        self.cancel_boxed(handle).await
+    }
+}
+
+/// Borders, behind which the work is compiled once: see ADR 0053.
+impl McpServer {
+    fn poll_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<McpUpdate, ToolError>> {
+        Box::pin(self.polled(handle))
+    }
+
+    fn answer_boxed<'a>(&'a self, handle: &'a str, answer: Value) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(self.answered(handle, answer))
+    }
+
+    fn cancel_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(self.cancelled(handle))
+    }
+
+    async fn polled(&self, handle: &str) -> Result<McpUpdate, ToolError> {
         let place = self.place(handle)?;
         let mut talk = self.talk();
         let seen = talk.look(&place).await?;
@@ -57,11 +93,7 @@ impl McpServer {
         }
     }
 
-    /// Answers what the task of a deferred call asks, by its handle. One that does not fit the question is a refusal.
-    ///
-    /// # Errors
-    /// As for [`poll`](Self::poll), and if the task asks nothing.
-    pub async fn answer(&self, handle: &str, answer: impl Into<Value>) -> Result<(), ToolError> {
+    async fn answered(&self, handle: &str, answer: Value) -> Result<(), ToolError> {
         let place = self.place(handle)?;
         let mut talk = self.talk();
         let State::Asks(asked) = talk.look(&place).await?.state else {
@@ -70,16 +102,11 @@ impl McpServer {
         let Some((name, question)) = self.question(&asked) else {
             return Err(ToolError::new("the task asks nothing that people can answer"));
         };
-        let answer = serde_json::to_value(question.answered(answer.into()))?;
+        let answer = serde_json::to_value(question.answered(answer))?;
         talk.reply(&place, name, answer).await
     }
 
-    /// Cancels the task of a deferred call. The server may finish it all the same. That of a child process is gone with the
-    /// process, which is not started for it.
-    ///
-    /// # Errors
-    /// As for [`poll`](Self::poll).
-    pub async fn cancel(&self, handle: &str) -> Result<(), ToolError> {
+    async fn cancelled(&self, handle: &str) -> Result<(), ToolError> {
         let place = self.place(handle)?;
         if matches!(self.config.door, Door::Command(_)) && self.link.standing().await.is_none() {
             return Ok(());

@@ -8,6 +8,7 @@ mod deferring;
 mod eliciting;
 mod error_text;
 mod fetcher;
+mod handler;
 mod hook;
 mod http;
 mod incoming_requests;

@@ -16,7 +16,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::BoxBody;
+use http_body_util::combinators::{BoxBody, UnsyncBoxBody};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -46,6 +46,17 @@ const CLOSING: Duration = Duration::from_secs(5);
 
 /// Says on whose behalf the bearer of a token works.
 type Bearer = Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
+
+/// The body of a request, of whichever type it was.
+type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+fn any<B>(body: B) -> AnyBody
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    body.map_err(Into::into).boxed_unsync()
+}
 
 /// Says on whose behalf a request is made, by its head.
 type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
@@ -172,11 +183,12 @@ impl McpHttp {
         bearer(token.trim().to_owned()).await.map(Arc::from)
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<McpBody>
-    where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    /// A border: see ADR 0053.
+    fn answer(self, request: Request<AnyBody>) -> BoxFuture<'static, Result<Response<McpBody>, Infallible>> {
+        Box::pin(async { Ok(self.answered(request).await) })
+    }
+
+    async fn answered(self, request: Request<AnyBody>) -> Response<McpBody> {
         let (mut head, body) = request.into_parts();
         let Some(principal) = self.principal(&head).await else {
             let mut refused = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed");
@@ -310,8 +322,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let http = self.clone();
-        Box::pin(async move { Ok(http.answer(request).await) })
+        self.clone().answer(request.map(any))
     }
 }
 
@@ -362,6 +373,15 @@ impl McpListener {
     /// # Cancellation
     /// Dropping the future closes the connections, and cancels their calls.
     pub async fn serve(self) {
+        self.serve_boxed().await;
+    }
+
+    /// A border: see ADR 0053.
+    fn serve_boxed(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.accept())
+    }
+
+    async fn accept(self) {
         let most = self.http.shared.state.limits.connections.min(Semaphore::MAX_PERMITS);
         let free = Arc::new(Semaphore::new(most));
         let mut connections = JoinSet::new();
@@ -392,7 +412,7 @@ async fn connection(http: McpHttp, socket: TcpStream) {
         async move {
             let is_here = request.uri().path().trim_end_matches('/') == PATH;
             Ok::<_, Infallible>(match is_here {
-                true => http.answer(request).await,
+                true => http.answered(request.map(any)).await,
                 false => plain(StatusCode::NOT_FOUND, "there is nothing here; the server is at /mcp"),
             })
         }
@@ -444,7 +464,7 @@ mod tests {
         }
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let answer =
-            http.clone().answer(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await;
+            http.clone().answered(request.body(any(Full::new(Bytes::from(body.to_string())))).unwrap()).await;
         let (head, body) = answer.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Response::from_parts(head, String::from_utf8(body.to_vec()).unwrap())

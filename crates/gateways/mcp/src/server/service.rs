@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_agent::{Agent, BuildError, Tools};
-use attache_core::Document;
+use attache_core::{BoxFuture, Document};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
@@ -16,7 +16,7 @@ use super::prompt::McpPrompt;
 use super::resources::McpResources;
 use super::shared::{Offer, Shared};
 use super::state::CallState;
-use super::stdio::{self, McpServeError};
+use super::stdio::{self, McpServeError, Read, Write};
 use super::template::McpTemplate;
 use super::toolbox::Toolbox;
 
@@ -176,8 +176,13 @@ impl McpService {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        self.serve_boxed(Box::new(read), Box::new(write)).await
+    }
+
+    /// A border: see ADR 0053.
+    fn serve_boxed(self, read: Read, write: Write) -> BoxFuture<'static, Result<(), McpServeError>> {
         let limit = self.shared.state.limits.message_bytes;
-        stdio::serve(Handler::of_process(Arc::new(self.shared)), read, write, limit).await
+        Box::pin(stdio::serve(Handler::of_process(Arc::new(self.shared)), read, write, limit))
     }
 
     /// The server over streamable HTTP: a service of `tower`, to be mounted or bound.

@@ -1,6 +1,6 @@
 //! One client over streams of lines.
 
-use rmcp::service::{ServerInitializeError, serve_server};
+use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -18,19 +18,20 @@ pub enum McpServeError {
     Listen(#[from] std::io::Error),
 }
 
+/// The lines of a client.
+pub(super) type Read = Box<dyn AsyncRead + Send + Unpin>;
+/// Takes the lines for a client.
+pub(super) type Write = Box<dyn AsyncWrite + Send + Unpin>;
+
 /// Serves until the client is gone.
-pub(super) async fn serve<R, W>(
+pub(super) async fn serve(
     handler: Handler,
-    read: R,
-    write: W,
+    read: Read,
+    write: Write,
     limit: usize,
-) -> Result<(), McpServeError>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+) -> Result<(), McpServeError> {
     let transport = AsyncRwTransport::new(read, write).with_max_line_length(limit);
-    let running = match serve_server(handler, transport).await {
+    let running = match handler.serve(transport).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::BoxFuture;
 use attache_transport::percent_decoded;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -35,11 +36,16 @@ fn unguessable() -> String {
 }
 
 impl McpLogin {
-    pub(crate) async fn begin(
+    /// A border: see ADR 0053.
+    pub(crate) fn begin(
         shared: &Arc<Shared>,
         link: Arc<Link>,
         redirect: String,
-    ) -> Result<Self, McpLoginError> {
+    ) -> BoxFuture<'_, Result<Self, McpLoginError>> {
+        Box::pin(Self::begun(shared, link, redirect))
+    }
+
+    async fn begun(shared: &Arc<Shared>, link: Arc<Link>, redirect: String) -> Result<Self, McpLoginError> {
         let challenge = shared.challenge().await?;
         let web = shared.web();
         let named = shared.settings.issuer.as_deref();
@@ -87,6 +93,15 @@ impl McpLogin {
     /// [`McpLoginError::State`] and [`McpLoginError::Issuer`] if it is an answer to another login;
     /// [`McpLoginError::Refused`] if the person or the server refuses.
     pub async fn finish(self, led: &str) -> Result<McpGrant, McpLoginError> {
+        self.finish_boxed(led).await
+    }
+
+    /// A border: see ADR 0053.
+    fn finish_boxed(self, led: &str) -> BoxFuture<'_, Result<McpGrant, McpLoginError>> {
+        Box::pin(self.finished(led))
+    }
+
+    async fn finished(self, led: &str) -> Result<McpGrant, McpLoginError> {
         let query = led.split_once('?').map_or(led, |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
         let value = |name: &str| {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use attache_core::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -29,8 +30,8 @@ impl Loopback {
 
     /// Waits until a browser comes with the answer to the login of that state, and yields its query. Others are sent away:
     /// any page may send a browser here.
-    pub(crate) async fn query(self, state: &str) -> Result<String, McpLoginError> {
-        let waiting = async {
+    pub(crate) fn query(self, state: &str) -> BoxFuture<'_, Result<String, McpLoginError>> {
+        let waiting = async move {
             loop {
                 let (socket, _) = self.0.accept().await.map_err(McpLoginError::Loopback)?;
                 if let Ok(Some(query)) = timeout(REQUEST, serve(socket, state)).await {
@@ -38,7 +39,7 @@ impl Loopback {
                 }
             }
         };
-        timeout(PATIENCE, waiting).await.unwrap_or(Err(McpLoginError::Late))
+        Box::pin(async { timeout(PATIENCE, waiting).await.unwrap_or(Err(McpLoginError::Late)) })
     }
 }
 
