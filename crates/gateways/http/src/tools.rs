@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use attache_core::tool::ToolSpec;
-use attache_core::{Arguments, Effect, Secret, ToolContext, ToolError, ToolErrorKind, ToolHandler};
+use attache_core::{
+    Arguments, BoxFuture, Effect, Secret, ToolContext, ToolError, ToolErrorKind, ToolHandler,
+};
 use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 
 use crate::endpoint::Endpoint;
@@ -320,7 +322,17 @@ impl HttpTools {
         self.endpoints.iter().map(|declared| &declared.endpoint)
     }
 
-    async fn answer(
+    /// A border: see ADR 0053.
+    fn answer<'a>(
+        &'a self,
+        declared: &'a Declared,
+        arguments: &'a Arguments,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<HttpOutput, ToolError>> {
+        Box::pin(self.answered(declared, arguments, context))
+    }
+
+    async fn answered(
         &self,
         declared: &Declared,
         arguments: &Arguments,

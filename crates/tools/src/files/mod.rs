@@ -70,7 +70,11 @@ struct Changed {
 /// it, else as text. Lines of a text are read by their numbers, of files of any length, in UTF-8, UTF-16 or
 /// windows-1252. A search says which files hold no text.
 pub fn file_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
-    let folders: Arc<Folders> = folders.into();
+    reading(folders.into())
+}
+
+// Neither this nor the next is generic, so that the tools are compiled here, and once: see ADR 0053.
+fn reading(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
     let (listed, searched) = (Arc::clone(&folders), Arc::clone(&folders));
     let pattern = "Only files whose path fits, such as *.pdf or reports/**/*.md";
     let list = spec(
@@ -138,7 +142,10 @@ pub fn file_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
 ///
 /// [`Folders::preview`] says what an approval is about.
 pub fn write_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
-    let folders: Arc<Folders> = folders.into();
+    writing(folders.into())
+}
+
+fn writing(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
     let edited = Arc::clone(&folders);
     let path = json!({"type": "string", "description": "The path of the file, below a folder that is there"});
     let write = spec(

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use attache_core::tool::{Listening, ToolSpec};
 use attache_core::{
-    Arguments, ContentTree, Document, DocumentRef, Effect, Secret, ToolContext, ToolError, ToolErrorKind,
-    ToolHandler, fresh,
+    Arguments, BoxFuture, ContentTree, Document, DocumentRef, Effect, Secret, ToolContext, ToolError,
+    ToolErrorKind, ToolHandler, fresh,
 };
 use attache_transport::HttpClient;
 use http::HeaderMap;
@@ -204,6 +204,15 @@ impl A2aAgent {
     /// # Errors
     /// If the handle is of another agent, the agent does not answer, or it does not know the task.
     pub async fn poll(&self, handle: &str) -> Result<A2aUpdate, ToolError> {
+        self.poll_boxed(handle).await
+    }
+
+    /// A border, as those below are: see ADR 0053.
+    fn poll_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<A2aUpdate, ToolError>> {
+        Box::pin(self.polled(handle))
+    }
+
+    async fn polled(&self, handle: &str) -> Result<A2aUpdate, ToolError> {
         let handle = self.handle(handle)?;
         let known = self.link.known(&self.config).await?;
         let line = Line { config: &self.config, known: &known };
@@ -222,7 +231,19 @@ impl A2aAgent {
     /// # Errors
     /// As for [`poll`](Self::poll).
     pub async fn answer(&self, handle: &str, answer: impl Into<String>) -> Result<A2aUpdate, ToolError> {
-        let draft = answering(&self.handle(handle)?, answer.into());
+        self.answer_boxed(handle, answer.into()).await
+    }
+
+    fn answer_boxed<'a>(
+        &'a self,
+        handle: &'a str,
+        answer: String,
+    ) -> BoxFuture<'a, Result<A2aUpdate, ToolError>> {
+        Box::pin(self.answered(handle, answer))
+    }
+
+    async fn answered(&self, handle: &str, answer: String) -> Result<A2aUpdate, ToolError> {
+        let draft = answering(&self.handle(handle)?, answer);
         let known = self.link.known(&self.config).await?;
         let end = Instant::now() + self.config.limits.patience;
         let mut guard = self.guard(&known);
@@ -239,6 +260,14 @@ impl A2aAgent {
     /// # Errors
     /// As for [`poll`](Self::poll), and if the agent does not cancel it.
     pub async fn cancel(&self, handle: &str) -> Result<(), ToolError> {
+        self.cancel_boxed(handle).await
+    }
+
+    fn cancel_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(self.cancelled(handle))
+    }
+
+    async fn cancelled(&self, handle: &str) -> Result<(), ToolError> {
         let handle = self.handle(handle)?;
         let known = self.link.known(&self.config).await?;
         let line = Line { config: &self.config, known: &known };
@@ -368,6 +397,36 @@ impl ToolHandler for A2aAgent {
         arguments: &Arguments,
         context: ToolContext,
     ) -> Result<A2aOutput, ToolError> {
+        self.call_boxed(tool, arguments, context).await
+    }
+
+    fn extract_documents(&self, output: &A2aOutput, tree: &ContentTree) -> Vec<Document> {
+        let shown: Vec<Document> = output.documents().cloned().collect();
+        tracing::debug!(documents = shown.len(), in_tree = tree.documents().len(), "documents of an agent");
+        shown
+    }
+
+    fn is_error(&self, output: &A2aOutput) -> bool {
+        output.is_error()
+    }
+}
+
+impl A2aAgent {
+    fn call_boxed<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: &'a Arguments,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<A2aOutput, ToolError>> {
+        Box::pin(self.called(tool, arguments, context))
+    }
+
+    async fn called(
+        &self,
+        tool: &str,
+        arguments: &Arguments,
+        context: ToolContext,
+    ) -> Result<A2aOutput, ToolError> {
         let Some(skill) = self.config.skill(tool) else {
             let text = format!("{:?} offers no tool of that name", self.config.name);
             return Err(ToolError::new(text).with_kind(ToolErrorKind::UnknownTool));
@@ -417,16 +476,6 @@ impl ToolHandler for A2aAgent {
                 }
             };
         }
-    }
-
-    fn extract_documents(&self, output: &A2aOutput, tree: &ContentTree) -> Vec<Document> {
-        let shown: Vec<Document> = output.documents().cloned().collect();
-        tracing::debug!(documents = shown.len(), in_tree = tree.documents().len(), "documents of an agent");
-        shown
-    }
-
-    fn is_error(&self, output: &A2aOutput) -> bool {
-        output.is_error()
     }
 }
 

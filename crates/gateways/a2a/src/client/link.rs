@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use attache_core::{ToolError, ToolErrorKind};
+use attache_core::{BoxFuture, ToolError, ToolErrorKind};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -47,8 +47,12 @@ struct State {
 }
 
 impl Link {
-    /// The agent's card. One asks for it, and all others wait for that.
-    pub(crate) async fn known(&self, config: &Config) -> Result<Arc<Known>, ToolError> {
+    /// The agent's card. One asks for it, and all others wait for that. A border: see ADR 0053.
+    pub(crate) fn known<'a>(&'a self, config: &'a Config) -> BoxFuture<'a, Result<Arc<Known>, ToolError>> {
+        Box::pin(self.read_once(config))
+    }
+
+    async fn read_once(&self, config: &Config) -> Result<Arc<Known>, ToolError> {
         let mut state = self.0.lock().await;
         let old = state.known.clone();
         if let Some(known) = old.clone().filter(|known| !known.is_doubted.load(Ordering::Relaxed)) {
