@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use attache_core::schema::Schema;
 use attache_core::{
-    ContentTree, Message, ResultStatus, StoreError, StoreErrorKind, ToolCallId, ToolResult, UserMessage,
+    BoxFuture, ContentTree, Message, ResultStatus, StoreError, StoreErrorKind, ToolCallId, ToolResult,
+    UserMessage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -76,6 +77,15 @@ pub enum SubmitError {
 /// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::NotYet`] if it may be tried
 /// again in a moment, [`SubmitError::Journal`] if the journal fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
+    deliver_boxed(journal, result).await
+}
+
+/// A border: see ADR 0053.
+fn deliver_boxed(journal: &dyn Journal, result: ToolResult) -> BoxFuture<'_, Result<(), SubmitError>> {
+    Box::pin(delivered(journal, result))
+}
+
+async fn delivered(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
     match deliver_to(journal, entries_of(journal, 0).await?, result.clone()).await {
         // It may be a call of the conversation before the run, which has its result.
         Err(SubmitError::UnknownCall { .. }) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{
-    AssistantMessage, AssistantPart, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
+    AssistantMessage, AssistantPart, BoxFuture, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
     ToolResultsMessage, ToolSet,
 };
 use futures_util::StreamExt;
@@ -100,7 +100,12 @@ impl Round {
 }
 
 impl ToolManager {
-    pub(crate) async fn new(setup: Arc<Setup>) -> Result<Self, ToolsError> {
+    /// A border: see ADR 0053.
+    pub(crate) fn new(setup: Arc<Setup>) -> BoxFuture<'static, Result<Self, ToolsError>> {
+        Box::pin(Self::listed(setup))
+    }
+
+    async fn listed(setup: Arc<Setup>) -> Result<Self, ToolsError> {
         let mut setup = setup;
         if setup.handling.disclosure.is_some() {
             let own = Arc::make_mut(&mut setup);

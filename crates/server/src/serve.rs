@@ -1,12 +1,12 @@
 //! Connections.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use attache_core::BoxFuture;
 use axum::Router;
 use axum::extract::Request;
 use axum::response::IntoResponse as _;
@@ -46,12 +46,21 @@ const UNREAD: usize = 64 << 10;
 /// The time that connections have left once all runs have ended.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Answers until `shutdown`, then drains.
-pub(crate) async fn serve(
+/// Answers until `shutdown`, then drains. A border: see ADR 0053.
+pub(crate) fn serve(
     router: Router,
     app: Arc<App>,
     listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send,
+    shutdown: BoxFuture<'_, ()>,
+) -> BoxFuture<'_, Result<(), ServeError>> {
+    Box::pin(serve_until(router, app, listener, shutdown))
+}
+
+async fn serve_until(
+    router: Router,
+    app: Arc<App>,
+    listener: TcpListener,
+    mut shutdown: BoxFuture<'_, ()>,
 ) -> Result<(), ServeError> {
     let cleaning: Vec<_> = app
         .agents
@@ -64,7 +73,6 @@ pub(crate) async fn serve(
     let background: Vec<_> = cleaning.into_iter().chain([taking_over]).collect();
     let (closing, closed) = watch::channel(());
     let room = Arc::new(Semaphore::new(app.limits.connections));
-    let mut shutdown = pin!(shutdown);
     loop {
         let accept = pin!(async {
             let permit = Arc::clone(&room).acquire_owned().await;

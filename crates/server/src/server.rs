@@ -290,7 +290,7 @@ impl Server {
             tracing::warn!(%address, "development mode: no key is asked for, and this machine alone may ask");
         }
         let (router, app) = self.into_parts();
-        serve(router, app, listener, shutdown).await
+        serve(router, app, listener, Box::pin(shutdown)).await
     }
 
     fn into_parts(self) -> (Router, Arc<App>) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use attache_core::{DocumentId, StoreError};
+use attache_core::{BoxFuture, DocumentId, StoreError};
 
 use super::disk::{self, failed};
 use super::documents::{FileDocumentStore, Folder, NEW_SUFFIX, SUFFIX, id_in, remove_if_abandoned};
@@ -59,6 +59,18 @@ impl FileDocumentStore {
     /// [`StoreErrorKind::Invalid`](attache_core::StoreErrorKind::Invalid) if `references` is empty, which would remove
     /// everything; [`StoreError`] of the file system or of the references.
     pub async fn collect(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
+        self.collect_boxed(references).await
+    }
+
+    /// A border: see ADR 0053.
+    fn collect_boxed<'a>(
+        &'a self,
+        references: &'a [&'a dyn References],
+    ) -> BoxFuture<'a, Result<Collected, StoreError>> {
+        Box::pin(self.collected(references))
+    }
+
+    async fn collected(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
         some(references)?;
         let listing = self.list_old().await?;
         let mentioned = mentioned(references).await?;

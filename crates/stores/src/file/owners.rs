@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use attache_core::StoreError;
+use attache_core::{BoxFuture, StoreError};
 
 use super::disk::{self, failed};
 use super::documents::{FileDocumentStore, Folder, NEW_SUFFIX, SUFFIX};
@@ -43,8 +43,12 @@ impl FileDocumentStore {
     /// # Errors
     /// [`StoreError`] of the file system.
     pub async fn note_owner(&self, owner: &str) -> Result<(), StoreError> {
-        let owner = owner.to_owned();
-        self.with(move |folder| folder.note_owner(&owner)).await
+        self.note_owner_boxed(owner.to_owned()).await
+    }
+
+    /// A border: see ADR 0053.
+    fn note_owner_boxed(&self, owner: String) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.with(move |folder| folder.note_owner(&owner)))
     }
 
     /// [Collects](Self::collect) in the name of `owner`, if it is the only one that [keeps its documents
@@ -54,6 +58,25 @@ impl FileDocumentStore {
     /// # Errors
     /// As [`collect`](Self::collect).
     pub async fn collect_as(
+        &self,
+        owner: &str,
+        references: &[&dyn References],
+        every: Duration,
+    ) -> Result<Collection, StoreError> {
+        self.collect_as_boxed(owner, references, every).await
+    }
+
+    /// A border: see ADR 0053.
+    fn collect_as_boxed<'a>(
+        &'a self,
+        owner: &'a str,
+        references: &'a [&'a dyn References],
+        every: Duration,
+    ) -> BoxFuture<'a, Result<Collection, StoreError>> {
+        Box::pin(self.collected_as(owner, references, every))
+    }
+
+    async fn collected_as(
         &self,
         owner: &str,
         references: &[&dyn References],

@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{StoreError, StoreErrorKind};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind};
 use futures_util::future::select;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -88,6 +88,15 @@ impl PostgresStore {
     /// [`StoreErrorKind::Corrupt`] if the database is of a newer version; [`StoreErrorKind::Unavailable`] if it cannot be
     /// reached.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_boxed(url).await
+    }
+
+    /// A border: see ADR 0053.
+    fn connect_boxed(url: &str) -> BoxFuture<'_, Result<Self, StoreError>> {
+        Box::pin(Self::connected(url))
+    }
+
+    async fn connected(url: &str) -> Result<Self, StoreError> {
         // The error may quote it.
         let options: PgConnectOptions = url.parse().map_err(|_| {
             StoreError::new(StoreErrorKind::Unavailable, "the address of the database cannot be read")

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{StoreError, StoreErrorKind};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
@@ -83,7 +83,15 @@ impl SqliteStore {
     /// [`StoreErrorKind::Corrupt`] if it is no such file, or of a newer version; [`StoreErrorKind::Unavailable`] if it
     /// cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        Self::open_boxed(path.as_ref()).await
+    }
+
+    /// A border: see ADR 0053.
+    fn open_boxed(path: &Path) -> BoxFuture<'_, Result<Self, StoreError>> {
+        Box::pin(Self::opened(path))
+    }
+
+    async fn opened(path: &Path) -> Result<Self, StoreError> {
         make(path)?;
         let options = SqliteConnectOptions::new()
             .filename(path)

@@ -149,11 +149,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the database fails.
     pub async fn database_id(&self) -> Result<String, StoreError> {
+        self.database_id_boxed().await
+    }
+
+    /// A border: see ADR 0053.
+    fn database_id_boxed(&self) -> BoxFuture<'_, Result<String, StoreError>> {
         let read = in_time(async {
             let row = query("SELECT id FROM attache_store").fetch_one(&mut *self.reading().await?).await?;
             Ok(row.try_get(0)?)
         });
-        read.await.map_err(SqlError::store)
+        Box::pin(async { read.await.map_err(SqlError::store) })
     }
 }
 
