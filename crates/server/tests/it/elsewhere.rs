@@ -92,10 +92,12 @@ async fn a_client_that_has_seen_the_end_is_told_that_there_is_nothing() {
 // own pieces, and the end at which the client is asked, or the run has ended.
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_a_run_elsewhere_is_streamed_from_its_beginning_to_its_end() {
+    // Its images have their content, as those of a run that is here.
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
     let stage = Stage::new([
         Turn::text("Let me see.").and_call("weather", json!({"city": "Berlin"})),
         Turn::text("And there.").and_call("weather", json!({"city": "Rome"})),
-        Turn::text("Sunny in both."),
+        Turn::text("Sunny in both.").making(picture),
     ])
     .held();
     let [one, other] = nodes(&stage);
@@ -120,6 +122,9 @@ async fn an_answer_of_a_run_elsewhere_is_streamed_from_its_beginning_to_its_end(
             assert_eq!((told["id"].as_str(), &told["output"]), (Some(&*id), &here["output"]));
         }
         said.push(texts(&there));
+        if said.len() == 3 {
+            assert_eq!(there["output"][1]["result"], "iVBORw0KGgo=", "{there}");
+        }
         let call = here["output"][1]["call_id"].clone();
         let output = json!([{"type": "function_call_output", "call_id": call, "output": "sun"}]);
         asked = json!({"model": "papers", "input": output, "previous_response_id": id, "stream": true, "tools": tools()});
