@@ -147,6 +147,8 @@ async fn an_answer_of_a_run_elsewhere_is_streamed_with_its_images() {
         let sessions = Sessions::new(agent, store.clone()).with_documents(documents.clone());
         Client::new(trusting(Server::new("papers", sessions)))
     });
+    // An answer has its head with the first word.
+    stage.let_out(1);
     let asked = json!({"model": "papers", "input": "Draw.", "stream": true});
     let mut here = one.post("/v1/responses", asked).await.into_body();
     let begin = until(&mut here, "response.created").await;
