@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentId, DocumentStore, StoreError, StoreErrorKind, fresh};
+use attache_core::{Document, DocumentId, DocumentStore, MediaKind, StoreError, StoreErrorKind, fresh};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -124,6 +124,21 @@ pub(crate) async fn content(store: &dyn DocumentStore, document: &Document) -> R
         Some(bytes) => Ok(bytes),
         None => store.get(document.id()).await.map_err(|error| failed(&error)),
     }
+}
+
+/// The images among these documents, with their content. One that is gone is left out.
+pub(crate) async fn images_with_content<'d>(
+    store: &dyn DocumentStore,
+    documents: impl Iterator<Item = &'d Document>,
+) -> Vec<Document> {
+    let mut images = Vec::new();
+    for image in documents.filter(|made| made.media_type().kind() == MediaKind::Image) {
+        match content(store, image).await {
+            Ok(bytes) => images.push(image.clone().with_bytes(bytes)),
+            Err(fault) => tracing::warn!(code = fault.code(), "an image that a model made cannot be told"),
+        }
+    }
+    images
 }
 
 fn failed(error: &StoreError) -> Fault {

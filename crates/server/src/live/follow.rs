@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{LogEvents, Session, SessionError};
+use attache_core::{Document, DocumentStore};
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, What, lighten};
-use super::log::{Stand, told};
+use super::log::{Stand, give_content, images, told};
 use super::origins::Origins;
 use super::run::Live;
 use super::runs::Runs;
@@ -62,6 +63,8 @@ pub(crate) struct Follower {
     alone: Option<Instant>,
     /// The part of the run that is told, if not all of it.
     part: Option<Part>,
+    /// The store of the images that are told with their content.
+    images: Option<Arc<dyn DocumentStore>>,
 }
 
 /// The state of the drive of a run, as far as it is known here.
@@ -111,7 +114,14 @@ impl Follower {
             look,
             alone,
             part,
+            images: None,
         }
+    }
+
+    /// Tells the images that the model made with their content, for clients that have no address for it.
+    pub(crate) fn with_images(mut self, store: Arc<dyn DocumentStore>) -> Self {
+        self.images = Some(store);
+        self
     }
 
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
@@ -138,13 +148,17 @@ impl Follower {
             let now = Instant::now();
             match entries {
                 Ok(entries) => {
+                    let images = match &self.images {
+                        Some(store) => images(&**store, &entries).await,
+                        None => Vec::new(),
+                    };
                     self.failing = None;
                     self.pause = match entries.is_empty() {
                         true => (self.pause * 2).min(LONGEST),
                         false => SHORTEST,
                     };
                     self.due = now + self.pause;
-                    let news = self.take(&entries);
+                    let news = self.take(&entries, &images);
                     let has_failed = self.log.run().has_failed();
                     let drive = match has_failed || is_first || entries.is_empty() {
                         true => self.drive(has_failed, !entries.is_empty()).await,
@@ -195,11 +209,12 @@ impl Follower {
     }
 
     /// Takes entries of the log in, and yields what they tell.
-    fn take(&mut self, entries: &[attache_agent::Entry]) -> Vec<Arc<Entry>> {
+    fn take(&mut self, entries: &[attache_agent::Entry], images: &[Document]) -> Vec<Arc<Entry>> {
         self.read += entries.len();
         let mut news = Vec::new();
         for entry in entries {
-            for entry in told(&mut self.log, entry, self.origins.as_mut()) {
+            for mut entry in told(&mut self.log, entry, self.origins.as_mut()) {
+                give_content(&mut entry, images);
                 self.last = entry.seq;
                 self.view.add(&entry);
                 news.push(entry);

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Action, Entry as LogEntry, LogEvents, Run, Waiting};
-use attache_core::ToolCallId;
+use attache_agent::{Action, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run, Waiting};
+use attache_core::{Document, DocumentStore, Message, ToolCallId};
 
 use super::entry::{Entry, What, lighten};
 use super::origins::Origins;
 use super::view::View;
+use crate::documents::images_with_content;
 
 /// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,4 +80,31 @@ pub(super) fn told(
         Arc::new(Entry { seq: event.seq, what: What::Event(event) })
     });
     shared.collect()
+}
+
+/// The images that the model made in these entries, with their content, which no log has. One that is gone is left out.
+pub(super) async fn images(store: &dyn DocumentStore, entries: &[LogEntry]) -> Vec<Document> {
+    let replies = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Reply(reply) => Some(&*reply.message),
+        _ => None,
+    });
+    images_with_content(store, replies.flat_map(made)).await
+}
+
+fn made(message: &Message) -> impl Iterator<Item = &Document> {
+    let reply = match message {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    };
+    reply.into_iter().flat_map(|reply| reply.documents())
+}
+
+/// Gives what tells one of these images its content.
+pub(super) fn give_content(entry: &mut Arc<Entry>, images: &[Document]) {
+    if let Some(Entry { what: What::Event(event), .. }) = Arc::get_mut(entry)
+        && let EventKind::Made(made) = &mut event.kind
+        && let Some(image) = images.iter().find(|image| image.id() == made.id())
+    {
+        *made = image.clone().into();
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decision, Outcome, Session, SessionInfo, decide as settle};
+use attache_agent::{Decided, Decision, EntryKind, Outcome, Session, SessionInfo, decide as settle};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -20,6 +20,7 @@ use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{Choice, Decide};
 use crate::json::Object;
+use crate::live::TooMany;
 use crate::record::Of;
 use crate::request;
 use crate::resuming::{Left, go_on_with};
@@ -83,20 +84,21 @@ pub(crate) async fn decide(
     let Some((session, run)) = find(&app, hosted, &principal, &id).await? else {
         return Err(Fault::not_found("approval"));
     };
+    match app.runs.admits(principal.name(), &run) {
+        // Whoever drives it acts on the decision.
+        Err(TooMany::Driven) | Ok(()) => {}
+        Err(full) => return Err(full.into()),
+    }
+    let is_repeated = session
+        .behind(&run, 0)
+        .await?
+        .iter()
+        .any(|entry| matches!(&entry.kind, EntryKind::Decided(decided) if decided.id == id));
     let journal = session.journal_of(&run);
     let decided = settle(&*journal, &id, principal.name(), decision).await?;
-    let (asked_by, by) = (request::id(), principal.shared());
-    let runs = session.runs().await?;
-    let began = runs.iter().find(|known| known.id == run).map(|known| Arc::from(known.name.as_str()));
-    let agent = began.filter(|name: &Arc<str>| !name.is_empty()).unwrap_or_else(|| Arc::clone(&hosted.name));
-    let of = Of {
-        request: asked_by.as_ref(),
-        principal: &by,
-        agent: &agent,
-        session: Some(session.id().as_str()),
-        run: &run,
-    };
-    app.record.decided(of, &decided);
+    if !is_repeated {
+        record(&app, &principal, hosted, &session, &run, &decided).await?;
+    }
     go_on_with(&app, &principal, hosted, &session, &run, &Left::Decision(id.clone())).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
@@ -107,6 +109,30 @@ pub(crate) async fn decide(
         .with("sessionId", session.id().as_str())
         .end();
     Ok(json(body))
+}
+
+/// Takes down a decision, which counts for the agent that asked.
+async fn record(
+    app: &App,
+    principal: &Principal,
+    hosted: &Hosted,
+    session: &Session,
+    run: &str,
+    decided: &Decided,
+) -> Result<(), Fault> {
+    let (asked_by, by) = (request::id(), principal.shared());
+    let runs = session.runs().await?;
+    let began = runs.iter().find(|known| known.id == run).map(|known| Arc::from(known.name.as_str()));
+    let agent = began.filter(|name: &Arc<str>| !name.is_empty()).unwrap_or_else(|| Arc::clone(&hosted.name));
+    let of = Of {
+        request: asked_by.as_ref(),
+        principal: &by,
+        agent: &agent,
+        session: Some(session.id().as_str()),
+        run,
+    };
+    app.record.decided(of, decided);
+    Ok(())
 }
 
 /// The number of sessions used last that are looked into although no run waits in them.
@@ -140,9 +166,8 @@ async fn find(
         let Some(run) = last else { continue };
         // A session that is cleared at this moment has none.
         let Ok(entries) = session.behind(&run, 0).await else { continue };
-        let is_asked = entries
-            .iter()
-            .any(|entry| matches!(&entry.kind, attache_agent::EntryKind::Asked(asked) if asked.id == id));
+        let is_asked =
+            entries.iter().any(|entry| matches!(&entry.kind, EntryKind::Asked(asked) if asked.id == id));
         if is_asked {
             return Ok(Some((session, run)));
         }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Outcome, Session, is_read};
-use attache_core::{Document, DocumentStore, MediaKind};
+use attache_agent::{EndReason, Session, is_read};
+use attache_core::Document;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -26,7 +26,7 @@ use crate::auth::{Principal, Scope};
 use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
 use crate::dialect::{Shown, Tell as _};
-use crate::documents::content;
+use crate::documents::images_with_content;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
@@ -271,7 +271,7 @@ pub(crate) async fn one(
     // The log says it in fewer pieces than the drive whose events the client has seen.
     let seen = asked.starting_after.is_none().then_some(0);
     let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, seen);
-    let follower = follower.of_answer(before);
+    let follower = follower.of_answer(before).with_images(hosted.agent().store());
     Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
 
@@ -303,7 +303,7 @@ async fn kept(
     let began = stored.info.began / 1000;
     let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
-    let images = images(&*hosted.agent().store(), &stored.run.outcome()).await;
+    let images = images_with_content(&*hosted.agent().store(), stored.run.outcome().documents()).await;
     let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before, app.shown)?;
     if !is_whole && let Some(failure) = stored.failure(app, hosted).await? {
         told.entry(&failure, &mut events);
@@ -332,17 +332,6 @@ fn head_of(id: &str, model: &str, created: u64) -> Head {
         is_background: false,
         echo: serde_json::Map::new(),
     }
-}
-
-/// The images that the model made, with their content, which no log has. An image that is gone is left out.
-async fn images(store: &dyn DocumentStore, outcome: &Outcome) -> Vec<Document> {
-    let mut images = Vec::new();
-    for image in outcome.documents().filter(|made| made.media_type().kind() == MediaKind::Image) {
-        if let Ok(bytes) = content(store, image).await {
-            images.push(image.clone().with_bytes(bytes));
-        }
-    }
-    images
 }
 
 /// Tells an answer from the log of its run. False if the run has not come to the end of that answer.

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, MemorySessions, RunInput, SessionId, SessionStore as _, Sessions, Take, tool_fn};
+use attache_agent::{
+    Agent, MemoryDocumentStore, MemorySessions, RunInput, SessionId, SessionStore as _, Sessions, Take,
+    tool_fn,
+};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, ChatRequest, Document, ErrorKind, Message, ToolError};
 use attache_server::Server;
+use attache_stores::SqliteStore;
 use attache_testkit::Turn;
 use axum::body::Body;
 use http::{Request, StatusCode};
@@ -128,6 +132,35 @@ async fn an_answer_of_a_run_elsewhere_is_streamed_from_its_beginning_to_its_end(
     assert_eq!(said, ["Let me see.", "And there.", "Sunny in both."]);
     let unknown = other.get("/v1/responses/resp_s.nothing~1?stream=true").await;
     assert_eq!(unknown.status(), StatusCode::NOT_FOUND, "{}", value(unknown).await);
+}
+
+// C30: images have their content there, which the log of a database has not.
+#[tokio::test]
+async fn an_answer_of_a_run_elsewhere_is_streamed_with_its_images() {
+    let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+    let stage = Stage::new([Turn::text("Here.").making(picture)]).held();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    let documents = Arc::new(MemoryDocumentStore::new("pictures"));
+    let [one, other] = [(), ()].map(|()| {
+        let agent = Agent::builder(stage.clone()).store(documents.clone()).build().unwrap();
+        let sessions = Sessions::new(agent, store.clone()).with_documents(documents.clone());
+        Client::new(trusting(Server::new("papers", sessions)))
+    });
+    // An answer has its head with the first word.
+    stage.let_out(1);
+    let asked = json!({"model": "papers", "input": "Draw.", "stream": true});
+    let mut here = one.post("/v1/responses", asked).await.into_body();
+    let begin = until(&mut here, "response.created").await;
+    let id = data(&begin)[0]["response"]["id"].as_str().unwrap().to_owned();
+    let there = other.get(&format!("/v1/responses/{id}?stream=true")).await;
+    stage.let_out(20);
+    let here = begin + &until(&mut here, "response.completed").await;
+    let there = tokio::time::timeout(Duration::from_secs(60), text(there)).await.expect("it ends");
+    for told in [here, there] {
+        let output = &data(&told).pop().unwrap()["response"]["output"];
+        assert_eq!(output[1]["result"], "iVBORw0KGgo=", "{told}");
+    }
 }
 
 // A38: the settings and tools of a request hold for its run, also where another process goes on with it.

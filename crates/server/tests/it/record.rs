@@ -221,6 +221,23 @@ async fn a_decision_that_is_sent_again_is_audited_once() {
     assert_eq!(decided.count(), 1, "{entries:?}");
 }
 
+// Somebody who lost the answer says the same again.
+#[tokio::test(start_paused = true)]
+async fn a_decision_of_its_own_that_is_sent_again_is_audited_once() {
+    let (server, entries) = audited(paying());
+    let client = paid(server, json!({"decision": "approve"})).await;
+    let id = entries.lock().unwrap().iter().find_map(|entry| match &entry.what {
+        Audited::ApprovalDecided { approval, .. } => Some(approval.clone()),
+        _ => None,
+    });
+    let path = format!("/v1/approvals/{}", id.unwrap());
+    let again = client.post(&path, json!({"decision": "approve"})).await;
+    assert_eq!(again.status(), StatusCode::OK);
+    let entries = entries.lock().unwrap();
+    let decided = entries.iter().filter(|entry| matches!(entry.what, Audited::ApprovalDecided { .. }));
+    assert_eq!(decided.count(), 1, "{entries:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn decisions_and_calls_are_in_the_audit_log() {
     let (server, entries) = audited(paying());

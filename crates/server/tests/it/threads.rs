@@ -346,8 +346,9 @@ async fn a_request_without_room_for_its_run_decides_nothing() {
     let approve = json!([{"interruptId": id, "status": "resolved", "payload": {"approved": true}}]);
     let refused = client.post("/v1/ag-ui", ask(approve)).await;
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
-    // It takes another decision, with which its run has no room to go on either; one that was made would refuse it (409).
     let path = format!("/v1/approvals/{}", id.as_str().unwrap());
     let denied = client.post(&path, json!({"decision": "deny"})).await;
     assert_eq!(denied.status(), StatusCode::TOO_MANY_REQUESTS, "{}", text(denied).await);
+    let open = client.got("/v1/approvals").await;
+    assert_eq!(open["approvals"].as_array().map(Vec::len), Some(1), "{open}");
 }

@@ -2,15 +2,16 @@
 
 use std::future::{Future, poll_fn};
 use std::mem::take;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use attache_core::BoxFuture;
 use http::header::{PROXY_AUTHORIZATION, USER_AGENT};
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::capture_connection;
-use hyper_util::client::legacy::{Builder, Client, Error as ClientError};
+use hyper_util::client::legacy::{Builder, Client, Error as ClientError, ResponseFuture};
 use hyper_util::rt::TokioTimer;
 
 use super::connect::Connector;
@@ -117,17 +118,17 @@ impl Open {
         patience: Duration,
     ) -> Result<Answered, ClientError> {
         let Some(origin) = self.origins.as_ref().and_then(|origins| origins.of(request.uri())) else {
-            let (response, idle) = holding(self.first.request(take(request))).await;
+            let (response, idle) = holding(sent(&self.first, take(request))).await;
             return Ok((response?, None, idle));
         };
         let place = origin.place(patience).await;
         let (response, idle) = if place.leads() {
             // Apart, since every call would carry the room for what the first of a host needs.
-            holding(Box::pin(self.first_answer(take(request), &place))).await
+            holding(self.first_answer(take(request), &place)).await
         } else {
             let request = match place.lane().checked_sub(1) {
-                None => self.first.request(take(request)),
-                Some(at) => self.lane(at).request(take(request)),
+                None => sent(&self.first, take(request)),
+                Some(at) => sent(&self.lane(at), take(request)),
             };
             holding(request).await
         };
@@ -135,27 +136,29 @@ impl Open {
     }
 
     /// The same for the first call to a host, which tells the others when its connection can be shared.
-    async fn first_answer(
-        &self,
+    fn first_answer<'a>(
+        &'a self,
         mut request: Request<EncodedBody>,
-        place: &Place,
-    ) -> Result<Response<Incoming>, ClientError> {
-        let mut captured = capture_connection(&mut request);
-        let mut stands = pin!(async {
-            if let Some(connected) = captured.wait_for_connection_metadata().await.as_ref() {
-                place.stands(connected.is_negotiated_h2());
-            }
-        });
-        let mut response = pin!(self.first.request(request));
-        let mut told = false;
-        poll_fn(|context| {
-            told = told || stands.as_mut().poll(context).is_ready();
-            let response = response.as_mut().poll(context);
-            // It may stand now.
-            told = told || response.is_ready() && stands.as_mut().poll(context).is_ready();
-            response
+        place: &'a Place,
+    ) -> BoxFuture<'a, Result<Response<Incoming>, ClientError>> {
+        Box::pin(async move {
+            let mut captured = capture_connection(&mut request);
+            let mut stands = pin!(async {
+                if let Some(connected) = captured.wait_for_connection_metadata().await.as_ref() {
+                    place.stands(connected.is_negotiated_h2());
+                }
+            });
+            let mut response = sent(&self.first, request);
+            let mut told = false;
+            poll_fn(|context| {
+                told = told || stands.as_mut().poll(context).is_ready();
+                let response = Pin::new(&mut response).poll(context);
+                // It may stand now.
+                told = told || response.is_ready() && stands.as_mut().poll(context).is_ready();
+                response
+            })
+            .await
         })
-        .await
     }
 
     /// Further connections of HTTP/2 to hosts that are known to speak it.
@@ -167,6 +170,11 @@ impl Open {
         // It was made just now, if it was not there.
         more.get(at).unwrap_or(&self.first).clone()
     }
+}
+
+/// Hands a request to hyper. As a function of its own, since each crate that awaits a call would compile hyper anew.
+fn sent(connections: &Connections, request: Request<EncodedBody>) -> ResponseFuture {
+    connections.request(request)
 }
 
 fn open(connect: Duration, proxies: Proxies, guard: Option<AddressGuard>) -> Open {

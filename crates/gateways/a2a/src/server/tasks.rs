@@ -16,7 +16,7 @@ use super::error::Refusal;
 use super::message::{Answer, decision, documents, input, is_taken};
 use super::notify::Notifications;
 use super::step::{Come, Step};
-use super::view::{Logged, View, Wanted};
+use super::view::{Logged, View, Wanted, failure_to_tell};
 use crate::card::{base64url, from_base64url};
 use crate::wire::{A2aState, Message, Part};
 
@@ -297,7 +297,10 @@ impl Tasks {
                                 (None, _) => Step::Over,
                             },
                         };
-                        let failure = result.err().map(|error| error.to_string());
+                        let failure = result.err().map(|error| {
+                            tracing::error!(task = id, %error, "a task failed");
+                            failure_to_tell(&error)
+                        });
                         over(&tasks, &id, failure.filter(|_| matches!(last, Step::Over)));
                         sender.send_replace(last);
                     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run, is_read};
+use attache_agent::{Action, Agent, EndReason, Entry, EntryKind, Outcome, Run, RunError, is_read};
 use attache_core::tool::Progress;
-use attache_core::{Document, DocumentSource, DocumentStore, Message, ToolCallId, UserPart};
+use attache_core::{Document, DocumentSource, DocumentStore, ErrorKind, Message, ToolCallId, UserPart};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -117,7 +117,7 @@ impl Logged {
         let has_ended = matches!(run.next(), Action::Ended) || run.has_failed();
         let failure = run.failure();
         let outcome = failure.as_ref().map_or_else(|| run.outcome(), |failure| failure.partial().clone());
-        Some(Self { outcome, has_ended, failure: failure.map(|failure| failure.to_string()), begins, at })
+        Some(Self { outcome, has_ended, failure: failure.as_ref().map(failure_to_tell), begins, at })
     }
 
     /// True if somebody is asked something.
@@ -212,6 +212,18 @@ impl Logged {
             _ if text.is_empty() => view.said = Some(format!("the task ended: {}", outcome.reason)),
             _ => view.said = Some(outcome.text.clone()),
         }
+    }
+}
+
+/// The failure of a run as its caller is told it. A key, a model or a setting that is wrong is ours, and the words of a
+/// provider about it are nobody else's.
+pub(super) fn failure_to_tell(failure: &RunError) -> String {
+    const OURS: [ErrorKind; 3] = [ErrorKind::Authentication, ErrorKind::Configuration, ErrorKind::Permission];
+    match failure.reason() {
+        EndReason::ProviderError(kind) if OURS.iter().any(|ours| ours.as_str() == kind) => {
+            "the agent cannot ask its model".to_owned()
+        }
+        _ => failure.to_string(),
     }
 }
 

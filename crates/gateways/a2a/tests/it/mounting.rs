@@ -73,3 +73,18 @@ async fn a_task_that_failed_stays_so_in_another_process() {
     }
     assert_eq!(served.rpc("ann", "CancelTask", id).await, Err(-32002));
 }
+
+// The key that a provider refuses is ours, and its words about it are not for callers.
+#[tokio::test]
+async fn a_caller_reads_nothing_of_a_provider_that_refuses_our_key() {
+    let served = Ours::new([Turn::empty().then_error(ErrorKind::Authentication)]).await;
+    let sent = served.rpc("ann", "SendMessage", hello()).await.unwrap();
+    let id = json!({"id": sent["task"]["id"]});
+    let here = served.rpc("ann", "GetTask", id.clone()).await.unwrap();
+    let there = served.again([Turn::text("Done.")]).await.rpc("ann", "GetTask", id).await.unwrap();
+    for told in [here, there] {
+        assert_eq!(told["status"]["state"], "TASK_STATE_FAILED", "{told}");
+        let said = &told["status"]["message"]["parts"][0]["text"];
+        assert_eq!(said, "the agent cannot ask its model", "{told}");
+    }
+}
