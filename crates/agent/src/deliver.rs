@@ -82,18 +82,16 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
 
 /// A border: see ADR 0053.
 fn deliver_boxed(journal: &dyn Journal, result: ToolResult) -> BoxFuture<'_, Result<(), SubmitError>> {
-    Box::pin(delivered(journal, result))
-}
-
-async fn delivered(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
-    match deliver_to(journal, entries_of(journal, 0).await?, result.clone()).await {
-        // It may be a call of the conversation before the run, which has its result.
-        Err(SubmitError::UnknownCall { .. }) => {
-            let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
-            deliver_to(journal, entries, result).await
+    Box::pin(async move {
+        match deliver_to(journal, entries_of(journal, 0).await?, result.clone()).await {
+            // It may be a call of the conversation before the run, which has its result.
+            Err(SubmitError::UnknownCall { .. }) => {
+                let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+                deliver_to(journal, entries, result).await
+            }
+            done => done,
         }
-        done => done,
-    }
+    })
 }
 
 async fn deliver_to(

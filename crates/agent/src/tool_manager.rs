@@ -102,21 +102,19 @@ impl Round {
 impl ToolManager {
     /// A border: see ADR 0053.
     pub(crate) fn new(setup: Arc<Setup>) -> BoxFuture<'static, Result<Self, ToolsError>> {
-        Box::pin(Self::listed(setup))
-    }
-
-    async fn listed(setup: Arc<Setup>) -> Result<Self, ToolsError> {
-        let mut setup = setup;
-        if setup.handling.disclosure.is_some() {
-            let own = Arc::make_mut(&mut setup);
-            Arc::make_mut(&mut own.handling).disclosure = None;
-            own.listed = Arc::default();
-        }
-        let (toolbox, warnings) = setup.toolbox().await?;
-        for (code, message) in warnings {
-            tracing::warn!(code, message, "tools are not all that they say");
-        }
-        Ok(Self { setup, toolbox })
+        Box::pin(async move {
+            let mut setup = setup;
+            if setup.handling.disclosure.is_some() {
+                let own = Arc::make_mut(&mut setup);
+                Arc::make_mut(&mut own.handling).disclosure = None;
+                own.listed = Arc::default();
+            }
+            let (toolbox, warnings) = setup.toolbox().await?;
+            for (code, message) in warnings {
+                tracing::warn!(code, message, "tools are not all that they say");
+            }
+            Ok(Self { setup, toolbox })
+        })
     }
 
     /// The tools as a request offers them.

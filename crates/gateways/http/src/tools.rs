@@ -329,48 +329,41 @@ impl HttpTools {
         arguments: &'a Arguments,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<HttpOutput, ToolError>> {
-        Box::pin(self.answered(declared, arguments, context))
-    }
-
-    async fn answered(
-        &self,
-        declared: &Declared,
-        arguments: &Arguments,
-        context: &ToolContext,
-    ) -> Result<HttpOutput, ToolError> {
-        let Declared { endpoint, template, spec } = declared;
-        let arguments = spec.definition.coerce(arguments)?;
-        let base = endpoint.base.as_ref().unwrap_or(&self.base);
-        // Values that belong to one origin are not told another.
-        let shared = (base.origin == self.base.origin).then_some(&self.sent);
-        let outgoing = request(endpoint, template, base, shared, arguments, context).await?;
-        let most = spec.metadata.timeout.unwrap_or(self.network.timeouts.total);
-        let limit = match context.deadline {
-            Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(most),
-            None => most,
-        };
-        let effect = endpoint.effect();
-        let manner = self.manner.within(endpoint.timeout);
-        let sent = manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
-        let (most_bytes, changes) = (self.manner.most_bytes, effect != Effect::Read);
-        let outcome = match sent {
-            Ok(answered) => Ok(HttpOutput::read(answered, &outgoing.secrets, &endpoint.name)),
-            // It is done: a failure would have the model call again.
-            Err(Unanswered::Unshown(status, why)) if changes => {
-                Ok(HttpOutput::unshown(status, &why.told(most_bytes)))
-            }
-            Err(failed) => Err(failed.into_error(most_bytes, changes)),
-        };
-        tracing::debug!(
-            tool = endpoint.name,
-            origin = ?outgoing.origin,
-            principal = context.principal.as_deref(),
-            run = context.run_id.as_deref(),
-            call = context.call_id.as_ref().map(|id| id.as_str()),
-            status = outcome.as_ref().ok().map(|output| output.status().as_u16()),
-            "an endpoint was called"
-        );
-        outcome
+        Box::pin(async move {
+            let Declared { endpoint, template, spec } = declared;
+            let arguments = spec.definition.coerce(arguments)?;
+            let base = endpoint.base.as_ref().unwrap_or(&self.base);
+            // Values that belong to one origin are not told another.
+            let shared = (base.origin == self.base.origin).then_some(&self.sent);
+            let outgoing = request(endpoint, template, base, shared, arguments, context).await?;
+            let most = spec.metadata.timeout.unwrap_or(self.network.timeouts.total);
+            let limit = match context.deadline {
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(most),
+                None => most,
+            };
+            let effect = endpoint.effect();
+            let manner = self.manner.within(endpoint.timeout);
+            let sent = manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
+            let (most_bytes, changes) = (self.manner.most_bytes, effect != Effect::Read);
+            let outcome = match sent {
+                Ok(answered) => Ok(HttpOutput::read(answered, &outgoing.secrets, &endpoint.name)),
+                // It is done: a failure would have the model call again.
+                Err(Unanswered::Unshown(status, why)) if changes => {
+                    Ok(HttpOutput::unshown(status, &why.told(most_bytes)))
+                }
+                Err(failed) => Err(failed.into_error(most_bytes, changes)),
+            };
+            tracing::debug!(
+                tool = endpoint.name,
+                origin = ?outgoing.origin,
+                principal = context.principal.as_deref(),
+                run = context.run_id.as_deref(),
+                call = context.call_id.as_ref().map(|id| id.as_str()),
+                status = outcome.as_ref().ok().map(|output| output.status().as_u16()),
+                "an endpoint was called"
+            );
+            outcome
+        })
     }
 }
 

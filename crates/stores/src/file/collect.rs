@@ -67,14 +67,12 @@ impl FileDocumentStore {
         &'a self,
         references: &'a [&'a dyn References],
     ) -> BoxFuture<'a, Result<Collected, StoreError>> {
-        Box::pin(self.collected(references))
-    }
-
-    async fn collected(&self, references: &[&dyn References]) -> Result<Collected, StoreError> {
-        some(references)?;
-        let listing = self.list_old().await?;
-        let mentioned = mentioned(references).await?;
-        self.remove_others(listing, &mentioned).await
+        Box::pin(async move {
+            some(references)?;
+            let listing = self.list_old().await?;
+            let mentioned = mentioned(references).await?;
+            self.remove_others(listing, &mentioned).await
+        })
     }
 
     /// Lists the documents that are old enough to be removed.

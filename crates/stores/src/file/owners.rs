@@ -73,30 +73,23 @@ impl FileDocumentStore {
         references: &'a [&'a dyn References],
         every: Duration,
     ) -> BoxFuture<'a, Result<Collection, StoreError>> {
-        Box::pin(self.collected_as(owner, references, every))
-    }
-
-    async fn collected_as(
-        &self,
-        owner: &str,
-        references: &[&dyn References],
-        every: Duration,
-    ) -> Result<Collection, StoreError> {
-        some(references)?;
-        let owner = owner.to_owned();
-        let beginning = owner.clone();
-        match self.with(move |folder| folder.begin_collection(&beginning, every)).await? {
-            Ok(_lock) => {
-                let listing = self.list_old().await?;
-                let mentioned = mentioned(references).await?;
-                // That may have taken long, and somebody else may keep documents here by now.
-                match self.with(move |folder| folder.others(&owner)).await? {
-                    Ok(()) => Ok(Collection::Collected(self.remove_others(listing, &mentioned).await?)),
-                    Err(others) => Ok(Collection::Shared(others)),
+        Box::pin(async move {
+            some(references)?;
+            let owner = owner.to_owned();
+            let beginning = owner.clone();
+            match self.with(move |folder| folder.begin_collection(&beginning, every)).await? {
+                Ok(_lock) => {
+                    let listing = self.list_old().await?;
+                    let mentioned = mentioned(references).await?;
+                    // That may have taken long, and somebody else may keep documents here by now.
+                    match self.with(move |folder| folder.others(&owner)).await? {
+                        Ok(()) => Ok(Collection::Collected(self.remove_others(listing, &mentioned).await?)),
+                        Err(others) => Ok(Collection::Shared(others)),
+                    }
                 }
+                Err(why) => Ok(why),
             }
-            Err(why) => Ok(why),
-        }
+        })
     }
 }
 

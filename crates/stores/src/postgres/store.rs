@@ -93,32 +93,30 @@ impl PostgresStore {
 
     /// A border: see ADR 0053.
     fn connect_boxed(url: &str) -> BoxFuture<'_, Result<Self, StoreError>> {
-        Box::pin(Self::connected(url))
-    }
-
-    async fn connected(url: &str) -> Result<Self, StoreError> {
-        // The error may quote it.
-        let options: PgConnectOptions = url.parse().map_err(|_| {
-            StoreError::new(StoreErrorKind::Unavailable, "the address of the database cannot be read")
-        })?;
-        // A pool would try again until its time is up.
-        let connected = in_time(async { Ok(PgConnection::connect_with(&options).await?) });
-        let mut connection = connected.await.map_err(SqlError::store)?;
-        migrate(&mut connection, MIGRATIONS).await?;
-        in_time(async { Ok(connection.close().await?) }).await.map_err(SqlError::store)?;
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(ACQUIRE)
-            .test_before_acquire(false)
-            .before_acquire(|connection, unused| {
-                Box::pin(async move {
-                    if unused.idle_for < UNUSED { Ok(true) } else { answers(connection).await }
+        Box::pin(async move {
+            // The error may quote it.
+            let options: PgConnectOptions = url.parse().map_err(|_| {
+                StoreError::new(StoreErrorKind::Unavailable, "the address of the database cannot be read")
+            })?;
+            // A pool would try again until its time is up.
+            let connected = in_time(async { Ok(PgConnection::connect_with(&options).await?) });
+            let mut connection = connected.await.map_err(SqlError::store)?;
+            migrate(&mut connection, MIGRATIONS).await?;
+            in_time(async { Ok(connection.close().await?) }).await.map_err(SqlError::store)?;
+            let pool = PgPoolOptions::new()
+                .max_connections(CONNECTIONS)
+                .acquire_timeout(ACQUIRE)
+                .test_before_acquire(false)
+                .before_acquire(|connection, unused| {
+                    Box::pin(async move {
+                        if unused.idle_for < UNUSED { Ok(true) } else { answers(connection).await }
+                    })
                 })
-            })
-            // sqlx asks by itself behind this, and waits for the answer of a silent connection without limit.
-            .after_release(|connection, _| Box::pin(answers(connection)))
-            .connect_lazy_with(options.clone());
-        Ok(Self(Arc::new(Inner { pool, left: Left::default(), ear: Ear::new(options) })))
+                // sqlx asks by itself behind this, and waits for the answer of a silent connection without limit.
+                .after_release(|connection, _| Box::pin(answers(connection)))
+                .connect_lazy_with(options.clone());
+            Ok(Self(Arc::new(Inner { pool, left: Left::default(), ear: Ear::new(options) })))
+        })
     }
 
     /// Closes the connections, once what is under way has come to its end.

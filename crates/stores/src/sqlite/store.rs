@@ -88,41 +88,39 @@ impl SqliteStore {
 
     /// A border: see ADR 0053.
     fn open_boxed(path: &Path) -> BoxFuture<'_, Result<Self, StoreError>> {
-        Box::pin(Self::opened(path))
-    }
-
-    async fn opened(path: &Path) -> Result<Self, StoreError> {
-        make(path)?;
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY)
-            .foreign_keys(true);
-        let pool = || SqlitePoolOptions::new().acquire_timeout(BUSY).test_before_acquire(false);
-        let connected = async {
-            let writer = pool().max_connections(1).connect_with(options.clone()).await?;
-            let connection = writer.acquire().await?;
-            Ok((writer, connection))
-        };
-        let (writer, mut connection) = in_time(connected).await.map_err(SqlError::store)?;
-        migrate(&mut connection, MIGRATIONS).await?;
-        drop(connection);
-        let opened = async {
-            let usual = Writer::new(path.to_owned(), BUSY).map_err(sqlx::Error::Io)?;
-            let readers = pool()
-                .max_connections(READERS)
-                .min_connections(0)
-                .connect_lazy_with(options.pragma("query_only", "on"));
-            Ok(Self(Arc::new(Inner {
-                writer,
-                usual,
-                readers,
-                left: Arc::default(),
-                changes: Changes::default(),
-            })))
-        };
-        in_time(opened).await.map_err(SqlError::store)
+        Box::pin(async move {
+            make(path)?;
+            let options = SqliteConnectOptions::new()
+                .filename(path)
+                .journal_mode(SqliteJournalMode::Wal)
+                .synchronous(SqliteSynchronous::Full)
+                .busy_timeout(BUSY)
+                .foreign_keys(true);
+            let pool = || SqlitePoolOptions::new().acquire_timeout(BUSY).test_before_acquire(false);
+            let connected = async {
+                let writer = pool().max_connections(1).connect_with(options.clone()).await?;
+                let connection = writer.acquire().await?;
+                Ok((writer, connection))
+            };
+            let (writer, mut connection) = in_time(connected).await.map_err(SqlError::store)?;
+            migrate(&mut connection, MIGRATIONS).await?;
+            drop(connection);
+            let opened = async {
+                let usual = Writer::new(path.to_owned(), BUSY).map_err(sqlx::Error::Io)?;
+                let readers = pool()
+                    .max_connections(READERS)
+                    .min_connections(0)
+                    .connect_lazy_with(options.pragma("query_only", "on"));
+                Ok(Self(Arc::new(Inner {
+                    writer,
+                    usual,
+                    readers,
+                    left: Arc::default(),
+                    changes: Changes::default(),
+                })))
+            };
+            in_time(opened).await.map_err(SqlError::store)
+        })
     }
 
     /// Closes the file, once what is under way has come to its end.

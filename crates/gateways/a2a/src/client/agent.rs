@@ -209,20 +209,18 @@ impl A2aAgent {
 
     /// A border, as those below are: see ADR 0053.
     fn poll_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<A2aUpdate, ToolError>> {
-        Box::pin(self.polled(handle))
-    }
-
-    async fn polled(&self, handle: &str) -> Result<A2aUpdate, ToolError> {
-        let handle = self.handle(handle)?;
-        let known = self.link.known(&self.config).await?;
-        let line = Line { config: &self.config, known: &known };
-        let end = Instant::now() + self.config.limits.request;
-        let mut gathered = Gathered::default();
-        let looked = line.look(handle.task(), end).await;
-        match looked.and_then(|event| gathered.apply(event)) {
-            Ok(()) => self.update(gathered),
-            Err(failure) => Err(self.told(&known, failure, false)),
-        }
+        Box::pin(async move {
+            let handle = self.handle(handle)?;
+            let known = self.link.known(&self.config).await?;
+            let line = Line { config: &self.config, known: &known };
+            let end = Instant::now() + self.config.limits.request;
+            let mut gathered = Gathered::default();
+            let looked = line.look(handle.task(), end).await;
+            match looked.and_then(|event| gathered.apply(event)) {
+                Ok(()) => self.update(gathered),
+                Err(failure) => Err(self.told(&known, failure, false)),
+            }
+        })
     }
 
     /// Answers what the agent asks in the task of a deferred call, by its handle, and follows the task for as long as a
@@ -239,20 +237,18 @@ impl A2aAgent {
         handle: &'a str,
         answer: String,
     ) -> BoxFuture<'a, Result<A2aUpdate, ToolError>> {
-        Box::pin(self.answered(handle, answer))
-    }
-
-    async fn answered(&self, handle: &str, answer: String) -> Result<A2aUpdate, ToolError> {
-        let draft = answering(&self.handle(handle)?, answer);
-        let known = self.link.known(&self.config).await?;
-        let end = Instant::now() + self.config.limits.patience;
-        let mut guard = self.guard(&known);
-        // Somebody waits for the task, whatever becomes of this answer.
-        let nobody = Listening::default();
-        let mut heard = Heard::new(&self.config, &nobody);
-        let gathered = self.followed(&known, &draft, end, &mut guard, &mut heard).await;
-        guard.let_go();
-        self.update(gathered?)
+        Box::pin(async move {
+            let draft = answering(&self.handle(handle)?, answer);
+            let known = self.link.known(&self.config).await?;
+            let end = Instant::now() + self.config.limits.patience;
+            let mut guard = self.guard(&known);
+            // Somebody waits for the task, whatever becomes of this answer.
+            let nobody = Listening::default();
+            let mut heard = Heard::new(&self.config, &nobody);
+            let gathered = self.followed(&known, &draft, end, &mut guard, &mut heard).await;
+            guard.let_go();
+            self.update(gathered?)
+        })
     }
 
     /// Cancels the task of a deferred call.
@@ -264,19 +260,17 @@ impl A2aAgent {
     }
 
     fn cancel_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(self.cancelled(handle))
-    }
-
-    async fn cancelled(&self, handle: &str) -> Result<(), ToolError> {
-        let handle = self.handle(handle)?;
-        let known = self.link.known(&self.config).await?;
-        let line = Line { config: &self.config, known: &known };
-        let end = Instant::now() + self.config.limits.request;
-        let answer = line.ask_of(Ask::Cancel(handle.task()), end).await;
-        match answer.and_then(|answer| answer.result().map(drop)) {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.told(&known, failure, false)),
-        }
+        Box::pin(async move {
+            let handle = self.handle(handle)?;
+            let known = self.link.known(&self.config).await?;
+            let line = Line { config: &self.config, known: &known };
+            let end = Instant::now() + self.config.limits.request;
+            let answer = line.ask_of(Ask::Cancel(handle.task()), end).await;
+            match answer.and_then(|answer| answer.result().map(drop)) {
+                Ok(()) => Ok(()),
+                Err(failure) => Err(self.told(&known, failure, false)),
+            }
+        })
     }
 
     /// The error of a failure, behind which the card may be read anew.

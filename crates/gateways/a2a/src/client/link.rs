@@ -49,40 +49,38 @@ struct State {
 impl Link {
     /// The agent's card. One asks for it, and all others wait for that. A border: see ADR 0053.
     pub(crate) fn known<'a>(&'a self, config: &'a Config) -> BoxFuture<'a, Result<Arc<Known>, ToolError>> {
-        Box::pin(self.read_once(config))
-    }
-
-    async fn read_once(&self, config: &Config) -> Result<Arc<Known>, ToolError> {
-        let mut state = self.0.lock().await;
-        let old = state.known.clone();
-        if let Some(known) = old.clone().filter(|known| !known.is_doubted.load(Ordering::Relaxed)) {
-            return Ok(known);
-        }
-        if let Some((_, not_before, why, kind)) = &state.failed
-            && Instant::now() < *not_before
-        {
-            if let Some(old) = old {
-                return Ok(old);
+        Box::pin(async move {
+            let mut state = self.0.lock().await;
+            let old = state.known.clone();
+            if let Some(known) = old.clone().filter(|known| !known.is_doubted.load(Ordering::Relaxed)) {
+                return Ok(known);
             }
-            return Err(ToolError::new(why.clone()).with_kind(*kind));
-        }
-        match read(config).await {
-            Ok(known) => {
-                let known = Arc::new(known);
-                *state = State { known: Some(Arc::clone(&known)), failed: None };
-                Ok(known)
+            if let Some((_, not_before, why, kind)) = &state.failed
+                && Instant::now() < *not_before
+            {
+                if let Some(old) = old {
+                    return Ok(old);
+                }
+                return Err(ToolError::new(why.clone()).with_kind(*kind));
             }
-            Err(error) => {
-                let count = state.failed.as_ref().map_or(0, |(count, ..)| *count);
-                let wait = FIRST_WAIT.saturating_mul(1 << count.min(6)).min(LONGEST_WAIT);
-                let why = error.for_model().to_owned();
-                state.failed = Some((count + 1, Instant::now() + wait, why, error.kind()));
-                let is_away = matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout);
-                // An agent that says what it is and cannot be believed is not the one that it was.
-                state.known = old.filter(|_| is_away);
-                state.known.clone().ok_or(error)
+            match read(config).await {
+                Ok(known) => {
+                    let known = Arc::new(known);
+                    *state = State { known: Some(Arc::clone(&known)), failed: None };
+                    Ok(known)
+                }
+                Err(error) => {
+                    let count = state.failed.as_ref().map_or(0, |(count, ..)| *count);
+                    let wait = FIRST_WAIT.saturating_mul(1 << count.min(6)).min(LONGEST_WAIT);
+                    let why = error.for_model().to_owned();
+                    state.failed = Some((count + 1, Instant::now() + wait, why, error.kind()));
+                    let is_away = matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout);
+                    // An agent that says what it is and cannot be believed is not the one that it was.
+                    state.known = old.filter(|_| is_away);
+                    state.known.clone().ok_or(error)
+                }
             }
-        }
+        })
     }
 }
 

@@ -80,69 +80,67 @@ impl Link {
         &'a self,
         config: &'a Config,
     ) -> BoxFuture<'a, Result<Arc<Session>, ToolError>> {
-        Box::pin(self.connected(config))
-    }
-
-    async fn connected(&self, config: &Config) -> Result<Arc<Session>, ToolError> {
-        if let Some(problem) = config.problem() {
-            return Err(
-                config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias))
-            );
-        }
-        let limit = config.limits.connect;
-        let connected = timeout(limit, async {
-            let mut trying = Trying { state: self.state.lock().await, begun: None };
-            let state = &mut *trying.state;
-            if let Some(session) = state.session.take_if(|session| session.is_over()) {
-                // One that dies young is not started over and over.
-                match session.since.elapsed() < LASTING {
-                    true => state.failed("it ended soon after it was started".to_owned()),
-                    false => state.failures = 0,
-                }
+        Box::pin(async move {
+            if let Some(problem) = config.problem() {
+                return Err(
+                    config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias))
+                );
             }
-            if let Some(session) = &state.session {
-                return Ok(Arc::clone(session));
-            }
-            if let Some((until, problem)) = &state.wait
-                && *until > Instant::now()
-            {
-                let left = until.saturating_duration_since(Instant::now()).as_secs().saturating_add(1);
-                return Err(format!("{problem}; it is tried again in {left} s"));
-            }
-            trying.begun = Some((Instant::now(), limit / PROBE));
-            let connected = timeout(limit, connect(config, self)).await;
-            trying.begun = None;
-            let state = &mut *trying.state;
-            match connected {
-                Ok(Ok(session)) => {
-                    let session = Arc::new(session);
-                    if state.has_connected {
-                        // The tools that it listed before may be another version's.
-                        self.changes.fetch_add(1, Ordering::Relaxed);
+            let limit = config.limits.connect;
+            let connected = timeout(limit, async {
+                let mut trying = Trying { state: self.state.lock().await, begun: None };
+                let state = &mut *trying.state;
+                if let Some(session) = state.session.take_if(|session| session.is_over()) {
+                    // One that dies young is not started over and over.
+                    match session.since.elapsed() < LASTING {
+                        true => state.failed("it ended soon after it was started".to_owned()),
+                        false => state.failures = 0,
                     }
-                    (state.has_connected, state.wait) = (true, None);
-                    state.session = Some(Arc::clone(&session));
-                    Ok(session)
                 }
-                Ok(Err(problem)) => {
-                    state.failed(problem.clone());
-                    Err(problem)
+                if let Some(session) = &state.session {
+                    return Ok(Arc::clone(session));
                 }
-                Err(_) => {
-                    let problem = format!("it did not answer within {} s", limit.as_secs_f64());
-                    state.failed(problem.clone());
-                    Err(problem)
+                if let Some((until, problem)) = &state.wait
+                    && *until > Instant::now()
+                {
+                    let left = until.saturating_duration_since(Instant::now()).as_secs().saturating_add(1);
+                    return Err(format!("{problem}; it is tried again in {left} s"));
                 }
-            }
-        });
-        // The one who connects is as patient as those who wait for it, and a little more.
-        let problem = match connected.await {
-            Ok(Ok(session)) => return Ok(session),
-            Ok(Err(problem)) => problem,
-            Err(_) => format!("it did not answer within {} s", limit.as_secs_f64()),
-        };
-        tracing::warn!(server = config.alias, problem, "a server is not available");
-        Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
+                trying.begun = Some((Instant::now(), limit / PROBE));
+                let connected = timeout(limit, connect(config, self)).await;
+                trying.begun = None;
+                let state = &mut *trying.state;
+                match connected {
+                    Ok(Ok(session)) => {
+                        let session = Arc::new(session);
+                        if state.has_connected {
+                            // The tools that it listed before may be another version's.
+                            self.changes.fetch_add(1, Ordering::Relaxed);
+                        }
+                        (state.has_connected, state.wait) = (true, None);
+                        state.session = Some(Arc::clone(&session));
+                        Ok(session)
+                    }
+                    Ok(Err(problem)) => {
+                        state.failed(problem.clone());
+                        Err(problem)
+                    }
+                    Err(_) => {
+                        let problem = format!("it did not answer within {} s", limit.as_secs_f64());
+                        state.failed(problem.clone());
+                        Err(problem)
+                    }
+                }
+            });
+            // The one who connects is as patient as those who wait for it, and a little more.
+            let problem = match connected.await {
+                Ok(Ok(session)) => return Ok(session),
+                Ok(Err(problem)) => problem,
+                Err(_) => format!("it did not answer within {} s", limit.as_secs_f64()),
+            };
+            tracing::warn!(server = config.alias, problem, "a server is not available");
+            Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
+        })
     }
 
     /// The session, if one stands now.

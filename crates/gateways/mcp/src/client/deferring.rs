@@ -43,75 +43,72 @@ impl McpServer {
 /// Borders, behind which the work is compiled once: see ADR 0053.
 impl McpServer {
     fn poll_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<McpUpdate, ToolError>> {
-        Box::pin(self.polled(handle))
+        Box::pin(async move {
+            let place = self.place(handle)?;
+            let mut talk = self.talk();
+            let seen = talk.look(&place).await?;
+            match seen.state {
+                State::Working => Ok(McpUpdate::Working(seen.said)),
+                State::Asks(ref asked) => match self.question(asked) {
+                    Some((_, question)) if !place.is_old => {
+                        Ok(McpUpdate::Asks(Box::new(question.question(Some(handle.to_owned())))))
+                    }
+                    // The older protocol asks over the connection of the call, and there is none any more.
+                    _ => {
+                        let cancelled = talk.cancel(&place).await;
+                        if let Err(error) = cancelled {
+                            tracing::debug!(server = self.config.alias, %error, "a task could not be cancelled");
+                        }
+                        let alias = &self.config.alias;
+                        let text = format!(
+                            "the server {alias:?} asks for an input that nobody can give once its call is deferred; its task is cancelled"
+                        );
+                        Ok(McpUpdate::Done(Box::new(McpOutput::failed(text))))
+                    }
+                },
+                _ => {
+                    let output = match talk.result(&place, seen).await {
+                        Ok(result) => self.read_result(&place.tool, result)?,
+                        // The result may be there at the next look.
+                        Err(error)
+                            if matches!(
+                                error.kind(),
+                                ToolErrorKind::Unavailable | ToolErrorKind::Timeout
+                            ) =>
+                        {
+                            return Err(error);
+                        }
+                        Err(error) => McpOutput::failed(error.for_model()),
+                    };
+                    Ok(McpUpdate::Done(Box::new(output)))
+                }
+            }
+        })
     }
 
     fn answer_boxed<'a>(&'a self, handle: &'a str, answer: Value) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(self.answered(handle, answer))
+        Box::pin(async move {
+            let place = self.place(handle)?;
+            let mut talk = self.talk();
+            let State::Asks(asked) = talk.look(&place).await?.state else {
+                return Err(ToolError::new("the task asks nothing"));
+            };
+            let Some((name, question)) = self.question(&asked) else {
+                return Err(ToolError::new("the task asks nothing that people can answer"));
+            };
+            let answer = serde_json::to_value(question.answered(answer))?;
+            talk.reply(&place, name, answer).await
+        })
     }
 
     fn cancel_boxed<'a>(&'a self, handle: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(self.cancelled(handle))
-    }
-
-    async fn polled(&self, handle: &str) -> Result<McpUpdate, ToolError> {
-        let place = self.place(handle)?;
-        let mut talk = self.talk();
-        let seen = talk.look(&place).await?;
-        match seen.state {
-            State::Working => Ok(McpUpdate::Working(seen.said)),
-            State::Asks(ref asked) => match self.question(asked) {
-                Some((_, question)) if !place.is_old => {
-                    Ok(McpUpdate::Asks(Box::new(question.question(Some(handle.to_owned())))))
-                }
-                // The older protocol asks over the connection of the call, and there is none any more.
-                _ => {
-                    let cancelled = talk.cancel(&place).await;
-                    if let Err(error) = cancelled {
-                        tracing::debug!(server = self.config.alias, %error, "a task could not be cancelled");
-                    }
-                    let alias = &self.config.alias;
-                    let text = format!(
-                        "the server {alias:?} asks for an input that nobody can give once its call is deferred; its task is cancelled"
-                    );
-                    Ok(McpUpdate::Done(Box::new(McpOutput::failed(text))))
-                }
-            },
-            _ => {
-                let output = match talk.result(&place, seen).await {
-                    Ok(result) => self.read_result(&place.tool, result)?,
-                    // The result may be there at the next look.
-                    Err(error)
-                        if matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout) =>
-                    {
-                        return Err(error);
-                    }
-                    Err(error) => McpOutput::failed(error.for_model()),
-                };
-                Ok(McpUpdate::Done(Box::new(output)))
+        Box::pin(async move {
+            let place = self.place(handle)?;
+            if matches!(self.config.door, Door::Command(_)) && self.link.standing().await.is_none() {
+                return Ok(());
             }
-        }
-    }
-
-    async fn answered(&self, handle: &str, answer: Value) -> Result<(), ToolError> {
-        let place = self.place(handle)?;
-        let mut talk = self.talk();
-        let State::Asks(asked) = talk.look(&place).await?.state else {
-            return Err(ToolError::new("the task asks nothing"));
-        };
-        let Some((name, question)) = self.question(&asked) else {
-            return Err(ToolError::new("the task asks nothing that people can answer"));
-        };
-        let answer = serde_json::to_value(question.answered(answer))?;
-        talk.reply(&place, name, answer).await
-    }
-
-    async fn cancelled(&self, handle: &str) -> Result<(), ToolError> {
-        let place = self.place(handle)?;
-        if matches!(self.config.door, Door::Command(_)) && self.link.standing().await.is_none() {
-            return Ok(());
-        }
-        self.talk().cancel(&place).await
+            self.talk().cancel(&place).await
+        })
     }
 
     fn place(&self, handle: &str) -> Result<Place, ToolError> {

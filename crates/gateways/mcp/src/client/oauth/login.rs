@@ -42,38 +42,36 @@ impl McpLogin {
         link: Arc<Link>,
         redirect: String,
     ) -> BoxFuture<'_, Result<Self, McpLoginError>> {
-        Box::pin(Self::begun(shared, link, redirect))
-    }
-
-    async fn begun(shared: &Arc<Shared>, link: Arc<Link>, redirect: String) -> Result<Self, McpLoginError> {
-        let challenge = shared.challenge().await?;
-        let web = shared.web();
-        let named = shared.settings.issuer.as_deref();
-        let found = discover(&web, &shared.url, &challenge, named).await?;
-        web.origin(&found.issuer.authorization_endpoint)?;
-        let client = client(&web, &shared.settings, &found.issuer, &redirect).await?;
-        let scope = shared.scope(&challenge, &found).await?;
-        let (state, verifier) = (unguessable(), unguessable());
-        let hash = Sha256::digest(verifier.as_bytes());
-        let proof = base64_simd::URL_SAFE_NO_PAD.encode_to_string(hash);
-        let mut query = vec![
-            ("response_type", "code"),
-            ("client_id", &*client.id),
-            ("redirect_uri", &*redirect),
-            ("state", &*state),
-            ("code_challenge", &*proof),
-            ("code_challenge_method", "S256"),
-            ("resource", &*found.resource),
-        ];
-        query.extend(scope.as_deref().map(|scope| ("scope", scope)));
-        if scope.as_deref().is_some_and(|scope| scope.split(' ').any(|scope| scope == super::OFFLINE)) {
-            query.push(("prompt", "consent"));
-        }
-        let endpoint = &found.issuer.authorization_endpoint;
-        let join = if endpoint.contains('?') { '&' } else { '?' };
-        let address = format!("{endpoint}{join}{}", encoded(&query));
-        let shared = Arc::clone(shared);
-        Ok(Self { shared, link, found, client, redirect, address, state, verifier, scope })
+        Box::pin(async move {
+            let challenge = shared.challenge().await?;
+            let web = shared.web();
+            let named = shared.settings.issuer.as_deref();
+            let found = discover(&web, &shared.url, &challenge, named).await?;
+            web.origin(&found.issuer.authorization_endpoint)?;
+            let client = client(&web, &shared.settings, &found.issuer, &redirect).await?;
+            let scope = shared.scope(&challenge, &found).await?;
+            let (state, verifier) = (unguessable(), unguessable());
+            let hash = Sha256::digest(verifier.as_bytes());
+            let proof = base64_simd::URL_SAFE_NO_PAD.encode_to_string(hash);
+            let mut query = vec![
+                ("response_type", "code"),
+                ("client_id", &*client.id),
+                ("redirect_uri", &*redirect),
+                ("state", &*state),
+                ("code_challenge", &*proof),
+                ("code_challenge_method", "S256"),
+                ("resource", &*found.resource),
+            ];
+            query.extend(scope.as_deref().map(|scope| ("scope", scope)));
+            if scope.as_deref().is_some_and(|scope| scope.split(' ').any(|scope| scope == super::OFFLINE)) {
+                query.push(("prompt", "consent"));
+            }
+            let endpoint = &found.issuer.authorization_endpoint;
+            let join = if endpoint.contains('?') { '&' } else { '?' };
+            let address = format!("{endpoint}{join}{}", encoded(&query));
+            let shared = Arc::clone(shared);
+            Ok(Self { shared, link, found, client, redirect, address, state, verifier, scope })
+        })
     }
 
     /// The address at which a person allows it.
@@ -98,36 +96,34 @@ impl McpLogin {
 
     /// A border: see ADR 0053.
     fn finish_boxed(self, led: &str) -> BoxFuture<'_, Result<McpGrant, McpLoginError>> {
-        Box::pin(self.finished(led))
-    }
-
-    async fn finished(self, led: &str) -> Result<McpGrant, McpLoginError> {
-        let query = led.split_once('?').map_or(led, |(_, query)| query);
-        let query = query.split('#').next().unwrap_or_default();
-        let value = |name: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            let found = pairs.find(|(known, _)| *known == name)?.1.replace('+', " ");
-            Some(String::from_utf8_lossy(&percent_decoded(&found)).into_owned())
-        };
-        if value("state").as_deref() != Some(&*self.state) {
-            return Err(McpLoginError::State);
-        }
-        let issuer = &self.found.issuer;
-        match value("iss") {
-            Some(said) if said == issuer.issuer => {}
-            None if !issuer.authorization_response_iss_parameter_supported => {}
-            _ => return Err(McpLoginError::Issuer),
-        }
-        if let Some(error) = value("error") {
-            return Err(McpLoginError::Refused { error: plain(&error) });
-        }
-        let code = value("code").ok_or(McpLoginError::Malformed)?;
-        let code = (&*code, &*self.verifier, &*self.redirect);
-        let web = self.shared.web();
-        let grant = redeem(&web, &self.found, &self.client, code, self.scope.as_deref()).await?;
-        self.shared.keep(Some(grant.clone())).await?;
-        self.link.begin_anew().await;
-        Ok(grant)
+        Box::pin(async move {
+            let query = led.split_once('?').map_or(led, |(_, query)| query);
+            let query = query.split('#').next().unwrap_or_default();
+            let value = |name: &str| {
+                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                let found = pairs.find(|(known, _)| *known == name)?.1.replace('+', " ");
+                Some(String::from_utf8_lossy(&percent_decoded(&found)).into_owned())
+            };
+            if value("state").as_deref() != Some(&*self.state) {
+                return Err(McpLoginError::State);
+            }
+            let issuer = &self.found.issuer;
+            match value("iss") {
+                Some(said) if said == issuer.issuer => {}
+                None if !issuer.authorization_response_iss_parameter_supported => {}
+                _ => return Err(McpLoginError::Issuer),
+            }
+            if let Some(error) = value("error") {
+                return Err(McpLoginError::Refused { error: plain(&error) });
+            }
+            let code = value("code").ok_or(McpLoginError::Malformed)?;
+            let code = (&*code, &*self.verifier, &*self.redirect);
+            let web = self.shared.web();
+            let grant = redeem(&web, &self.found, &self.client, code, self.scope.as_deref()).await?;
+            self.shared.keep(Some(grant.clone())).await?;
+            self.link.begin_anew().await;
+            Ok(grant)
+        })
     }
 }
 
