@@ -172,14 +172,14 @@ scenarios.a_decision_is_taken_once = async (context) => {
 };
 
 scenarios.tools_of_the_page_are_called_once = async (context) => {
-  const register = (page) => page.evaluate(() => {
+  const register = (page, ends = true) => page.evaluate((ends) => {
     window.calls = 0;
     window.attache.registerTool({ name: 'page_title', description: 'The title' }, async () => {
       window.calls += 1;
-      await new Promise((next) => setTimeout(next, 300));
+      await new Promise((next) => ends && setTimeout(next, 300));
       return { title: document.title };
     });
-  });
+  }, ends);
   const first = await open(context);
   await ask(first, 'hello');
   const second = await open(context, `/#/s/${await session(first)}`);
@@ -198,8 +198,8 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   assert.equal(calls[0] + calls[1], 1);
   assert.deepEqual((await results(first)).at(-1).content, { title: 'attache' });
   // A tab that is closed while it is at it leaves the answer to the other one, which does not make the call again.
-  await register(first);
-  await register(second);
+  await register(first, false);
+  await register(second, false);
   await ask(first, 'ask the page', { ends: false });
   const next = await Promise.any([first, second].map(called));
   const left = next === first ? second : first;
