@@ -126,7 +126,7 @@ pub(crate) async fn content(store: &dyn DocumentStore, document: &Document) -> R
     }
 }
 
-/// The images among these documents, with their content. One that is gone is left out.
+/// The images among these documents, with their content. One that cannot be read is left out.
 pub(crate) async fn images_with_content<'d>(
     store: &dyn DocumentStore,
     documents: impl Iterator<Item = &'d Document>,

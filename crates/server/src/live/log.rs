@@ -82,7 +82,7 @@ pub(super) fn told(
     shared.collect()
 }
 
-/// The images that the model made in these entries, with their content, which no log has. One that is gone is left out.
+/// The images that the model made in these entries, with their content, which no log has. One that cannot be read is left out.
 pub(super) async fn images(store: &dyn DocumentStore, entries: &[LogEntry]) -> Vec<Document> {
     let replies = entries.iter().filter_map(|entry| match &entry.kind {
         EntryKind::Reply(reply) => Some(&*reply.message),
@@ -99,7 +99,7 @@ fn made(message: &Message) -> impl Iterator<Item = &Document> {
     reply.into_iter().flat_map(|reply| reply.documents())
 }
 
-/// Gives what tells one of these images its content.
+/// Puts the content of an image into the entry that tells it, if it is one of these.
 pub(super) fn give_content(entry: &mut Arc<Entry>, images: &[Document]) {
     if let Some(Entry { what: What::Event(event), .. }) = Arc::get_mut(entry)
         && let EventKind::Made(made) = &mut event.kind

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decided, Decision, EntryKind, Outcome, Session, SessionInfo, decide as settle};
+use attache_agent::{Decision, EntryKind, Outcome, Session, SessionInfo, decide as settle};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -89,6 +89,7 @@ pub(crate) async fn decide(
         Err(TooMany::Driven) | Ok(()) => {}
         Err(full) => return Err(full.into()),
     }
+    let runs = session.runs().await?;
     let is_repeated = session
         .behind(&run, 0)
         .await?
@@ -96,8 +97,13 @@ pub(crate) async fn decide(
         .any(|entry| matches!(&entry.kind, EntryKind::Decided(decided) if decided.id == id));
     let journal = session.journal_of(&run);
     let decided = settle(&*journal, &id, principal.name(), decision).await?;
+    // Nothing fails between the two: said again, it would be no news, and never be taken down.
     if !is_repeated {
-        record(&app, &principal, hosted, &session, &run, &decided).await?;
+        let began = runs.iter().find(|known| known.id == run).map(|known| known.name.as_str());
+        let agent = began.filter(|name| !name.is_empty()).map_or_else(|| Arc::clone(&hosted.name), Arc::from);
+        let (request, by, session) = (request::id(), principal.shared(), Some(session.id().as_str()));
+        let of = Of { request: request.as_ref(), principal: &by, agent: &agent, session, run: &run };
+        app.record.decided(of, &decided);
     }
     go_on_with(&app, &principal, hosted, &session, &run, &Left::Decision(id.clone())).await?;
     let mut body = Vec::new();
@@ -109,30 +115,6 @@ pub(crate) async fn decide(
         .with("sessionId", session.id().as_str())
         .end();
     Ok(json(body))
-}
-
-/// Takes down a decision, which counts for the agent that asked.
-async fn record(
-    app: &App,
-    principal: &Principal,
-    hosted: &Hosted,
-    session: &Session,
-    run: &str,
-    decided: &Decided,
-) -> Result<(), Fault> {
-    let (asked_by, by) = (request::id(), principal.shared());
-    let runs = session.runs().await?;
-    let began = runs.iter().find(|known| known.id == run).map(|known| Arc::from(known.name.as_str()));
-    let agent = began.filter(|name: &Arc<str>| !name.is_empty()).unwrap_or_else(|| Arc::clone(&hosted.name));
-    let of = Of {
-        request: asked_by.as_ref(),
-        principal: &by,
-        agent: &agent,
-        session: Some(session.id().as_str()),
-        run,
-    };
-    app.record.decided(of, decided);
-    Ok(())
 }
 
 /// The number of sessions used last that are looked into although no run waits in them.

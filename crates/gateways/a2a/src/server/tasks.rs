@@ -297,11 +297,11 @@ impl Tasks {
                                 (None, _) => Step::Over,
                             },
                         };
-                        let failure = result.err().map(|error| {
+                        let failed = result.err().filter(|_| matches!(last, Step::Over));
+                        if let Some(error) = &failed {
                             tracing::error!(task = id, %error, "a task failed");
-                            failure_to_tell(&error)
-                        });
-                        over(&tasks, &id, failure.filter(|_| matches!(last, Step::Over)));
+                        }
+                        over(&tasks, &id, failed.as_ref().map(failure_to_tell));
                         sender.send_replace(last);
                     }
                     _ => {
