@@ -71,8 +71,9 @@ async fn a_provider_of_its_own_settings_has_the_others_of_all() {
 #[tokio::test]
 async fn time_limits_are_those_of_the_registry() {
     let mock = MockProvider::start().await.unwrap();
-    let none = Timeouts::new().with_total(Duration::ZERO);
-    let registry = registry(&mock).with_http(HttpSettings::new().with_timeouts(none));
+    mock.enqueue(Reply::new().text("Too late.").delay_first(Duration::from_secs(3_600)));
+    let short = Timeouts::new().with_total(Duration::from_millis(10));
+    let registry = registry(&mock).with_http(HttpSettings::new().with_timeouts(short));
     let error = registry.model("openai-chat/gpt-4o").unwrap().complete(ask()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
 }
