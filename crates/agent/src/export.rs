@@ -82,7 +82,7 @@ impl Agent {
                 text.extend_from_slice(b",\"data\":\"");
                 yield Bytes::from(text);
                 for piece in bytes.chunks(PIECE) {
-                    yield Bytes::from(base64_simd::STANDARD.encode_to_string(piece));
+                    yield Bytes::from(attache_core::base64::encode(piece));
                 }
                 yield Bytes::from_static(b"\"}");
             }
@@ -108,7 +108,7 @@ async fn fill(conversation: &mut Value, store: &dyn DocumentStore) -> Result<(),
     let entries = conversation.get_mut("documents").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
         if let Some(bytes) = missing(entry, store).await? {
-            entry.insert("data".to_owned(), base64_simd::STANDARD.encode_to_string(&bytes).into());
+            entry.insert("data".to_owned(), attache_core::base64::encode(&bytes).into());
         }
     }
     Ok(())

@@ -9,8 +9,8 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
-use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
-use tracing_subscriber::{Layer, fmt, registry};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, Registry, fmt, registry};
 
 use crate::args::Command;
 use crate::show::watch::Watch;
@@ -20,17 +20,22 @@ const CHOSEN: &str = "ATTACHE_LOG";
 /// The most different warnings that are remembered, so that each is told once.
 const REMEMBERED: usize = 256;
 
-/// Writes what the program tells of itself from now on, as lines for people or as JSON.
-pub(crate) fn begin(as_json: bool, told: &str) -> Result<(), String> {
+/// Writes what the program tells of itself from now on, as lines for people.
+pub(crate) fn begin(told: &str) -> Result<(), String> {
+    let lines = fmt::layer().with_writer(io::stderr).with_target(true).with_ansi(false).compact();
+    begin_with(lines, told)
+}
+
+/// As [`begin`], in lines of JSON.
+#[cfg(feature = "server")]
+pub(crate) fn begin_as_json(told: &str) -> Result<(), String> {
+    let lines = fmt::layer().with_writer(io::stderr).with_target(true).json();
+    begin_with(lines.flatten_event(true).with_current_span(false), told)
+}
+
+fn begin_with(lines: impl Layer<Registry> + Send + Sync, told: &str) -> Result<(), String> {
     let told: Targets = told.parse().map_err(|error| format!("{error}"))?;
-    let lines = fmt::layer().with_writer(io::stderr).with_target(true);
-    let begun: Result<(), TryInitError> = match as_json {
-        false => registry().with(lines.with_ansi(false).compact().with_filter(told)).try_init(),
-        true => registry()
-            .with(lines.json().flatten_event(true).with_current_span(false).with_filter(told))
-            .try_init(),
-    };
-    begun.map_err(|error| error.to_string())
+    registry().with(lines.with_filter(told)).try_init().map_err(|error| error.to_string())
 }
 
 /// The log of a command other than `serve`, which has options for it: all that the variable names, else warnings. Those
@@ -38,13 +43,14 @@ pub(crate) fn begin(as_json: bool, told: &str) -> Result<(), String> {
 pub(crate) fn of_command(command: &Command, watch: &Watch) -> Result<(), String> {
     // A variable that is empty is none.
     if let Some(told) = std::env::var(CHOSEN).ok().filter(|told| !told.is_empty()) {
-        return begin(false, &told).map_err(|problem| format!("{CHOSEN}: {problem}"));
+        return begin(&told).map_err(|problem| format!("{CHOSEN}: {problem}"));
     }
     match command {
-        Command::Mcp(_) => return begin(false, "warn"),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(_) => return begin("warn"),
         // A database may have to be migrated, which others may delay.
         #[cfg(feature = "chat")]
-        Command::Sessions(_) => return begin(false, "attache=warn"),
+        Command::Sessions(_) => return begin("attache=warn"),
         command if !command.runs() => return Ok(()),
         _ => {}
     }

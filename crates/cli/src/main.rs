@@ -4,6 +4,7 @@ mod args;
 mod ask;
 #[cfg(feature = "chat")]
 mod chat;
+#[cfg(feature = "shell")]
 mod complete;
 mod config_command;
 mod config_files;
@@ -17,6 +18,7 @@ mod kept;
 #[cfg(feature = "server")]
 mod keys;
 mod log;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod model_by_name;
 mod models;
@@ -37,7 +39,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command, Mcp};
+#[cfg(feature = "mcp")]
+use crate::args::Mcp;
+use crate::args::{Args, Command};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -51,7 +55,9 @@ fn main() -> ExitCode {
         }
     };
     match &args.command {
+        #[cfg(feature = "shell")]
         Command::Completions(completions) => return complete::completions(completions.shell).into(),
+        #[cfg(feature = "shell")]
         Command::Man => return complete::man().into(),
         Command::Config(configuration) => return config_command::run(configuration, &args).into(),
         _ => {}
@@ -70,6 +76,7 @@ fn main() -> ExitCode {
     {
         return ask::failed(as_json, Exit::Usage, &problem).into();
     }
+    #[cfg(feature = "mcp")]
     if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
         return runtime.block_on(mcp::run(command, &args)).into();
     }
@@ -110,9 +117,9 @@ fn main() -> ExitCode {
             Command::Explain(explain) => explain::run(&explain, &registry).await,
             #[cfg(feature = "mcp")]
             Command::Mcp(mcp) => mcp::serve(&mcp.served, &registry, &config).await,
-            #[cfg(not(feature = "mcp"))]
-            Command::Mcp(_) => Exit::Usage,
-            Command::Completions(_) | Command::Man | Command::Config(_) => Exit::Done,
+            #[cfg(feature = "shell")]
+            Command::Completions(_) | Command::Man => Exit::Done,
+            Command::Config(_) => Exit::Done,
         };
         #[cfg(feature = "otlp")]
         if let Some(exporting) = exporting {

@@ -1,8 +1,10 @@
 //! Facts about bytes: media types by magic number, image sizes, base64 and data URIs.
 
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD, Engine as _};
+
 /// Decodes standard base64 with padding, without white space, as every API demands.
 pub(crate) fn decode_base64(data: &str) -> Option<Vec<u8>> {
-    base64_simd::STANDARD.decode_to_vec(data).ok()
+    BASE64_STANDARD.decode(data).ok()
 }
 
 /// Decodes base64 in either alphabet, padded or not, as protobuf JSON takes it.
@@ -11,9 +13,8 @@ pub(crate) fn decode_any_base64(data: &str) -> Option<Vec<u8>> {
     if data.len() > bare.len() && !data.len().is_multiple_of(4) {
         return None;
     }
-    let alphabet =
-        if bare.contains(['-', '_']) { base64_simd::URL_SAFE_NO_PAD } else { base64_simd::STANDARD_NO_PAD };
-    alphabet.decode_to_vec(bare).ok()
+    let alphabet = if bare.contains(['-', '_']) { BASE64_URL_SAFE_NO_PAD } else { BASE64_STANDARD_NO_PAD };
+    alphabet.decode(bare).ok()
 }
 
 /// The parts of `data:<media type>;base64,<data>`.

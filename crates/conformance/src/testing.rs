@@ -20,7 +20,7 @@ pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
 pub(crate) const PDF: &[u8] = b"%PDF-1.7\n";
 
 pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
-    base64_simd::STANDARD.encode_to_string(bytes)
+    attache_core::base64::encode(bytes)
 }
 
 /// Bodies that differ from `body` in one place each: an object with a member that no API knows, or a string that

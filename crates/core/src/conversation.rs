@@ -163,7 +163,7 @@ impl Conversation {
                 (None, true) => continue,
                 _ => return Err(ConversationError::NoData { id }),
             };
-            let Ok(bytes) = base64_simd::STANDARD.decode_to_vec(data.as_bytes()) else {
+            let Some(bytes) = crate::base64::decode(data) else {
                 return Err(ConversationError::BadData { id });
             };
             let mut handle =
@@ -223,7 +223,7 @@ impl Conversation {
         }
         let documents = handles.into_iter().map(|document| {
             let data = match document.source() {
-                DocumentSource::Bytes(bytes) => Some(base64_simd::STANDARD.encode_to_string(bytes)),
+                DocumentSource::Bytes(bytes) => Some(crate::base64::encode(bytes)),
                 _ => None,
             };
             StoredDocument {

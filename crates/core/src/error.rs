@@ -110,6 +110,12 @@ impl ErrorKind {
         ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
+    /// True if the program that asks is to be mended: a key, its rights, an address or an option of it. Such words of a
+    /// provider are for whoever runs the program, and not for its users.
+    pub fn is_of_setup(self) -> bool {
+        matches!(self, Self::Configuration | Self::Authentication | Self::Permission)
+    }
+
     /// True if the same request may work later, unless the provider says otherwise.
     fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Overloaded | Self::Network | Self::Timeout | Self::StreamCut)

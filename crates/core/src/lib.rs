@@ -32,6 +32,7 @@
 //! ```
 
 pub mod assembler;
+pub mod base64;
 pub mod blocking;
 pub mod calendar;
 pub mod capability;

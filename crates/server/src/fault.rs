@@ -233,12 +233,11 @@ impl Fault {
             ErrorKind::ContextTooLong => "context_length_exceeded",
             kind => kind.as_str(),
         };
-        let message = match error.kind() {
-            ErrorKind::Configuration | ErrorKind::Authentication | ErrorKind::Permission => {
-                tracing::error!(error = with_causes(error), "the model cannot be asked");
-                "the server cannot ask its model".to_owned()
-            }
-            _ => error.to_string(),
+        let message = if error.kind().is_of_setup() {
+            tracing::error!(error = with_causes(error), "the model cannot be asked");
+            "the server cannot ask its model".to_owned()
+        } else {
+            error.to_string()
         };
         let retry_after = error.retry_after().map(|wait| wait.as_secs().max(1));
         Self { retry_after, ..Self::new(status, kind, code, message) }

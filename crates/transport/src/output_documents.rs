@@ -9,7 +9,7 @@ use attache_core::{AssistantPart, ChatRequest, Document, Message};
 /// The document of base64 as replies carry it; nothing for text that is none. A wrong media type is replaced by what
 /// the bytes say.
 pub fn made_document(base64: &str, media_type: &str) -> Option<Document> {
-    let bytes = base64_simd::forgiving_decode_to_vec(base64.as_bytes()).ok()?;
+    let bytes = attache_core::base64::decode(base64)?;
     (!bytes.is_empty()).then(|| Document::from_bytes(bytes, media_type))
 }
 

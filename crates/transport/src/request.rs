@@ -120,7 +120,7 @@ impl RequestParts {
         // Credentials of the URL are sent decoded and as base64.
         let Ok((_, Some(user))) = target(&self.url) else { return redactor };
         let user = percent_decoded(&user);
-        let redactor = redactor.with_secret(&base64_simd::STANDARD.encode_to_string(&user));
+        let redactor = redactor.with_secret(&attache_core::base64::encode(&user));
         let user = String::from_utf8_lossy(&user);
         match user.split_once(':') {
             Some((_, password)) => redactor.with_secret(&user).with_secret(password),
@@ -181,7 +181,7 @@ impl RequestParts {
         // A request that says nothing of encodings lets a server or a proxy choose one (RFC 9110 12.5.3).
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(user) = user {
-            let credentials = base64_simd::STANDARD.encode_to_string(percent_decoded(&user));
+            let credentials = attache_core::base64::encode(percent_decoded(&user));
             headers.insert(AUTHORIZATION, header_value(&AUTHORIZATION, "Basic ", &credentials, true)?);
         }
         for (name, value) in &self.headers {

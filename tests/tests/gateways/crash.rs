@@ -293,7 +293,7 @@ async fn mcp(State(done): Done, axum::Json(asked): axum::Json<Value>) -> axum::J
         "tools/call" => {
             let n = asked["params"]["arguments"]["n"].as_u64().unwrap();
             does(&done, "mcp", n).await;
-            let blob = base64_simd::STANDARD.encode_to_string(content(&format!("mcp {n}")));
+            let blob = attache_core::base64::encode(content(&format!("mcp {n}")));
             let resource =
                 json!({"uri": format!("file:///mcp-{n}.pdf"), "mimeType": "application/pdf", "blob": blob});
             json!({"content": [{"type": "resource", "resource": resource}]})
@@ -311,7 +311,7 @@ async fn mcp(State(done): Done, axum::Json(asked): axum::Json<Value>) -> axum::J
 /// An agent that answers at once, or takes a task, whose number and time are its id.
 async fn a2a(State(done): Done, axum::Json(asked): axum::Json<Value>) -> axum::Json<Value> {
     let part = |kind: &str, n: u64| {
-        let raw = base64_simd::STANDARD.encode_to_string(content(&format!("{kind} {n}")));
+        let raw = attache_core::base64::encode(content(&format!("{kind} {n}")));
         json!({"raw": raw, "mediaType": "application/pdf", "filename": format!("{kind}-{n}.pdf")})
     };
     let task = |n: &str, state: &str, artifacts: Value| json!({"id": n, "contextId": "c", "status": {"state": state}, "artifacts": artifacts});

@@ -204,7 +204,7 @@ async fn a2a(State(place): State<Arc<Place>>, axum::Json(asked): axum::Json<Valu
     let part = match said(&place, wanted).await {
         Said::Text(text) => json!({"text": text}),
         Said::File(media, name, bytes) => {
-            let raw = base64_simd::STANDARD.encode_to_string(bytes);
+            let raw = attache_core::base64::encode(bytes);
             json!({"raw": raw, "mediaType": media, "filename": name})
         }
         Said::Raw(response) => return response,
@@ -224,7 +224,7 @@ async fn mcp(State(place): State<Arc<Place>>, axum::Json(asked): axum::Json<Valu
         "tools/call" => match said(&place, asked["params"]["name"].as_str().unwrap_or_default()).await {
             Said::Text(text) => content(json!({"type": "text", "text": text})),
             Said::File(media, name, bytes) => {
-                let blob = base64_simd::STANDARD.encode_to_string(bytes);
+                let blob = attache_core::base64::encode(bytes);
                 let resource = json!({"uri": format!("file:///{name}"), "mimeType": media, "blob": blob});
                 content(json!({"type": "resource", "resource": resource}))
             }

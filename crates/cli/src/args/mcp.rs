@@ -1,27 +1,22 @@
 //! The options of `mcp`.
 
-#[cfg(feature = "mcp")]
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand};
 
-#[cfg(feature = "mcp")]
 use super::ask::{Chosen, Opened, Permitted};
 use crate::exit::CODES;
 
 #[derive(Debug, Args)]
 #[command(after_help = CODES, args_conflicts_with_subcommands = true)]
-#[cfg_attr(not(feature = "mcp"), command(subcommand_required = true, arg_required_else_help = true))]
 pub(crate) struct Mcp {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
-    #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub(crate) served: Box<Served>,
 }
 
 /// The server that `mcp` alone is.
-#[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
 pub(crate) struct Served {
     #[command(flatten)]
@@ -44,7 +39,6 @@ pub(crate) struct Served {
 }
 
 /// An address to listen at; a port alone is one of this machine.
-#[cfg(feature = "mcp")]
 fn address(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<u16>() {
         Ok(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
@@ -83,13 +77,11 @@ pub(crate) enum McpCommand {
         json: bool,
     },
     /// Log in to a server over HTTP, in a browser
-    #[cfg(feature = "mcp")]
     Login {
         /// The name of the server
         name: String,
     },
     /// Forget the login to a server
-    #[cfg(feature = "mcp")]
     Logout {
         /// The name of the server
         name: String,

@@ -4,6 +4,7 @@ mod ask;
 mod config_and_tools;
 #[cfg(feature = "chat")]
 mod kept;
+#[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "server")]
 mod serve;
@@ -23,8 +24,7 @@ pub(crate) use config_and_tools::{Configuration, ConfigurationCommand, Tools, To
 #[cfg(feature = "chat")]
 pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand, Talk};
 #[cfg(feature = "mcp")]
-pub(crate) use mcp::Served;
-pub(crate) use mcp::{Mcp, McpCommand};
+pub(crate) use mcp::{Mcp, McpCommand, Served};
 #[cfg(feature = "server")]
 pub(crate) use serve::{Keys, KeysCommand, LogFormat, Serve};
 #[cfg(feature = "chat")]
@@ -69,6 +69,7 @@ pub(crate) enum Command {
     /// List the tools that a model would see, show one, call one
     Tools(Tools),
     /// Serve files and tools as an MCP server; add, list and remove MCP servers
+    #[cfg(feature = "mcp")]
     Mcp(Mcp),
     /// Check the configuration, print its schema, trust a project's
     Config(Configuration),
@@ -83,8 +84,10 @@ pub(crate) enum Command {
     /// Print what each of several models would see of the documents of a conversation, or of files, and why
     Explain(Explain),
     /// Print the completions of a shell
+    #[cfg(feature = "shell")]
     Completions(Completions),
     /// Print the manual page
+    #[cfg(feature = "shell")]
     Man,
 }
 
@@ -100,7 +103,9 @@ impl Command {
     /// True if it runs an agent. A server is not meant: it has its own log.
     pub(crate) fn runs(&self) -> bool {
         match self {
-            Self::Ask(_) | Self::Mcp(_) => true,
+            Self::Ask(_) => true,
+            #[cfg(feature = "mcp")]
+            Self::Mcp(_) => true,
             #[cfg(feature = "chat")]
             Self::Chat(_) | Self::Resume(_) => true,
             _ => false,
@@ -205,6 +210,7 @@ pub(crate) struct Explain {
     pub(crate) json: bool,
 }
 
+#[cfg(feature = "shell")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Completions {
     /// The shell

@@ -1,9 +1,7 @@
 //! `attache mcp`: the servers of the configuration, and one of ours.
 
 mod edit;
-#[cfg(feature = "mcp")]
 mod login;
-#[cfg(feature = "mcp")]
 mod serve;
 
 use std::path::Path;
@@ -17,7 +15,6 @@ use crate::output::{answer, fail, harmless, line, written};
 use crate::show::table::Table;
 use crate::show::width::terminal_width;
 
-#[cfg(feature = "mcp")]
 pub(crate) use serve::run as serve;
 
 /// Runs a command on the servers of the configuration.
@@ -28,9 +25,7 @@ pub(crate) async fn run(command: &McpCommand, args: &Args) -> Exit {
             edit::add(name, &asked, args.config.as_deref())
         }
         McpCommand::List { json } => list(*json, args),
-        #[cfg(feature = "mcp")]
         McpCommand::Login { name } => login::login(name, args).await,
-        #[cfg(feature = "mcp")]
         McpCommand::Logout { name } => login::logout(name, args).await,
         McpCommand::Remove { name } => edit::remove(name, args.config.as_deref()),
     };

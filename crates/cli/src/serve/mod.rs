@@ -47,8 +47,11 @@ async fn done(
     registry: &Registry,
     config: &Config,
 ) -> Result<(), (Exit, String)> {
-    let as_json = serve.log_format == LogFormat::Json;
-    log::begin(as_json, &serve.log).map_err(|problem| (Exit::Usage, format!("--log: {problem}")))?;
+    let begun = match serve.log_format {
+        LogFormat::Json => log::begin_as_json(&serve.log),
+        LogFormat::Text => log::begin(&serve.log),
+    };
+    begun.map_err(|problem| (Exit::Usage, format!("--log: {problem}")))?;
     #[cfg(feature = "otlp")]
     let exporting = crate::otlp::begin(|problem| tracing::warn!("{problem}"));
     let served = served(serve, args, registry, config).await;

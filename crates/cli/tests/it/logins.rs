@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use attache_transport::percent_decoded;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use wiremock::matchers::any;
@@ -112,7 +113,7 @@ impl Issuer {
                 // A code is good once.
                 let promised = self.codes.remove(&given("code")).unwrap_or_default();
                 let hash = Sha256::digest(given("code_verifier").as_bytes());
-                let proof = base64_simd::URL_SAFE_NO_PAD.encode_to_string(hash);
+                let proof = BASE64_URL_SAFE_NO_PAD.encode(hash);
                 let said = [given("client_id"), given("redirect_uri"), proof, given("resource")];
                 self.check(promised == said, "a code with another proof");
             }

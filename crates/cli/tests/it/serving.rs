@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 
-use base64_simd::STANDARD;
 use serde_json::{Value, json};
 
 use crate::common::{attache, text};
@@ -77,7 +76,7 @@ fn a_client_over_stdio_asks_about_files() {
     assert_ne!(result["isError"], true, "{result}");
     assert!(result["content"][0]["text"].as_str().unwrap().contains("17 May 2026"), "{result}");
     let pdf = std::fs::read(format!("{}/../../{INVOICE}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let blob = STANDARD.encode_to_string(&pdf);
+    let blob = attache_core::base64::encode(&pdf);
     let content = result["content"].as_array().unwrap();
     assert!(content.iter().any(|block| block["resource"]["blob"] == blob.as_str()), "the PDF comes with it");
     let (code, told) = client.end();

@@ -6,13 +6,14 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use attache_conformance::{MockProvider, Reply};
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
 
 use super::{Served, attache, client, curl, key};
 
 /// A token of an issuer, by RFC 7515 and RFC 8037.
 fn token(pair: &ring::signature::Ed25519KeyPair, claims: &Value) -> String {
-    let text = |bytes: &[u8]| base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes);
+    let text = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
     let header = json!({"alg": "EdDSA", "kid": "one"}).to_string();
     let signed = format!("{}.{}", text(header.as_bytes()), text(claims.to_string().as_bytes()));
     format!("{signed}.{}", text(pair.sign(signed.as_bytes()).as_ref()))
@@ -25,7 +26,7 @@ async fn a_public_address_is_guarded_by_an_issuer_alone_and_other_protocols_by_t
     use ring::signature::{Ed25519KeyPair, KeyPair as _};
     let pair = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).unwrap();
     let pair = Ed25519KeyPair::from_pkcs8(pair.as_ref()).unwrap();
-    let x = base64_simd::URL_SAFE_NO_PAD.encode_to_string(pair.public_key().as_ref());
+    let x = BASE64_URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());
     let issuer = wiremock::MockServer::start().await;
     let keys = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "alg": "EdDSA", "x": x}]});
     wiremock::Mock::given(wiremock::matchers::path("/keys"))
@@ -231,7 +232,7 @@ async fn a_model_is_served_without_the_agent_under_its_own_name() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/inbox/invoice-2026-0417.pdf"),
     )
     .unwrap();
-    let data = format!("data:application/pdf;base64,{}", base64_simd::STANDARD.encode_to_string(&pdf));
+    let data = format!("data:application/pdf;base64,{}", attache_core::base64::encode(&pdf));
     let mut messages: Vec<Value> = (0..60)
         .map(|at| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("word {at}")}))
         .collect();

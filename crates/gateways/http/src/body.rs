@@ -115,7 +115,7 @@ async fn json(members: Vec<(&Parameter, Value)>, context: &ToolContext) -> Resul
 }
 
 fn base64(document: &Document) -> Result<String, ToolError> {
-    Ok(base64_simd::STANDARD.encode_to_string(content(document)?))
+    Ok(attache_core::base64::encode(content(document)?))
 }
 
 fn form(members: &[(&Parameter, Value)]) -> Result<Written, ToolError> {

@@ -207,9 +207,9 @@ impl Dressing {
             && (is_authorization || SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
         {
             self.note(token.trim());
-            let decoded = base64_simd::STANDARD.decode_to_vec(token.trim());
+            let decoded = attache_core::base64::decode(token.trim());
             if scheme.eq_ignore_ascii_case("basic")
-                && let Ok(Ok(user)) = decoded.map(String::from_utf8)
+                && let Some(Ok(user)) = decoded.map(String::from_utf8)
             {
                 self.note(&user);
                 self.note(user.split_once(':').map_or("", |(_, password)| password));

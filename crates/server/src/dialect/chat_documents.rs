@@ -2,7 +2,6 @@
 //! that of OpenRouter, and `files` has the other documents as parts of a user's message do.
 
 use attache_core::{Document, DocumentSource, MediaKind};
-use base64_simd::STANDARD;
 
 use crate::json::Object;
 
@@ -54,9 +53,8 @@ impl Made {
 /// The content as a data URL, or its address.
 fn address(document: &Document, addresses: Option<&str>) -> Option<String> {
     if let Some(bytes) = document.bytes() {
-        let mut url = format!("data:{};base64,", document.media_type().essence());
-        STANDARD.encode_append(&*bytes, &mut url);
-        return Some(url);
+        let media_type = document.media_type().essence();
+        return Some(format!("data:{media_type};base64,{}", attache_core::base64::encode(bytes)));
     }
     match document.source() {
         DocumentSource::External { url } => Some(url.to_string()),

@@ -2,7 +2,6 @@
 
 use attache_core::citation::Source;
 use attache_core::{Citation, Document, MediaKind, ToolCallId};
-use base64_simd::STANDARD;
 
 use super::annotation::{span, with_others};
 use crate::json::Object;
@@ -57,7 +56,7 @@ impl Item {
         let bytes = document.bytes().filter(|_| media_type.kind() == MediaKind::Image)?;
         let format = FORMATS.iter().find(|(known, _)| *known == media_type.essence());
         Some(Self::Image {
-            data: STANDARD.encode_to_string(&*bytes),
+            data: attache_core::base64::encode(&*bytes),
             format: format.map(|(_, format)| *format),
         })
     }

@@ -268,8 +268,8 @@ pub(super) fn by_data(data: &str) -> Result<Document, Fault> {
 
 /// Decodes base64, where lines and padding may be as they are in mail and on the web.
 pub(super) fn decoded(data: &str) -> Result<Vec<u8>, Fault> {
-    let wrong = |_| Fault::invalid("the data of a document is not base64").at("messages");
-    base64_simd::forgiving_decode_to_vec(data.as_bytes()).map_err(wrong)
+    let wrong = || Fault::invalid("the data of a document is not base64").at("messages");
+    attache_core::base64::decode(data).ok_or_else(wrong)
 }
 
 #[cfg(test)]

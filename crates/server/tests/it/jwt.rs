@@ -12,7 +12,7 @@ use attache_server::{ApiKey, ApiKeys, Jwt, JwtAlgorithm, Server};
 use attache_transport::GuardedFetcher;
 use axum::body::Body;
 use axum::response::Response;
-use base64_simd::URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use http::{Request, StatusCode, header};
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RsaEncoding, RsaKeyPair};
@@ -70,7 +70,7 @@ impl Signer {
 }
 
 fn text(bytes: impl AsRef<[u8]>) -> String {
-    URL_SAFE_NO_PAD.encode_to_string(bytes.as_ref())
+    BASE64_URL_SAFE_NO_PAD.encode(bytes.as_ref())
 }
 
 fn now() -> u64 {
@@ -173,7 +173,7 @@ async fn hostile_tokens_are_refused() {
     let mut boss = claims.clone();
     boss["sub"] = json!("boss");
     // The public key as the secret of a signature by a hash: it is known to everybody.
-    let secret = URL_SAFE_NO_PAD.decode_to_vec(rsa.public["n"].as_str().unwrap()).unwrap();
+    let secret = BASE64_URL_SAFE_NO_PAD.decode(rsa.public["n"].as_str().unwrap()).unwrap();
     let hashed = format!("{}.{}", text(r#"{"alg":"HS256","kid":"r"}"#), text(boss.to_string()));
     let hash = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &secret), hashed.as_bytes());
     let unsigned =

@@ -297,9 +297,9 @@ fn body(
     match (json, text, base64) {
         (Some(json), None, None) => Ok(RecordedBody::Json(Bytes::copy_from_slice(json.get().as_bytes()))),
         (None, Some(text), None) => Ok(RecordedBody::Text(text.into())),
-        (None, None, Some(data)) => match base64_simd::STANDARD.decode_to_vec(&data) {
-            Ok(bytes) => Ok(RecordedBody::Binary(bytes.into())),
-            Err(_) => Err("`body_base64` is not base64"),
+        (None, None, Some(data)) => match attache_core::base64::decode(&data) {
+            Some(bytes) => Ok(RecordedBody::Binary(bytes.into())),
+            None => Err("`body_base64` is not base64"),
         },
         (None, None, None) => Ok(RecordedBody::None),
         _ => Err("there is more than one body"),

@@ -123,7 +123,7 @@ fn object(out: &mut String, mut object: Map<String, Value>, body: &RecordedBody)
             None
         }
         RecordedBody::Binary(bytes) => {
-            let data = base64_simd::STANDARD.encode_to_string(bytes);
+            let data = attache_core::base64::encode(bytes);
             object.insert("body_base64".to_owned(), data.into());
             None
         }

@@ -120,7 +120,7 @@ fn written(entry: &Entry) -> Option<(RoleTag, String)> {
             Some((if assistant { ASSISTANT } else { USER }, item))
         }
         Kind::Document { .. } => {
-            let data = base64_simd::STANDARD.encode_to_string(&entry.document);
+            let data = attache_core::base64::encode(&entry.document);
             Some((USER, format!(r#"{{"data":"{data}","again":"{data}"}}"#)))
         }
     }
@@ -502,7 +502,7 @@ proptest! {
             ],
         );
         let read: serde_json::Value = serde_json::from_str(&written).unwrap();
-        let base64 = base64_simd::STANDARD.encode_to_string(&bytes);
+        let base64 = attache_core::base64::encode(&bytes);
         let expected = serde_json::json!({
             "text": text,
             "bare": format!("<{bare}|{text}>"),

@@ -159,14 +159,14 @@ impl<'a> ItemWriter<'a> {
     /// also if its message is rendered again, and never copied.
     pub fn base64(&mut self, content: &Bytes) {
         if content.len() < SMALL_DOCUMENT {
-            base64_simd::STANDARD.encode_append(content, &mut self.item.text);
+            attache_core::base64::encode_onto(content, &mut self.item.text);
             return;
         }
         let here = self.item.documents.iter().find(|(_, known)| known.is_of(content));
         let text = here
             .map(|(_, known)| known.text.clone())
             .or_else(|| self.store.encoded(content))
-            .unwrap_or_else(|| Bytes::from(base64_simd::STANDARD.encode_type::<Vec<u8>>(content)));
+            .unwrap_or_else(|| Bytes::from(attache_core::base64::encode(content)));
         let document = Encoded { content: content.clone(), text };
         self.item.documents.push((self.item.text.len(), document));
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_core::ProviderError;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use ring::rand::SystemRandom;
 use ring::rsa::KeyPair;
 use ring::signature::RSA_PKCS1_SHA256;
@@ -31,7 +32,7 @@ impl Signer {
         let unreadable = || configuration("the private key of the service account cannot be read");
         let is_key = |line: &&str| !line.starts_with("-----") && !line.trim().is_empty();
         let text: String = pem.lines().filter(is_key).map(str::trim).collect();
-        let der = base64_simd::STANDARD.decode_to_vec(text).map_err(|_| unreadable())?;
+        let der = attache_core::base64::decode(text).ok_or_else(unreadable)?;
         let key = KeyPair::from_pkcs8(&der).or_else(|_| KeyPair::from_der(&der)).map_err(|_| unreadable())?;
         Ok(Self { email, key_id, key })
     }
@@ -42,7 +43,7 @@ impl Signer {
         let head = json!({"alg": "RS256", "typ": "JWT", "kid": self.key_id});
         let claims =
             json!({"iss": self.email, "scope": SCOPE, "aud": TOKEN_URL, "iat": now, "exp": now + LIFETIME});
-        let encode = |bytes: &[u8]| base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes);
+        let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let mut token =
             format!("{}.{}", encode(head.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
         let mut signature = vec![0; self.key.public().modulus_len()];

@@ -2,6 +2,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex as StdMutex};
 
 use attache_core::{ErrorKind, Secret};
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -69,7 +70,7 @@ async fn authorized(credentials: &GoogleCredentials) -> RequestParts {
 
 /// The text of base64 without padding.
 fn decoded(part: &str) -> Vec<u8> {
-    base64_simd::URL_SAFE_NO_PAD.decode_to_vec(part).unwrap()
+    BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()
 }
 
 #[tokio::test]

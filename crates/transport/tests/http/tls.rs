@@ -88,7 +88,7 @@ where
             });
         }
     });
-    let issuer = base64_simd::STANDARD.encode_to_string(issuer.der());
+    let issuer = attache_core::base64::encode(issuer.der());
     let issuer = format!("-----BEGIN CERTIFICATE-----\n{issuer}\n-----END CERTIFICATE-----\n");
     Server { url, issuer, connections }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
@@ -98,5 +99,5 @@ impl fmt::Debug for A2aKey {
 
 /// The bytes of base64 in the alphabet for addresses, without padding.
 pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
-    base64_simd::URL_SAFE_NO_PAD.decode_to_vec(text.trim_end_matches('=').as_bytes()).ok()
+    BASE64_URL_SAFE_NO_PAD.decode(text.trim_end_matches('=').as_bytes()).ok()
 }

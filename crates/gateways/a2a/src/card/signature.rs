@@ -1,6 +1,7 @@
 //! Signatures on agent cards: JSON Web Signatures over the card's one form, which the card holds apart from it. (RFC 7515
 //! appendix F, A2A 1.0 section 8.4)
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::Value;
 
 use super::canonical::canonical;
@@ -67,5 +68,5 @@ pub(crate) fn clean(value: &mut Value) -> bool {
 }
 
 pub(crate) fn base64url(bytes: &[u8]) -> String {
-    base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }

@@ -297,7 +297,7 @@ impl A2aSigner {
     pub fn pem(pem: &Secret, id: impl Into<String>) -> Result<Self, A2aSignerError> {
         let lines = pem.expose().lines().map(str::trim);
         let body: String = lines.filter(|line| !line.starts_with("-----")).collect();
-        let der = base64_simd::STANDARD.decode_to_vec(body.as_bytes()).map_err(|_| A2aSignerError)?;
+        let der = attache_core::base64::decode(body).ok_or(A2aSignerError)?;
         let id = id.into();
         Self::es256(&der, id.clone()).or_else(|_| Self::ed25519(&der, id))
     }

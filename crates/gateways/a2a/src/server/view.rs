@@ -218,9 +218,8 @@ impl Logged {
 /// The failure of a run as its caller is told it. A key, a model or a setting that is wrong is ours, and the words of a
 /// provider about it are nobody else's.
 pub(super) fn failure_to_tell(failure: &RunError) -> String {
-    const OURS: [ErrorKind; 3] = [ErrorKind::Authentication, ErrorKind::Configuration, ErrorKind::Permission];
     match failure.reason() {
-        EndReason::ProviderError(kind) if OURS.iter().any(|ours| ours.as_str() == kind) => {
+        EndReason::ProviderError(kind) if ErrorKind::parse(kind).is_some_and(ErrorKind::is_of_setup) => {
             "the agent cannot ask its model".to_owned()
         }
         _ => failure.to_string(),

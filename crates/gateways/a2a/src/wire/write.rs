@@ -62,7 +62,7 @@ fn parts(version: A2aVersion, draft: &Draft) -> Vec<Value> {
 
 /// A document as a file part, if its bytes are in memory.
 pub(crate) fn file(version: A2aVersion, document: &Document) -> Option<Value> {
-    let bytes = base64_simd::STANDARD.encode_to_string(document.bytes()?);
+    let bytes = attache_core::base64::encode(document.bytes()?);
     let media_type = document.media_type();
     let name = document.file_name();
     let is_known = *media_type != MediaType::octet_stream();

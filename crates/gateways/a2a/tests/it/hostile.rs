@@ -115,11 +115,11 @@ async fn files_are_what_their_bytes_are() {
 #[tokio::test]
 async fn secrets_that_an_agent_repeats_are_masked() {
     let secret = "canary-0123456789";
-    let text = base64_simd::STANDARD.encode_to_string(format!("key: {secret}").as_bytes());
+    let text = attache_core::base64::encode(format!("key: {secret}").as_bytes());
     let parts = json!([
         {"text": format!("you sent {secret}")}, {"data": {secret: [secret]}},
         {"raw": text, "mediaType": "text/plain", "filename": format!("{secret}.txt")},
-        {"raw": base64_simd::STANDARD.encode_to_string([b"caf\xe9: ", secret.as_bytes()].concat()), "mediaType": "text/csv"},
+        {"raw": attache_core::base64::encode([b"caf\xe9: ", secret.as_bytes()].concat()), "mediaType": "text/csv"},
         // A text whose type is not known as one, and one without words.
         {"text": format!("const key = '{secret}'"), "mediaType": "application/typescript"},
         {"text": " \n", "filename": "blank.txt"},

@@ -13,7 +13,7 @@ use attache_core::tool::{Deferred, Progress};
 use attache_core::{Approval, BoxFuture, Document, DocumentStore, Message, ResultStatus, ToolContext};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
-use base64_simd::URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use http::{HeaderName, Method};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
@@ -553,7 +553,7 @@ async fn the_card_is_signed_and_says_both_versions() {
     let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
     let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
     let point = pair.public_key().as_ref();
-    let coordinate = |bytes: &[u8]| URL_SAFE_NO_PAD.encode_to_string(bytes);
+    let coordinate = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
     let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "k", "x": coordinate(&point[1..33]), "y": coordinate(&point[33..])});
     let signer = A2aSigner::es256(pkcs8.as_ref(), "k").unwrap();
     let change = |server: A2aServer| server.signer(signer);

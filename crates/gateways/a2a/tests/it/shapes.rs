@@ -240,7 +240,7 @@ async fn files_are_what_and_where_the_agent_says() {
     let table = "key,owner\nAKIAIOSFODNN7EXAMPLE,Ann\n";
     let parts = json!([
         {"url": signed, "filename": "sk-2026-budget-final.pdf"},
-        {"raw": base64_simd::STANDARD.encode_to_string(table), "mediaType": "text/csv"}]);
+        {"raw": attache_core::base64::encode(table), "mediaType": "text/csv"}]);
     let fake = Fake::v1(false, move |asked, _| {
         // A file of the agent's own, with a token in its address.
         let host = asked.headers["host"].to_str().unwrap();

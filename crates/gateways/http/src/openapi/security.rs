@@ -102,7 +102,7 @@ fn fixed(scheme: &Scheme, secret: &Secret) -> Result<Fixed, HttpToolsError> {
         Scheme::Cookie(name) => Fixed::cookie(name, secret.clone()),
         Scheme::Bearer => Fixed::header("authorization", "Bearer ", secret.clone()),
         Scheme::Basic => {
-            let encoded = base64_simd::STANDARD.encode_to_string(secret.expose());
+            let encoded = attache_core::base64::encode(secret.expose());
             // In one piece, so that what it stands for is a secret too.
             Fixed::header("authorization", "", format!("Basic {encoded}"))
         }

@@ -10,7 +10,7 @@ use attache_transport::percent_decoded;
 use rmcp::model::ResourceContents;
 
 use super::remote_server::McpServer;
-use super::results::{Odd, decoded, media_type_of};
+use super::results::{Odd, media_type_of};
 use crate::uri::{SCHEME, file_name};
 
 /// The time that a resource may take.
@@ -67,7 +67,8 @@ impl McpFetcher {
                 (redactor.redact(&text).into_owned().into(), mime_type.unwrap_or_default())
             }
             Odd::Known(ResourceContents::BlobResourceContents { blob, mime_type, .. }) => {
-                let (bytes, said) = (decoded(&blob).ok_or_else(unknown)?, mime_type.unwrap_or_default());
+                let (bytes, said) =
+                    (attache_core::base64::decode(&blob).ok_or_else(unknown)?, mime_type.unwrap_or_default());
                 let media_type = media_type_of(&said, &bytes);
                 (redactor.redact_file(bytes.into(), &media_type), said)
             }

@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
     /// A document of base64 text.
     fn bytes(&mut self, bytes: Bytes<'_>, for_user: bool) {
         let Bytes { kind, data, media_type, uri, name } = bytes;
-        let Some(bytes) = decoded(&data) else {
+        let Some(bytes) = attache_core::base64::decode(&data) else {
             let what = uri.as_deref().map(|uri| format!(" at {}", cut(uri, 200))).unwrap_or_default();
             let note = format!("the {kind}{what} is not shown: its data is no base64");
             self.output.content.push(McpContent::Note(note));
@@ -390,32 +390,4 @@ pub(crate) fn media_type_of(said: &str, bytes: &[u8]) -> String {
 /// The address under which a resource is read through the session of its server.
 pub(crate) fn address(alias: &str, uri: &str) -> String {
     format!("{SCHEME}{}/{}", percent_encoded(alias.as_bytes()), percent_encoded(uri.as_bytes()))
-}
-
-/// The bytes of base64 text: of either alphabet, padded or not, with line breaks or without.
-pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
-    if let Ok(bytes) = base64_simd::STANDARD.decode_to_vec(text.as_bytes()) {
-        return Some(bytes);
-    }
-    let standard = |byte: u8| match byte {
-        b'-' => b'+',
-        b'_' => b'/',
-        other => other,
-    };
-    let kept = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').map(standard);
-    base64_simd::STANDARD_NO_PAD.decode_to_vec(kept.collect::<Vec<u8>>()).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_read_as_servers_write_it() {
-        for text in ["+/8A", "-_8A", "+/\n8A\r\n", "+/8=", "+/8", "-_8"] {
-            assert!(decoded(text).is_some_and(|bytes| bytes.starts_with(&[0xfb, 0xff])), "{text}");
-        }
-        assert_eq!(decoded("no base64!"), None);
-        assert_eq!(decoded("").as_deref(), Some(&b""[..]));
-    }
 }

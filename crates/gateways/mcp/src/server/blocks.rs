@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use attache_agent::Agent;
 use attache_core::{ContentTree, Document, DocumentSource, MediaKind};
-use base64_simd::STANDARD;
 use rmcp::model::{ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -132,14 +131,14 @@ impl<'a> Blocks<'a> {
         };
         let block = match document.media_type().kind() {
             MediaKind::Image => {
-                let mut block = ContentBlock::image(STANDARD.encode_to_string(&bytes), media);
+                let mut block = ContentBlock::image(attache_core::base64::encode(&bytes), media);
                 if let ContentBlock::Image(image) = &mut block {
                     image.meta = named();
                 }
                 block
             }
             MediaKind::Audio => {
-                let mut block = ContentBlock::audio(STANDARD.encode_to_string(&bytes), media);
+                let mut block = ContentBlock::audio(attache_core::base64::encode(&bytes), media);
                 if let ContentBlock::Audio(audio) = &mut block {
                     audio.meta = named();
                 }
@@ -209,7 +208,7 @@ pub(super) fn contents(uri: &str, document: &Document, bytes: &[u8]) -> Resource
     };
     let contents = match text {
         Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(STANDARD.encode_to_string(bytes), uri),
+        None => ResourceContents::blob(attache_core::base64::encode(bytes), uri),
     };
     contents.with_mime_type(document.media_type().to_string())
 }

@@ -1,7 +1,6 @@
 //! Documents that clients send with a question.
 
 use attache_core::{Document, UserMessage, UserPart};
-use base64_simd::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -99,7 +98,7 @@ fn document(attached: Attached, whose: &Whose, shelf: &Shelf) -> Result<Document
     let mut document = match (data, text, uri) {
         (Some(data), None, None) => {
             let written: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-            let bytes = STANDARD.decode_to_vec(&written).map_err(|_| "its data is not base64")?;
+            let bytes = attache_core::base64::decode(&written).ok_or("its data is not base64")?;
             Document::new(bytes)
         }
         (None, Some(text), None) => Document::new(text.into_bytes()),

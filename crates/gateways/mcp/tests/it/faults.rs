@@ -157,7 +157,7 @@ async fn a_refusal_of_credentials_is_said_as_one() {
 async fn secrets_that_a_server_repeats_are_masked() {
     let said = "token-canary-1234";
     // Texts that are not UTF-8 come so, from servers of ours too.
-    let blob = base64_simd::STANDARD.encode_to_string([b"caf\xe9 ", said.as_bytes()].concat());
+    let blob = attache_core::base64::encode([b"caf\xe9 ", said.as_bytes()].concat());
     let scripted = Scripted::new(
         json!([{"name": "a", "description": said, "inputSchema": {}}]),
         move |params| match params["arguments"]["fail"].as_bool() {

@@ -73,7 +73,7 @@ async fn links_are_fetched_as_they_were_given() {
             ]})))
         }
         "resources/read" if asked.body["params"]["uri"] == own_link => {
-            let blob = base64_simd::STANDARD.encode_to_string(b"caf\xe9 token-canary-1234");
+            let blob = attache_core::base64::encode(b"caf\xe9 token-canary-1234");
             Answer::Result(complete(
                 json!({"contents": [{"uri": "demo://1", "mimeType": "text/csv", "blob": blob}]}),
             ))

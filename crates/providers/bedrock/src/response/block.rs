@@ -270,10 +270,10 @@ fn joined(mut pieces: Vec<String>) -> String {
     if pieces.len() <= 1 {
         return pieces.pop().unwrap_or_default();
     }
-    let decoded = pieces.iter().map(|piece| base64_simd::STANDARD.decode_to_vec(piece));
-    match decoded.collect::<Result<Vec<_>, _>>() {
-        Ok(decoded) => base64_simd::STANDARD.encode_to_string(decoded.concat()),
-        Err(_) => pieces.concat(),
+    let decoded = pieces.iter().map(attache_core::base64::decode);
+    match decoded.collect::<Option<Vec<_>>>() {
+        Some(decoded) => attache_core::base64::encode(decoded.concat()),
+        None => pieces.concat(),
     }
 }
 

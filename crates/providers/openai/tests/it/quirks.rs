@@ -517,7 +517,7 @@ fn documents_in_the_forms_of_servers() {
 }
 
 fn base64(bytes: &[u8]) -> String {
-    base64_simd::STANDARD.encode_to_string(bytes)
+    attache_core::base64::encode(bytes)
 }
 
 // openai.md C.11: headers, and models that differ

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base64_simd::URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 use serde::Deserialize;
 use serde_json::Value;
@@ -63,7 +63,7 @@ impl Key {
         if !signs {
             return None;
         }
-        let decoded = |text: &Option<String>| URL_SAFE_NO_PAD.decode_to_vec(text.as_deref()?).ok();
+        let decoded = |text: &Option<String>| BASE64_URL_SAFE_NO_PAD.decode(text.as_deref()?).ok();
         let number = |text: &Option<String>| {
             let bytes = decoded(text)?;
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -184,7 +184,7 @@ mod tests {
             "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
         assert!(is_good(&key, &format!("eyJhbGciOiJFUzI1NiJ9.{PAYLOAD}.{signature}")));
         // A signature of zeros passed for a good one elsewhere.
-        let zeros = URL_SAFE_NO_PAD.encode_to_string([0; 64]);
+        let zeros = BASE64_URL_SAFE_NO_PAD.encode([0; 64]);
         assert!(!is_good(&key, &format!("eyJhbGciOiJFUzI1NiJ9.{PAYLOAD}.{zeros}")));
     }
 
@@ -196,7 +196,7 @@ mod tests {
         let signature =
             "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
         assert!(is_good(&key, &format!("{signed}.{signature}")));
-        assert!(!is_good(&key, &format!("{signed}.{}", URL_SAFE_NO_PAD.encode_to_string([0; 64]))));
+        assert!(!is_good(&key, &format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode([0; 64]))));
     }
 
     #[test]

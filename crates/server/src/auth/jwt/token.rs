@@ -1,6 +1,6 @@
 //! A token as it is written: three texts in Base64, the last of which is a signature over the others (RFC 7515, 3.1).
 
-use base64_simd::URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -61,7 +61,7 @@ impl<'a> Token<'a> {
 }
 
 fn decoded(text: &str) -> Result<Vec<u8>, Refusal> {
-    URL_SAFE_NO_PAD.decode_to_vec(text).map_err(|_| Refusal::Malformed)
+    BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| Refusal::Malformed)
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn read(header: &str) -> Result<Option<JwtAlgorithm>, Refusal> {
-        let text = format!("{}.e30.", URL_SAFE_NO_PAD.encode_to_string(header));
+        let text = format!("{}.e30.", BASE64_URL_SAFE_NO_PAD.encode(header));
         Token::read(&text).map(|token| token.algorithm)
     }
 

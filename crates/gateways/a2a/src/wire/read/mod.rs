@@ -196,7 +196,7 @@ fn held(members: Node<'_>) -> Option<Part> {
     let place = object(members, &["file"]).unwrap_or(members);
     let (name, media_type) = (filled(place, &NAMES), filled(place, &TYPES));
     let content = if let Some(bytes) = text_of(place, &["raw", "bytes", "fileWithBytes"]) {
-        decoded(&bytes).map_or(Content::Broken, |bytes| Content::Bytes(bytes.into()))
+        attache_core::base64::decode(&bytes).map_or(Content::Broken, |bytes| Content::Bytes(bytes.into()))
     } else if let Some(url) = filled(place, &["url", "uri", "fileWithUri"]) {
         match data_url(&url) {
             Some((said, bytes)) => {
@@ -274,22 +274,8 @@ fn data_url(url: &str) -> Option<(Option<String>, Option<Bytes>)> {
         None => (head, false),
     };
     let data = percent_decoded(data);
-    let bytes = if is_base64 { decoded(&String::from_utf8_lossy(&data)) } else { Some(data) };
+    let bytes = if is_base64 { attache_core::base64::decode(&data) } else { Some(data) };
     Some((Some(media_type.to_owned()).filter(|text| !text.is_empty()), bytes.map(Bytes::from)))
-}
-
-/// The bytes of base64 text: of either alphabet, padded or not, with line breaks or without.
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    if let Ok(bytes) = base64_simd::STANDARD.decode_to_vec(text.as_bytes()) {
-        return Some(bytes);
-    }
-    let standard = |byte: u8| match byte {
-        b'-' => b'+',
-        b'_' => b'/',
-        other => other,
-    };
-    let kept = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').map(standard);
-    base64_simd::STANDARD_NO_PAD.decode_to_vec(kept.collect::<Vec<u8>>()).ok()
 }
 
 #[cfg(test)]

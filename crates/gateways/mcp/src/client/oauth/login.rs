@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use attache_core::BoxFuture;
 use attache_transport::percent_decoded;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -52,7 +53,7 @@ impl McpLogin {
             let scope = shared.scope(&challenge, &found).await?;
             let (state, verifier) = (unguessable(), unguessable());
             let hash = Sha256::digest(verifier.as_bytes());
-            let proof = base64_simd::URL_SAFE_NO_PAD.encode_to_string(hash);
+            let proof = BASE64_URL_SAFE_NO_PAD.encode(hash);
             let mut query = vec![
                 ("response_type", "code"),
                 ("client_id", &*client.id),

@@ -104,7 +104,7 @@ impl Web<'_> {
             Method::ClientSecretBasic => {
                 let pair =
                     [client.id.as_str(), secret].map(|part| percent_encoded(part.as_bytes())).join(":");
-                authorization = Some(Secret::new(base64_simd::STANDARD.encode_to_string(pair)));
+                authorization = Some(Secret::new(attache_core::base64::encode(pair)));
             }
             Method::ClientSecretPost => form.extend([("client_id", &*client.id), ("client_secret", secret)]),
             Method::None => form.push(("client_id", &*client.id)),

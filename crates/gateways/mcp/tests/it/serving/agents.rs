@@ -38,7 +38,7 @@ async fn an_agent_answers_with_its_documents_and_tells_its_progress() {
     assert_eq!(text(&result), "Four rooms.", "{result}");
     let image = &result["content"][1];
     assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
-    assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
+    assert_eq!(attache_core::base64::decode(image["data"].as_str().unwrap()).unwrap(), PNG);
     let structured = &result["structuredContent"];
     assert_eq!((&structured["answer"], &structured["reason"]), (&json!("Four rooms."), &json!("answer")));
     assert_eq!(structured["documents"][0]["name"], "plan.png");
@@ -54,7 +54,7 @@ async fn a_picture_that_the_model_of_an_agent_makes_is_an_answer() {
     let result = client.call("ask", json!({"question": "Draw the plan."})).await;
     let blocks = result["content"].as_array().unwrap();
     let image = blocks.iter().find(|block| block["type"] == "image").unwrap_or_else(|| panic!("{result}"));
-    assert_eq!(base64_simd::STANDARD.decode_to_vec(image["data"].as_str().unwrap()).unwrap(), PNG);
+    assert_eq!(attache_core::base64::decode(image["data"].as_str().unwrap()).unwrap(), PNG);
     assert_eq!(result["isError"], json!(false), "{result}");
 }
 
@@ -132,7 +132,7 @@ async fn documents_of_a_question_reach_the_model() {
         .with_capabilities_of("anthropic", "claude-sonnet-4-5");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let mut client = Client::new(service(agent), json!({})).await;
-    let data = base64_simd::STANDARD.encode_to_string(PNG);
+    let data = attache_core::base64::encode(PNG);
     let documents = json!([{"name": "plan.png", "data": data}, {"name": "a.txt", "text": "Dear Ann"}]);
     let result = client.call("ask", json!({"question": "What is it?", "documents": documents})).await;
     assert_eq!(text(&result), "A letter.", "{result}");
