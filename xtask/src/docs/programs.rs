@@ -10,8 +10,9 @@ use crate::workspace;
 /// The crate whose examples and tests pages show. A comment with the path of one stands before the block that shows it.
 const EXAMPLES: &str = "<!-- crates/attache/";
 
-/// The comment before the table of what each feature costs.
-const COUNTS: &str = "<!-- cargo tree -->";
+/// The comments before the tables of what each feature of a package costs.
+const COUNTS: [(&str, &str); 2] =
+    [("attache", "<!-- cargo tree -->"), ("attache-cli", "<!-- cargo tree -p attache-cli -->")];
 
 /// The file that names the pages whose programs are doc tests.
 const COMPILED: &str = "tests/src/lib.rs";
@@ -121,13 +122,14 @@ fn body(example: &str) -> String {
     example.lines().skip_while(is_head).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Rows of the table of costs whose count of crates is another than cargo's.
+/// Rows of the tables of costs whose count of crates is another than cargo's.
 pub(super) fn wrong_counts(pages: &[Page]) -> Result<Vec<String>, Failure> {
     let mut problems = Vec::new();
-    for page in pages {
-        for (features, count) in counts(&page.text) {
+    let tables = COUNTS.into_iter().flat_map(|table| pages.iter().map(move |page| (table, page)));
+    for ((package, comment), page) in tables {
+        for (features, count) in counts(&page.text, comment) {
             let tree =
-                ["tree", "--locked", "-p", "attache", "--no-default-features", "--features", &features];
+                ["tree", "--locked", "-p", package, "--no-default-features", "--features", &features];
             // The same on every machine.
             let form = [
                 "--target",
@@ -143,7 +145,8 @@ pub(super) fn wrong_counts(pages: &[Page]) -> Result<Vec<String>, Failure> {
             let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(" (").next()).collect();
             if crates.len() != count {
                 let now = crates.len();
-                problems.push(format!("{}: {features} is {now} crates, not {count}", page.path.display()));
+                let place = page.path.display();
+                problems.push(format!("{place}: {package} with {features:?} is {now} crates, not {count}"));
             }
         }
     }
@@ -151,8 +154,8 @@ pub(super) fn wrong_counts(pages: &[Page]) -> Result<Vec<String>, Failure> {
 }
 
 /// The rows of tables behind the comment: the features in the first cell, the number in the second.
-fn counts(text: &str) -> Vec<(String, usize)> {
-    let Some((_, behind)) = text.split_once(COUNTS) else { return Vec::new() };
+fn counts(text: &str, comment: &str) -> Vec<(String, usize)> {
+    let Some((_, behind)) = text.split_once(comment) else { return Vec::new() };
     let rows = behind.trim_start().lines().take_while(|line| line.starts_with('|'));
     let cells = rows.map(|row| row.split('|').map(str::trim).skip(1).collect::<Vec<_>>());
     let counted = cells.filter_map(|cells| {
@@ -215,6 +218,7 @@ mod tests {
     #[test]
     fn counts_are_read_from_the_table() {
         let text = "| `no` | 1 |\n\n<!-- cargo tree -->\n\n| a | b |\n|---|--:|\n| `x` and `y` | 12 | 3 |\n\n| `z` | 5 |\n";
-        assert_eq!(counts(text), [("x,y".to_owned(), 12)]);
+        assert_eq!(counts(text, COUNTS[0].1), [("x,y".to_owned(), 12)]);
+        assert_eq!(counts(text, COUNTS[1].1), []);
     }
 }
