@@ -87,7 +87,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What stands before the first such character.
+    /// Takes all before the first such character.
     fn take(&mut self, ends: impl Fn(char) -> bool) -> &str {
         let (taken, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
         self.rest = rest;
@@ -107,7 +107,7 @@ impl Scanner<'_> {
 }
 
 impl<'t> Scanner<'t> {
-    /// What is behind the comment that begins a text.
+    /// The text behind a comment that it begins with; `None` if it begins with none that ends.
     fn comment(&mut self, text: &'t str) -> Option<&'t str> {
         if !self.comments || !text.starts_with('(') {
             return None;
@@ -228,7 +228,7 @@ fn collect(found: Vec<(String, String)>) -> BTreeMap<String, String> {
         match joined(&segments) {
             Some(value) if value.is_empty() => {}
             Some(value) => drop(parameters.insert(name, value)),
-            // What it stands for in that charset nobody knows.
+            // Nobody knows what it stands for in that charset.
             None => {
                 let value = segments.into_values().map(|segment| segment.text).collect();
                 parameters.entry(name).or_insert(value);

@@ -8,7 +8,7 @@ use crate::charset;
 /// Longer names of charsets are no names.
 const MAX_LABEL: usize = 60;
 
-/// A text with its encoded words decoded, wherever they stand. What is broken stays as it is.
+/// A text with its encoded words decoded, wherever they stand. Broken ones stay as they are.
 ///
 /// Some programs divide characters between words, so adjacent words of one charset are decoded together.
 pub(super) fn decode(text: &str) -> String {
@@ -36,6 +36,7 @@ pub(super) fn decode(text: &str) -> String {
                 if !adjacent {
                     out.push_str(between);
                 }
+                let start = if adjacent { done } else { start };
                 run = Some(Run { label: word.label, bytes: word.bytes, start, end });
             }
         }
@@ -52,6 +53,7 @@ pub(super) fn decode(text: &str) -> String {
 struct Run<'t> {
     label: &'t str,
     bytes: Vec<u8>,
+    /// Where they begin, with the blanks behind words of another charset.
     start: usize,
     end: usize,
 }
@@ -231,7 +233,7 @@ mod tests {
             ("=?ISO-2022-JP?B?GyRCQEE1YT1xJE43bxsoQg==?=", "請求書の件"),
             ("=?ISO-2022-JP?B?GyRCQEE1YT1xGyhC?= =?ISO-2022-JP?B?GyRCJE43bxsoQg==?=", "請求書の件"),
             ("=?ISO-2022-JP?B?GyRCQEE1?= =?ISO-2022-JP?B?YT1xJE43bxsoQg==?=", "請求書の件"),
-            // What the rules forbid.
+            // Words that the rules forbid.
             ("=?utf-8?Q?Was_nun??=", "Was nun?"),
             ("=?utf-8?Q?two words?=", "two words"),
             ("=?utf-8?B?R3LDtsOfZQ?=", "Größe"),
@@ -240,7 +242,7 @@ mod tests {
             ("=?utf-8?Q?100=_5=zz?=", "100= 5=zz"),
             ("=?utf-8?Q??= x", " x"),
             ("=?utf-8?Q?foo =?utf-8?Q?b=C3=A4r?=", "=?utf-8?Q?foo bär"),
-            // What is broken.
+            // Broken words.
             ("=?utf-8?X?abc?=", "=?utf-8?X?abc?="),
             ("=?utf-8?Q?abc", "=?utf-8?Q?abc"),
             ("=?utf-8?Q?abc?", "=?utf-8?Q?abc?"),
@@ -280,7 +282,7 @@ mod tests {
         // It passes over what is no base64, and makes up text.
         assert_eq!(decode("=?utf-8?B?no base64!?="), "=?utf-8?B?no base64!?=");
         assert_eq!(decode("=?utf-8?B?====?="), "=?utf-8?B?====?=");
-        assert_eq!(decode("=?hz-gb-2312?B?AQI=?="), "=?hz-gb-2312?B?AQI=?=");
+        assert_eq!(decode("=?utf-8?Q?a?= =?hz-gb-2312?B?AQI=?="), "a =?hz-gb-2312?B?AQI=?=");
     }
 
     proptest! {
