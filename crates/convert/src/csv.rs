@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use csv::{ReaderBuilder, StringRecord};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use crate::guarded::Clock;
 use crate::output::Output;
@@ -60,21 +60,17 @@ struct Table<'t> {
 }
 
 impl Table<'_> {
-    fn rows(&self, mut each: impl FnMut(&StringRecord) -> ControlFlow<()>) -> Result<(), ConvertError> {
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.separator)
-            .from_reader(self.text.as_bytes());
-        let mut record = StringRecord::new();
+    fn rows(&self, mut each: impl FnMut(&Row) -> ControlFlow<()>) -> Result<(), ConvertError> {
+        let mut reader = ReaderBuilder::new().delimiter(self.separator).build();
+        let mut rest = self.text.as_bytes();
+        let mut row = Row::default();
         let mut count = 0_usize;
-        // Whole UTF-8 split at ASCII is UTF-8 still, and rows of any length are taken: nothing can fail.
-        while reader.read_record(&mut record).unwrap_or(false) {
+        while row.read(&mut reader, &mut rest) {
             count += 1;
             if count.is_multiple_of(ROWS_PER_LOOK) {
                 self.clock.check()?;
             }
-            if each(&record).is_break() {
+            if each(&row).is_break() {
                 break;
             }
         }
@@ -83,10 +79,10 @@ impl Table<'_> {
 
     fn write(&self, output: &mut Output) -> Result<(), ConvertError> {
         let (mut total, mut columns, mut header) = (0_usize, 0, None);
-        self.rows(|record| {
-            columns = columns.max(record.len());
+        self.rows(|row| {
+            columns = columns.max(row.cells);
             match &mut header {
-                None => header = Some(record.clone()),
+                None => header = Some(row.clone()),
                 Some(_) => total += 1,
             }
             ControlFlow::Continue(())
@@ -98,19 +94,19 @@ impl Table<'_> {
         output.set_total(total.div_ceil(BLOCK));
         let mut head = String::new();
         if has_header {
-            table::push_cells(&mut head, &header);
+            table::push_cells(&mut head, header.iter());
             head.push('\n');
         }
 
         let (mut at, mut shown) = (0_usize, 0_usize);
         let mut line = String::new();
         let mut skip = has_header;
-        self.rows(|record| {
+        self.rows(|row| {
             if std::mem::take(&mut skip) {
                 return ControlFlow::Continue(());
             }
             line.clear();
-            table::push_cells(&mut line, record);
+            table::push_cells(&mut line, row.iter());
             let room = if at == 0 { usize::MAX } else { output.room() };
             if at.is_multiple_of(BLOCK) {
                 let marker =
@@ -138,6 +134,51 @@ impl Table<'_> {
     }
 }
 
+/// A row, in room that is used again for the next one.
+#[derive(Clone, Default)]
+struct Row {
+    /// The text of its cells, one behind the other, and free room.
+    text: Vec<u8>,
+    /// Where each cell ends, and free room.
+    ends: Vec<usize>,
+    cells: usize,
+}
+
+impl Row {
+    /// Reads the next row; false if there is none.
+    fn read(&mut self, reader: &mut Reader, rest: &mut &[u8]) -> bool {
+        let (mut written, mut cells) = (0, 0);
+        loop {
+            let text = self.text.get_mut(written..).unwrap_or_default();
+            let ends = self.ends.get_mut(cells..).unwrap_or_default();
+            let (result, read, wrote, ended) = reader.read_record(rest, text, ends);
+            *rest = rest.get(read..).unwrap_or_default();
+            written += wrote;
+            cells += ended;
+            match result {
+                // The next call has no input, which ends the last row.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.text.resize((2 * self.text.len()).max(1024), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize((2 * self.ends.len()).max(32), 0),
+                ReadRecordResult::Record => {
+                    self.cells = cells;
+                    return true;
+                }
+                ReadRecordResult::End => return false,
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let ends = self.ends.get(..self.cells).unwrap_or_default();
+        let text = ends.last().and_then(|end| self.text.get(..*end)).unwrap_or_default();
+        // Whole UTF-8 split at ASCII is UTF-8 still: nothing can fail.
+        let text = str::from_utf8(text).unwrap_or_default();
+        let mut start = 0;
+        ends.iter().map(move |end| text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default())
+    }
+}
+
 /// True if a line is longer than that of any table: a row is held in memory, several times.
 fn has_endless_line(text: &str) -> bool {
     const LONGEST: usize = 1 << 20;
@@ -147,14 +188,14 @@ fn has_endless_line(text: &str) -> bool {
 }
 
 /// True if a row says what its columns are: words, each once.
-fn names_columns(row: &StringRecord) -> bool {
+fn names_columns(row: &Row) -> bool {
     let figure = |cell: &str| {
         let cell = cell.trim();
         cell.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | '('))
             && cell.bytes().filter(u8::is_ascii_digit).count() * 2 >= cell.len()
     };
     let named = row.iter().filter(|cell| !cell.trim().is_empty()).count();
-    named > 0 && named * 2 >= row.len() && !row.iter().any(figure)
+    named > 0 && named * 2 >= row.cells && !row.iter().any(figure)
 }
 
 /// True if no row has too many cells. Text that looks quoted may be none for the reader, so it counts too, but may be

@@ -1,7 +1,9 @@
 //! E-mail to text: who wrote what to whom and when, the best of its texts, and its attachments as documents.
 
+mod header;
 mod parts;
 mod transfer;
+mod words;
 
 use bytes::Bytes;
 
@@ -29,7 +31,7 @@ const MAX_VALUE: usize = 4_000;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let entity = Entity::parse(bytes);
-    if !USUAL.iter().any(|name| entity.header(name).is_some()) {
+    if !USUAL.iter().any(|name| entity.has(name)) {
         return Err(ConvertError::Malformed { reason: "it cannot be read as an e-mail" });
     }
     let mut output = Output::new(Unit::Whole, limits);
@@ -51,7 +53,7 @@ impl Letter<'_> {
     fn message(&mut self, entity: &Entity, depth: usize) -> Result<(), ConvertError> {
         for name in SHOWN {
             if let Some(value) = entity.header(name) {
-                let value: String = one_line(value);
+                let value: String = one_line(&value);
                 let value: String = value.chars().take(MAX_VALUE).collect();
                 if !value.is_empty() {
                     self.output.line(&format!("{name}: {value}"));
@@ -127,7 +129,7 @@ impl Letter<'_> {
 
     fn forwarded(&mut self, entity: &Entity, depth: usize) -> Result<(), ConvertError> {
         let inner = Entity::parse(&entity.content());
-        if depth >= MAX_DEPTH || !USUAL.iter().any(|name| inner.header(name).is_some()) {
+        if depth >= MAX_DEPTH || !USUAL.iter().any(|name| inner.has(name)) {
             self.attach(entity);
             return Ok(());
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use mailparse::{DispositionType, parse_content_disposition, parse_content_type, parse_header};
 use memchr::memmem;
 
-use super::transfer;
+use super::header::{Structured, name_and_value, unfolded};
+use super::{transfer, words};
 
 /// Longest head of a part.
 const MAX_HEAD: usize = 256 << 10;
@@ -19,7 +19,8 @@ const MAX_HEADER: usize = 32 << 10;
 
 /// A message or a part of one.
 pub(super) struct Entity {
-    headers: Vec<(String, String)>,
+    /// Names and values, as they stand there.
+    headers: Vec<(Bytes, Bytes)>,
     body: Bytes,
     media: String,
     parameters: BTreeMap<String, String>,
@@ -40,17 +41,12 @@ impl Entity {
             _ => 0,
         };
         let (head, body) = divide(&bytes.slice(start.min(bytes.len())..));
-        let mut headers = Vec::new();
-        for field in fields(&head) {
-            if headers.len() >= MAX_HEADERS {
-                break;
-            }
-            if let Ok((header, _)) =
-                parse_header(field.get(..field.len().min(MAX_HEADER)).unwrap_or_default())
-            {
-                headers.push((header.get_key(), header.get_value()));
-            }
-        }
+        let headers = fields(&head)
+            .into_iter()
+            .filter_map(|field| name_and_value(cut(field)))
+            .take(MAX_HEADERS)
+            .map(|(name, value)| (head.slice_ref(name), head.slice_ref(value)))
+            .collect();
         let mut entity = Self {
             headers,
             body,
@@ -59,26 +55,37 @@ impl Entity {
             attachment: false,
             file_name: None,
         };
-        if let Some(content_type) = entity.header("Content-Type") {
-            let parsed = parse_content_type(content_type);
-            if parsed.mimetype.contains('/') {
-                entity.media = parsed.mimetype.to_ascii_lowercase();
+        if let Some(content_type) = entity.structured("Content-Type") {
+            if content_type.first.contains('/') {
+                entity.media = content_type.first;
             }
-            entity.parameters = parsed.params;
+            entity.parameters = content_type.parameters;
         }
-        let name = entity.parameters.get("name").cloned();
-        let disposition = entity.header("Content-Disposition").map(parse_content_disposition);
-        let named = disposition.as_ref().and_then(|disposition| disposition.params.get("filename").cloned());
-        entity.file_name = named.or(name).map(|name| base_name(&name)).filter(|name| !name.is_empty());
-        entity.attachment = disposition.is_some_and(|d| matches!(d.disposition, DispositionType::Attachment))
-            || entity.file_name.is_some();
+        let mut disposition = entity.structured("Content-Disposition").unwrap_or_default();
+        let named = disposition.parameters.remove("filename");
+        let named = named.or_else(|| entity.parameters.get("name").cloned());
+        entity.file_name = named.map(|name| base_name(&name)).filter(|name| !name.is_empty());
+        entity.attachment = disposition.first == "attachment" || entity.file_name.is_some();
         entity
     }
 
+    fn raw(&self, name: &str) -> Option<&Bytes> {
+        let mut named = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()));
+        named.next().map(|(_, value)| value)
+    }
+
+    fn structured(&self, name: &str) -> Option<Structured> {
+        self.raw(name).map(|value| Structured::read(&unfolded(value)))
+    }
+
+    /// True if it has a header of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.raw(name).is_some()
+    }
+
     /// The value of the first header of this name, decoded.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(key, _)| key.trim().eq_ignore_ascii_case(name))?;
-        Some(&found.1)
+    pub(super) fn header(&self, name: &str) -> Option<String> {
+        self.raw(name).map(|value| words::decode(&unfolded(value)))
     }
 
     /// Its media type in lower case, without parameters.
@@ -87,11 +94,13 @@ impl Entity {
     }
 
     pub(super) fn charset(&self) -> Option<String> {
-        self.parameters.get("charset").cloned()
+        // Some programs take the quotes of another language.
+        self.parameters.get("charset").map(|charset| charset.trim_matches('\'').to_owned())
     }
 
     pub(super) fn boundary(&self) -> &str {
-        self.parameters.get("boundary").map_or("", String::as_str)
+        // None ends in a blank (RFC 2046, section 5.1.1).
+        self.parameters.get("boundary").map_or("", |boundary| boundary.trim_end())
     }
 
     /// True if it is to be saved rather than read.
@@ -105,9 +114,8 @@ impl Entity {
 
     /// Its content with the transfer encoding undone.
     pub(super) fn content(&self) -> Bytes {
-        let encoding =
-            self.header("Content-Transfer-Encoding").unwrap_or_default().trim().to_ascii_lowercase();
-        match encoding.as_str() {
+        let encoding = self.structured("Content-Transfer-Encoding").unwrap_or_default();
+        match encoding.first.as_str() {
             "base64" => transfer::base64(&self.body),
             "quoted-printable" => transfer::quoted_printable(&self.body),
             _ => self.body.clone(),
@@ -158,6 +166,13 @@ fn fields(head: &[u8]) -> Vec<&[u8]> {
         memchr::memchr(b':', field.get(..field.len().min(200)).unwrap_or_default()).is_some()
     });
     fields
+}
+
+/// A header up to the limit, and to the end of a character in UTF-8.
+fn cut(field: &[u8]) -> &[u8] {
+    let continues = |at: &usize| field.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = (MAX_HEADER - 3..=MAX_HEADER).rev().find(|at| !continues(at)).unwrap_or(MAX_HEADER);
+    field.get(..end).unwrap_or(field)
 }
 
 /// The parts of a multipart, at most so many, and whether these are all. Of one that ends early the last part is

@@ -39,25 +39,30 @@ pub(super) fn quoted_printable(bytes: &[u8]) -> Bytes {
             Some(text) => (text, true),
             None => (text, false),
         };
-        let mut rest = text;
-        while let Some((first, after)) = rest.split_first() {
-            let escaped = (*first == b'=').then(|| after.get(..2).and_then(hex)).flatten();
-            match escaped {
-                Some(byte) => {
-                    out.push(byte);
-                    rest = after.get(2..).unwrap_or_default();
-                }
-                None => {
-                    out.push(*first);
-                    rest = after;
-                }
-            }
-        }
+        escapes(text, b'=', &mut out);
         if !joined && line.ends_with(b"\n") {
             out.extend_from_slice(if line.ends_with(b"\r\n") { b"\r\n" } else { b"\n" });
         }
     }
     out.into()
+}
+
+/// Adds bytes without escapes, each a mark and two digits; what is no valid escape stands for itself.
+pub(super) fn escapes(bytes: &[u8], mark: u8, out: &mut Vec<u8>) {
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = (*first == mark).then(|| after.get(..2).and_then(hex)).flatten();
+        match escaped {
+            Some(byte) => {
+                out.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
 }
 
 fn hex(digits: &[u8]) -> Option<u8> {

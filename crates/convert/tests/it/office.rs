@@ -244,6 +244,27 @@ fn e_mails_in_html_alone_and_with_stubs_are_read_as_html() {
 }
 
 #[test]
+fn heads_of_e_mails_are_whole_however_programs_write_them() {
+    let message = "From: \"=?utf-8?Q?M=C3=BCller=2C_J=C3=BCrgen?=\" <jm@example.com>\r\nTo: =?iso-8859-1?Q?Andr=E9?=\r\n\
+                   \t<a@example.com>\r\nSubject: =?UTF-8?B?UmVjaG51bmcgZsO8ciBN?=\r\n =?UTF-8?B?w6RyeiDi?=\r\n \
+                   =?UTF-8?B?gqwgNTA=?=\r\nno header\r\nContent-Type: multipart/mixed boundary=\"=_x \"\r\n\r\n--=_x\r\n\
+                   Content-Type: text/plain; charset='iso-8859-15' (Latin 9)\r\n\
+                   Content-Transfer-Encoding: quoted-printable (text)\r\n\r\n5 =A4\r\n--=_x\r\n\
+                   Content-Type: application/pdf; name=\"Rechnung.pdf\"\r\nContent-Disposition: attachment;\r\n \
+                   filename*0*=utf-8''Rechnung%20M%C3;\r\n filename*1*=%A4rz.pdf\r\n\r\n%PDF\r\n--=_x--\r\n";
+    assert_eq!(
+        text("message/rfc822", message),
+        "From: \"Müller, Jürgen\" <jm@example.com>\nTo: André <a@example.com>\nSubject: Rechnung für März € 50\n\n\
+         5 €\n[attachment 1: Rechnung März.pdf, application/pdf, 4 bytes]\n"
+    );
+
+    // A header that is cut at the limit is cut between two characters.
+    let endless = format!("From: a@b.c\nSubject: {}\n\nx", "ä".repeat(40_000));
+    let subject = text("message/rfc822", endless);
+    assert!(subject.starts_with("From: a@b.c\nSubject: ääää") && !subject.contains(['Ã', '\u{fffd}']));
+}
+
+#[test]
 fn what_an_archive_is_shows_in_its_content() {
     for (name, start) in [
         ("libreoffice.docx", "# Lease"),
