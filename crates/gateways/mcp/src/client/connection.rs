@@ -34,6 +34,8 @@ const LONGEST_SAID: usize = 1_000;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The most requests of which the answers have not begun. Further ones wait unsent, also a list behind calls that hang.
+const MOST_REQUESTS: usize = 1_000;
 /// A list of tools holds for this long at least where the server tells of no changes.
 const SHORTEST_HOLD: Duration = Duration::from_secs(60);
 /// A session that lasts this long makes earlier failures forgotten.
@@ -281,6 +283,7 @@ async fn serve(
             let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
             settings.max_sse_event_size = longest;
             settings.max_json_response_size = longest;
+            settings.max_concurrent_requests = MOST_REQUESTS;
             let wire = StreamableHttpClientTransport::with_client(
                 Wire::new(endpoint, id, config.limits.call),
                 settings,

@@ -44,6 +44,22 @@ async fn a_call_that_hangs_is_a_timeout() {
 }
 
 #[tokio::test]
+async fn many_calls_that_hang_hold_up_no_other() {
+    let hanging = 40;
+    let scripted = Scripted::new(json!([tool("a")]), |_| Answer::Hang).await;
+    let server = scripted.server();
+    tools(&server).await.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..hanging {
+        let server = server.clone();
+        calls.spawn(async move { call(&server, "mcp_test___a").await });
+    }
+    until(|| scripted.asked().iter().filter(|asked| asked.asks() == "tools/call").count() == hanging).await;
+    // Nor a list.
+    tools(&server).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_that_hangs_or_is_dead_is_not_available() {
     let silent = Scripted::raw(|_| Answer::Hang).await;
     let limits = McpLimits::new().with_connect(SOON);
