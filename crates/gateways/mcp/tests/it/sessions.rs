@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::ToolErrorKind;
 use attache_core::tool::DynToolHandler;
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpRequest, McpServer};
 use futures_util::stream::{self, StreamExt};
@@ -162,6 +163,46 @@ async fn answers_may_be_events_with_priming_ones_and_pings() {
     })
     .await;
     assert_eq!(call(&scripted.server(), "mcp_test___a").await.unwrap().tree.model_text(), "streamed");
+}
+
+// A stream whose events nobody has any more: its call ends, and does not wait for what cannot come.
+#[tokio::test]
+async fn a_stream_that_cannot_be_taken_up_again_ends_its_call() {
+    for status in [400, 404, 410] {
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/call" => Answer::events(stream::iter(["id: 1\nretry: 1\ndata:\n\n".into()]).boxed()),
+            _ if asked.header("last-event-id").is_some() => Answer::whole(status, "text/plain", "gone"),
+            other => greeting(other),
+        })
+        .await;
+        let server = scripted.server().limits(McpLimits::new().with_call(Duration::from_secs(5)));
+        let error = call(&server, "mcp_test___a").await.unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{status}: {error}");
+    }
+    // A server that is busy, or that fails, is asked again.
+    for status in [429, 503] {
+        let again = AtomicUsize::new(0);
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/call" => {
+                let id = &asked.body["id"];
+                Answer::events(stream::iter([format!("id: {id}\nretry: 1\ndata:\n\n").into()]).boxed())
+            }
+            _ => match asked.header("last-event-id") {
+                Some(_) if again.fetch_add(1, Ordering::Relaxed) == 0 => {
+                    Answer::whole(status, "text/plain", "later")
+                }
+                Some(id) => {
+                    let id: u64 = id.parse().unwrap();
+                    let result = complete(json!({"content": [{"type": "text", "text": "late"}]}));
+                    let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                    Answer::events(stream::iter([format!("data: {answer}\n\n").into()]).boxed())
+                }
+                None => greeting(asked.asks()),
+            },
+        })
+        .await;
+        assert_eq!(call(&scripted.server(), "mcp_test___a").await.unwrap().tree.model_text(), "late");
+    }
 }
 
 #[tokio::test]
