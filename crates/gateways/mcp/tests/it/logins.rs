@@ -202,6 +202,23 @@ async fn a_server_that_wants_more_rights_gets_them_at_the_next_login() {
     assert_eq!(query(login.address(), "scope"), "write%20read");
 }
 
+// A program whose answers come to a place in the web is registered as one of the web: some servers refuse others there.
+#[tokio::test]
+async fn a_client_is_registered_as_what_its_redirect_address_says() {
+    for (redirect, kind) in [
+        (REDIRECT, "native"),
+        ("https://localhost/callback", "native"),
+        ("com.example.app:/callback", "native"),
+        ("https://app.example/callback", "web"),
+    ] {
+        let (scripted, _) = scripted(3_600).await;
+        let _ = server(&scripted, MemoryTokens::new()).begin_login(redirect).await.unwrap();
+        let asked = scripted.asked();
+        let register = asked.iter().find(|asked| asked.path == "/register").unwrap();
+        assert_eq!(register.body["application_type"], kind, "{redirect}");
+    }
+}
+
 #[tokio::test]
 async fn a_login_to_something_else_than_the_server_is_refused() {
     for (resource, issuer) in [(Some("https://bank.example/mcp"), None), (None, Some("https://bank.example"))]
