@@ -373,8 +373,9 @@ impl Session {
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
         let handle = peer.send_request_with_option(request, options).await?;
-        let _ear =
-            listens.map(|(hub, listening)| hub.listen(handle.progress_token.clone(), listening.clone()));
+        let connection = self.running.service().connection;
+        let _ear = listens
+            .map(|(hub, listening)| hub.listen(connection, handle.progress_token.clone(), listening.clone()));
         let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
         abandoned.id = None;

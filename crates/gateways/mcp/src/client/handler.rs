@@ -160,7 +160,10 @@ impl McpServer {
                 // Templates are an extra that many servers do not have.
                 Ok(Err(_)) if !all.is_empty() => {}
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(self.config.late("did not list its tools in time")),
+                Err(_) => {
+                    let kind = kind.name();
+                    return Err(self.config.late(&format!("did not list its {kind} in time")));
+                }
             }
         }
         let note = (!missing.is_empty()).then(|| format!("left out of the list: {}", missing.join("; ")));

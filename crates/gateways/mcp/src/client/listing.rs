@@ -125,6 +125,14 @@ impl Kind {
         }
     }
 
+    /// The name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Templates => "resource templates",
+            other => other.member(),
+        }
+    }
+
     pub(crate) fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",

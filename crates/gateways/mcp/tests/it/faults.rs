@@ -83,6 +83,17 @@ async fn a_server_that_hangs_or_is_dead_is_not_available() {
     .await;
     let error = tools(&lists.server().limits(McpLimits::new().with_list(SOON))).await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Timeout);
+    // The message names the list.
+    let lists = Scripted::raw(|asked| match asked.asks() {
+        "resources/list" | "prompts/list" => Answer::Hang,
+        other => greeting(other),
+    })
+    .await;
+    let server = lists.server().resources().prompts().limits(McpLimits::new().with_list(SOON));
+    for kind in ["resources", "prompts"] {
+        let error = call(&server, &format!("mcp_test___{kind}/list")).await.unwrap_err();
+        assert_eq!(error.for_model(), format!("the server \"test\" did not list its {kind} in time"));
+    }
 }
 
 // Invariant 8: whoever stops waiting hangs up, which cancels a request of the newer era
