@@ -241,13 +241,11 @@ impl A2aAgent {
             let draft = answering(&self.handle(handle)?, answer);
             let known = self.link.known(&self.config).await?;
             let end = Instant::now() + self.config.limits.patience;
-            let mut guard = self.guard(&known);
-            // Somebody waits for the task, whatever becomes of this answer.
+            // Somebody waits for the task, whatever becomes of this answer, and of whoever gives it.
+            let mut guard = CancelGuard::idle(Arc::clone(&self.config), Arc::clone(&known));
             let nobody = Listening::default();
             let mut heard = Heard::new(&self.config, &nobody);
-            let gathered = self.followed(&known, &draft, end, &mut guard, &mut heard).await;
-            guard.let_go();
-            self.update(gathered?)
+            self.update(self.followed(&known, &draft, end, &mut guard, &mut heard).await?)
         })
     }
 

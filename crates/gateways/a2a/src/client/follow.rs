@@ -187,15 +187,24 @@ pub(crate) struct CancelGuard {
     config: Arc<Config>,
     known: Arc<Known>,
     task: Option<String>,
+    /// True if it is a task that goes on whoever waits for it.
+    is_idle: bool,
 }
 
 impl CancelGuard {
     pub(crate) fn new(config: Arc<Config>, known: Arc<Known>) -> Self {
-        Self { config, known, task: None }
+        Self { config, known, task: None, is_idle: false }
+    }
+
+    /// One that cancels nothing.
+    pub(crate) fn idle(config: Arc<Config>, known: Arc<Known>) -> Self {
+        let mut guard = Self::new(config, known);
+        guard.is_idle = true;
+        guard
     }
 
     fn note(&mut self, task: Option<&str>) {
-        if self.task.is_none() {
+        if self.task.is_none() && !self.is_idle {
             self.task = task.map(str::to_owned);
         }
     }

@@ -282,6 +282,28 @@ async fn a_call_that_is_dropped_cancels_its_task() {
     assert_eq!(fake.asked().last().unwrap().params()["id"], "t-1");
 }
 
+// The task is that of a deferred call, which somebody waits for.
+#[tokio::test]
+async fn an_answer_that_is_given_up_leaves_its_task_alone() {
+    let fake = Fake::v1(true, |asked, _| match asked.rpc() {
+        "SendStreamingMessage" => events(&[json!({"task": task("WORKING")})]),
+        "SubscribeToTask" => silent_after(&[]),
+        _ => result(&task("WORKING")),
+    })
+    .await;
+    let (agent, handle) = (fake.agent(), "a2a://leases/t-1?context=c-1");
+    let answering = tokio::spawn(async move { agent.answer(handle, "the one in Berlin").await });
+    // It knows the task then.
+    fake.was_asked("SubscribeToTask").await;
+    answering.abort();
+    assert!(answering.await.unwrap_err().is_cancelled());
+    // A word to the agent would come before these looks.
+    for _ in 0..10 {
+        assert!(matches!(fake.agent().poll(handle).await.unwrap(), A2aUpdate::Working));
+    }
+    assert!(!fake.methods().contains(&"CancelTask".to_owned()), "{:?}", fake.methods());
+}
+
 #[tokio::test]
 async fn notifications_are_asked_for_and_believed_by_their_token_alone() {
     let fake = Fake::v1(true, |asked, _| match asked.rpc() {

@@ -1,5 +1,6 @@
 //! Requests of servers to people and models, on their way to the call during which they come.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use attache_core::tool::{Listening, Progress};
@@ -21,9 +22,13 @@ pub(crate) struct Wish {
 #[derive(Default)]
 pub(crate) struct Hub {
     calls: Mutex<Calls>,
-    /// Those who hear of the progress of requests under way, by their tokens.
-    listening: Mutex<Vec<(ProgressToken, Listening)>>,
+    /// Those who hear of the progress of requests under way.
+    listening: Mutex<Vec<(Request, Listening)>>,
+    connections: AtomicU64,
 }
+
+/// A request by the number of its connection and its token, since each connection numbers its requests from one on.
+type Request = (u64, ProgressToken);
 
 #[derive(Default)]
 struct Calls {
@@ -52,19 +57,28 @@ impl Hub {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ears(&self) -> MutexGuard<'_, Vec<(ProgressToken, Listening)>> {
+    fn ears(&self) -> MutexGuard<'_, Vec<(Request, Listening)>> {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The number of a new connection.
+    pub(crate) fn connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Has somebody hear of the progress of a request until that is dropped.
-    pub(crate) fn listen(&self, token: ProgressToken, listening: Listening) -> Ear<'_> {
-        self.ears().push((token.clone(), listening));
-        Ear { hub: self, token }
+    pub(crate) fn listen(&self, connection: u64, token: ProgressToken, listening: Listening) -> Ear<'_> {
+        let request = (connection, token);
+        self.ears().push((request.clone(), listening));
+        Ear { hub: self, request }
     }
 
     /// Tells the progress of a request. One that nobody waits for any more says nothing.
-    pub(crate) fn tell(&self, token: &ProgressToken, progress: Progress) {
-        let listening = self.ears().iter().find(|(known, _)| known == token).map(|(_, ear)| ear.clone());
+    pub(crate) fn tell(&self, connection: u64, token: &ProgressToken, progress: Progress) {
+        let ears = self.ears();
+        let is_it = |(known, of): &Request| *known == connection && of == token;
+        let listening = ears.iter().find(|(known, _)| is_it(known)).map(|(_, ear)| ear.clone());
+        drop(ears);
         if let Some(listening) = listening {
             listening.tell(progress);
         }
@@ -101,12 +115,12 @@ impl Hub {
 /// Somebody who hears of the progress of a request.
 pub(crate) struct Ear<'a> {
     hub: &'a Hub,
-    token: ProgressToken,
+    request: Request,
 }
 
 impl Drop for Ear<'_> {
     fn drop(&mut self) {
-        self.hub.ears().retain(|(token, _)| *token != self.token);
+        self.hub.ears().retain(|(request, _)| *request != self.request);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The connection to one server: made when it is first needed, and made again when it broke.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use attache_core::tool::Listening;
@@ -34,6 +34,10 @@ const LONGEST_SAID: usize = 1_000;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The most requests of which the answers have not begun. Further ones wait unsent, also a list behind calls that hang.
+const MOST_REQUESTS: usize = 1_000;
+/// A list of tools holds for this long at least where the server tells of no changes.
+const SHORTEST_HOLD: Duration = Duration::from_secs(60);
 /// A session that lasts this long makes earlier failures forgotten.
 const LASTING: Duration = Duration::from_secs(30);
 
@@ -43,6 +47,10 @@ pub(crate) struct Link {
     state: tokio::sync::Mutex<State>,
     /// The number of times that the server said that its tools have changed.
     pub(crate) changes: Arc<AtomicU64>,
+    /// True while the server tells of such changes.
+    tells: Arc<AtomicBool>,
+    /// The time from which on the tools that it listed last may be others, though it has said nothing.
+    stale: Mutex<Option<Instant>>,
     /// The calls that are under way.
     pub(crate) hub: Arc<Hub>,
 }
@@ -155,6 +163,22 @@ impl Link {
         (state.session, state.wait, state.failures) = (None, None, 0);
     }
 
+    /// Notes that the server listed its tools just now, with the time for which it says that they hold.
+    pub(crate) fn listed(&self, holds: Option<Duration>) {
+        let until = holds.and_then(|holds| Instant::now().checked_add(holds.max(SHORTEST_HOLD)));
+        *self.stale.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    /// A number that is another one when the server may have other tools.
+    pub(crate) fn version(&self) -> u64 {
+        let mut stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = |until: &mut Instant| *until <= Instant::now();
+        if !self.tells.load(Ordering::Relaxed) && stale.take_if(is_over).is_some() {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+        }
+        self.changes.load(Ordering::Relaxed)
+    }
+
     /// Ends the session, if there is one.
     pub(crate) async fn close(&self) {
         self.state.lock().await.session = None;
@@ -218,7 +242,7 @@ async fn connect(config: &Config, link: &Link) -> Result<Session, String> {
             }
         }
     };
-    let listening = listen(&running, &link.changes);
+    let listening = listen(&running, link);
     Ok(Session { running, since: Instant::now(), id, listening })
 }
 
@@ -259,6 +283,7 @@ async fn serve(
             let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
             settings.max_sse_event_size = longest;
             settings.max_json_response_size = longest;
+            settings.max_concurrent_requests = MOST_REQUESTS;
             let wire = StreamableHttpClientTransport::with_client(
                 Wire::new(endpoint, id, config.limits.call),
                 settings,
@@ -269,26 +294,41 @@ async fn serve(
 }
 
 /// Servers of the newer era say on a stream of its own that their tools have changed.
-fn listen(running: &RunningService<RoleClient, Client>, changes: &Arc<AtomicU64>) -> Option<JoinHandle<()>> {
-    let info = running.peer_info()?;
-    let tells = info.capabilities.tools.as_ref()?.list_changed == Some(true);
-    if !tells || info.protocol_version < ProtocolVersion::NO_INITIALIZE {
+fn listen(running: &RunningService<RoleClient, Client>, link: &Link) -> Option<JoinHandle<()>> {
+    let info = running.peer_info();
+    let tools = info.as_deref().and_then(|info| info.capabilities.tools.as_ref());
+    let offers = tools.is_some_and(|tools| tools.list_changed == Some(true));
+    let has_streams = info.as_deref()?.protocol_version >= ProtocolVersion::NO_INITIALIZE;
+    link.tells.store(offers && !has_streams, Ordering::Relaxed);
+    if !offers || !has_streams {
         return None;
     }
-    let (peer, changes) = (running.peer().clone(), Arc::clone(changes));
+    let (changes, tells) = (Arc::clone(&link.changes), Arc::clone(&link.tells));
+    let peer = running.peer().clone();
     Some(tokio::spawn(async move {
-        let mut wait = FIRST_WAIT;
+        let (mut wait, mut has_stood) = (FIRST_WAIT, false);
         while !peer.is_transport_closed() {
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
             match peer.listen(filter).await {
                 Ok(mut subscription) => {
+                    if std::mem::replace(&mut has_stood, true) {
+                        // Nobody has heard of what changed between the two.
+                        changes.fetch_add(1, Ordering::Relaxed);
+                    }
+                    let is_of_tools = subscription.acknowledged().tools_list_changed == Some(true);
+                    tells.store(is_of_tools, Ordering::Relaxed);
+                    let since = Instant::now();
                     while let Ok(Some(_)) = subscription.next().await {
                         changes.fetch_add(1, Ordering::Relaxed);
                         wait = FIRST_WAIT;
                     }
+                    tells.store(false, Ordering::Relaxed);
+                    if since.elapsed() >= LASTING {
+                        wait = FIRST_WAIT;
+                    }
                 }
-                // It does not have to offer the stream.
-                Err(ServiceError::McpError(_)) => return,
+                // It does not have to offer the stream. One that has offered it may be about to start anew.
+                Err(ServiceError::McpError(_)) if !has_stood => return,
                 Err(_) => {}
             }
             tokio::time::sleep(wait).await;
@@ -333,8 +373,9 @@ impl Session {
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
         let handle = peer.send_request_with_option(request, options).await?;
-        let _ear =
-            listens.map(|(hub, listening)| hub.listen(handle.progress_token.clone(), listening.clone()));
+        let connection = self.running.service().connection;
+        let _ear = listens
+            .map(|(hub, listening)| hub.listen(connection, handle.progress_token.clone(), listening.clone()));
         let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
         abandoned.id = None;

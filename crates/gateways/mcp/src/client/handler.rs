@@ -1,6 +1,5 @@
 //! The tools of a server, as runs list and call them.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use attache_core::tool::ToolSpec;
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
 use super::calling::Talk;
-use super::listing::{self, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
+use super::listing::{self, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, Listed, READ_RESOURCE};
 use super::output::{McpContent, McpOutput};
 use super::remote_server::McpServer;
 use super::results::{Odd, Reader};
@@ -34,7 +33,7 @@ impl ToolHandler for McpServer {
     }
 
     fn version(&self) -> u64 {
-        self.link.changes.load(Ordering::Relaxed)
+        self.link.version()
     }
 
     async fn call(
@@ -75,6 +74,7 @@ impl McpServer {
         let listed = timeout(self.config.limits.list, listing::tools(&session, &self.config)).await;
         let late = || self.config.late("did not list its tools in time");
         let (specs, catalog) = listed.map_err(|_| late())??;
+        self.link.listed(catalog.holds);
         *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
         Ok(specs)
     }
@@ -151,7 +151,7 @@ impl McpServer {
         let (mut all, mut missing) = (Map::new(), Vec::new());
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
-                Ok(Ok((mut items, left_out))) => {
+                Ok(Ok(Listed { mut items, left_out, .. })) => {
                     missing.extend(left_out.lines());
                     let redactor = self.config.redactor().given_only();
                     items.iter_mut().for_each(|item| clean(&redactor, item));
@@ -160,7 +160,10 @@ impl McpServer {
                 // Templates are an extra that many servers do not have.
                 Ok(Err(_)) if !all.is_empty() => {}
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(self.config.late("did not list its tools in time")),
+                Err(_) => {
+                    let kind = kind.name();
+                    return Err(self.config.late(&format!("did not list its {kind} in time")));
+                }
             }
         }
         let note = (!missing.is_empty()).then(|| format!("left out of the list: {}", missing.join("; ")));

@@ -33,12 +33,15 @@ pub(crate) struct Client {
     config: Config,
     changes: Arc<AtomicU64>,
     hub: Arc<Hub>,
+    /// The number of the connection.
+    pub(crate) connection: u64,
 }
 
 impl Client {
     /// `changes` counts how often the server said that its tools have changed.
     pub(crate) fn new(config: &Config, changes: Arc<AtomicU64>, hub: Arc<Hub>) -> Self {
-        Self { config: config.clone(), changes, hub }
+        let connection = hub.connection();
+        Self { config: config.clone(), changes, hub, connection }
     }
 
     /// A text of the server as the log may have it.
@@ -106,7 +109,7 @@ impl ClientHandler for Client {
         let mut progress = Progress::new(told.progress);
         progress.total = told.total;
         progress.message = Some(message).filter(|message| !message.is_empty());
-        self.hub.tell(&told.progress_token, progress);
+        self.hub.tell(self.connection, &told.progress_token, progress);
     }
 
     async fn on_logging_message(

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::tool::ToolSpec;
 use attache_core::{Effect, ToolDefinition, ToolError};
@@ -34,6 +35,17 @@ pub(crate) struct Catalog {
     tools: HashMap<String, Known>,
     /// The tools that are not offered, and why.
     pub(crate) left_out: LeftOut,
+    /// The time for which the server says that the list holds.
+    pub(crate) holds: Option<Duration>,
+}
+
+/// The items of a list.
+#[derive(Default)]
+pub(crate) struct Listed {
+    pub(crate) items: Vec<Value>,
+    pub(crate) left_out: LeftOut,
+    /// The time for which the server says that it holds: the shortest of its pages.
+    holds: Option<Duration>,
 }
 
 /// The items of a list that are missing, in words.
@@ -113,6 +125,14 @@ impl Kind {
         }
     }
 
+    /// The name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Templates => "resource templates",
+            other => other.member(),
+        }
+    }
+
     pub(crate) fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -124,12 +144,8 @@ impl Kind {
 }
 
 /// All items of a list as JSON, so that one odd item does not take the others away, and what is missing.
-pub(crate) async fn list(
-    session: &Session,
-    config: &Config,
-    kind: Kind,
-) -> Result<(Vec<Value>, LeftOut), ToolError> {
-    let (mut items, mut left_out) = (Vec::new(), LeftOut::default());
+pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Result<Listed, ToolError> {
+    let Listed { mut items, mut left_out, mut holds } = Listed::default();
     let mut left = config.limits.message_bytes;
     let most = config.limits.schema_bytes.saturating_mul(4);
     let (mut seen, mut beyond) = (HashSet::new(), 0_usize);
@@ -149,6 +165,9 @@ pub(crate) async fn list(
             let problem = format!("the server {:?} answers with no list of {}", config.alias, kind.member());
             return Err(ToolError::new(problem));
         };
+        if let Some(page) = page.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis) {
+            holds = Some(holds.map_or(page, |known| page.min(known)));
+        }
         for item in found {
             let name = ["name", "uri"].iter().find_map(|member| item.get(member)?.as_str());
             let name = name.unwrap_or_default();
@@ -179,7 +198,7 @@ pub(crate) async fn list(
     if cursor.is_some() {
         left_out.add_others(config, "the rest: the list goes on, and is not read further".to_owned());
     }
-    Ok((items, left_out))
+    Ok(Listed { items, left_out, holds })
 }
 
 /// The tools to offer, and what is remembered of them.
@@ -191,10 +210,12 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
     let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
     // A server that says so has no tools to list.
     let has_tools = !has_others || capabilities.is_some_and(|has| has.tools.is_some());
-    let (items, missing) =
-        if has_tools { list(session, config, Kind::Tools).await? } else { Default::default() };
-    let mut catalog = Catalog { left_out: missing, ..Catalog::default() };
-    for item in items {
+    let listed = match has_tools {
+        true => list(session, config, Kind::Tools).await?,
+        false => Listed::default(),
+    };
+    let mut catalog = Catalog { left_out: listed.left_out, holds: listed.holds, ..Catalog::default() };
+    for item in listed.items {
         let mut left_out = |name: &str, why: &str| catalog.left_out.add(config, name, why);
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let tool = match serde_json::from_value::<Tool>(item) {

@@ -117,7 +117,8 @@ impl McpHttp {
     }
 
     /// Sets the web pages whose scripts may ask it: `https://app.example.org:443`, `https://app.example.org:*`. Those of
-    /// this machine by default.
+    /// this machine by default. Others are refused, and that is all: browsers let a page of another origin read answers
+    /// only where a layer around the service adds the headers of CORS, such as `CorsLayer` of tower-http.
     pub fn with_origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.config = self.config.with_allowed_origins(origins);
         self

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use attache_agent::{Agent, Ask, EndReason, MemoryJournal, Proposal, Verdict};
+use attache_core::tool::DynToolHandler;
 use attache_core::{Message, ResultStatus};
 use attache_mcp::{McpEndpoint, McpEra, McpServer};
 use attache_testkit::{ScriptedModel, Turn};
@@ -12,7 +14,7 @@ use futures_util::stream::{self, StreamExt};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::common::{Answer, Scripted, complete, greeting, tool};
+use super::common::{Answer, Scripted, complete, greeting, tool, tools};
 use super::sessions::older;
 
 /// The names of the tools that each request offered.
@@ -126,6 +128,96 @@ async fn a_changed_list_is_offered() {
     }
     assert_eq!(offered(&model).pop().unwrap(), ["mcp_test___first", "mcp_test___second"]);
     assert_eq!(lists(), 2);
+}
+
+/// A server whose tools are listed for so many milliseconds, and that answers the subscriptions to its changes in turn:
+/// with a stream that ends, with an error, and with a stream that stays. Without answers it does not tell of changes.
+async fn subscribed(ttl: u64, answers: &'static [&'static str]) -> Scripted {
+    let asked_before = AtomicUsize::new(0);
+    Scripted::raw(move |asked| match asked.asks() {
+        "server/discover" => Answer::Result(complete(json!({
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": !answers.is_empty()}},
+        }))),
+        "tools/list" => {
+            let mut listed = complete(json!({"tools": [tool("a")]}));
+            listed["ttlMs"] = json!(ttl);
+            Answer::Result(listed)
+        }
+        "subscriptions/listen" => {
+            let before = asked_before.fetch_add(1, Ordering::Relaxed);
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": asked.body["id"]});
+            let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+            let method = "notifications/subscriptions/acknowledged";
+            let accepted = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            let accepted = stream::iter([Bytes::from(format!("data: {accepted}\n\n"))]);
+            match answers.get(before) {
+                Some(&"ends") => Answer::events(accepted.boxed()),
+                Some(&"fails") => Answer::Error(-32603, "the node is shutting down"),
+                _ => Answer::events(accepted.chain(stream::pending()).boxed()),
+            }
+        }
+        other => greeting(other),
+    })
+    .await
+}
+
+// Nobody hears of what changes between two streams.
+#[tokio::test]
+async fn a_list_is_another_one_once_its_changes_are_heard_of_again() {
+    for answers in [&["ends"][..], &["ends", "fails"]] {
+        let scripted = subscribed(0, answers).await;
+        let server = scripted.server();
+        tools(&server).await.unwrap();
+        let version = DynToolHandler::version(&server);
+        for _ in 0..800 {
+            if DynToolHandler::version(&server) != version {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        assert_eq!(DynToolHandler::version(&server), version + 1, "{answers:?}");
+        let streams = scripted.asked().iter().filter(|asked| asked.asks() == "subscriptions/listen").count();
+        assert_eq!(streams, answers.len() + 1);
+    }
+}
+
+// A server that tells of no changes says for how long its list holds.
+#[tokio::test]
+async fn a_list_without_word_of_changes_holds_for_its_time_and_a_minute_at_least() {
+    let (minute, hour) = (60, 3_600);
+    for (ttl, answers, lasts) in
+        [(0, &[][..], minute), (3_600_000, &[], hour), (0, &["fails"], minute), (0, &["stays"], u64::MAX)]
+    {
+        let scripted = subscribed(ttl, answers).await;
+        let server = scripted.server();
+        tools(&server).await.unwrap();
+        let streams =
+            || scripted.asked().iter().filter(|asked| asked.asks() == "subscriptions/listen").count();
+        while streams() < answers.len() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let version = DynToolHandler::version(&server);
+        let after = |seconds| async move {
+            tokio::time::pause();
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+            tokio::time::resume();
+        };
+        // A stream that stays is silent for less than what ends it.
+        let until = if lasts == u64::MAX { minute } else { lasts };
+        after(until - 10).await;
+        assert_eq!(DynToolHandler::version(&server), version, "{ttl} {answers:?}: too early");
+        after(20).await;
+        let changes = u64::from(lasts != u64::MAX);
+        for _ in 0..2 {
+            assert_eq!(DynToolHandler::version(&server), version + changes, "{ttl} {answers:?}");
+        }
+        // A new list holds as long again.
+        tools(&server).await.unwrap();
+        after(until - 10).await;
+        assert_eq!(DynToolHandler::version(&server), version + changes);
+    }
 }
 
 // A server that describes its tool otherwise once somebody has approved a call: the call is not made, and the next run

@@ -44,6 +44,22 @@ async fn a_call_that_hangs_is_a_timeout() {
 }
 
 #[tokio::test]
+async fn many_calls_that_hang_hold_up_no_other() {
+    let hanging = 40;
+    let scripted = Scripted::new(json!([tool("a")]), |_| Answer::Hang).await;
+    let server = scripted.server();
+    tools(&server).await.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..hanging {
+        let server = server.clone();
+        calls.spawn(async move { call(&server, "mcp_test___a").await });
+    }
+    until(|| scripted.asked().iter().filter(|asked| asked.asks() == "tools/call").count() == hanging).await;
+    // Nor a list.
+    tools(&server).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_that_hangs_or_is_dead_is_not_available() {
     let silent = Scripted::raw(|_| Answer::Hang).await;
     let limits = McpLimits::new().with_connect(SOON);
@@ -67,6 +83,17 @@ async fn a_server_that_hangs_or_is_dead_is_not_available() {
     .await;
     let error = tools(&lists.server().limits(McpLimits::new().with_list(SOON))).await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Timeout);
+    // The message names the list.
+    let lists = Scripted::raw(|asked| match asked.asks() {
+        "resources/list" | "prompts/list" => Answer::Hang,
+        other => greeting(other),
+    })
+    .await;
+    let server = lists.server().resources().prompts().limits(McpLimits::new().with_list(SOON));
+    for kind in ["resources", "prompts"] {
+        let error = call(&server, &format!("mcp_test___{kind}/list")).await.unwrap_err();
+        assert_eq!(error.for_model(), format!("the server \"test\" did not list its {kind} in time"));
+    }
 }
 
 // Invariant 8: whoever stops waiting hangs up, which cancels a request of the newer era

@@ -14,35 +14,35 @@ use tokio::sync::Notify;
 
 use super::common::{Answer, Asked, Scripted, call, complete, greeting, tool, tools};
 
-const REDIRECT: &str = "http://127.0.0.1:1/callback";
+pub(crate) const REDIRECT: &str = "http://127.0.0.1:1/callback";
 
 /// A server that gives its own tokens.
 #[derive(Default)]
-struct Rules {
+pub(crate) struct Rules {
     /// The number of tokens so far; the last one is good.
-    given: u32,
+    pub(crate) given: u32,
     /// The seconds that a token lasts.
-    lasts: u32,
+    pub(crate) lasts: u32,
     /// In the place of its own address.
-    resource: Option<String>,
+    pub(crate) resource: Option<String>,
     /// The path at which it says of itself what it is.
-    metadata: Option<&'static str>,
-    issuer: Option<String>,
+    pub(crate) metadata: Option<&'static str>,
+    pub(crate) issuer: Option<String>,
     /// The rights that a call needs beside.
-    more: bool,
+    pub(crate) more: bool,
     /// True if no token is renewed.
-    closed: bool,
+    pub(crate) closed: bool,
     /// True if too many ask for tokens.
-    busy: bool,
+    pub(crate) busy: bool,
     /// True if no token is taken.
-    shut: bool,
+    pub(crate) shut: bool,
     /// In the place of its own page.
-    page: Option<&'static str>,
+    pub(crate) page: Option<&'static str>,
     /// Answers for a token wait for it.
-    gate: Option<Arc<Notify>>,
+    pub(crate) gate: Option<Arc<Notify>>,
 }
 
-type Shared = Arc<Mutex<Rules>>;
+pub(crate) type Shared = Arc<Mutex<Rules>>;
 
 fn answer(rules: &Shared, asked: &Asked) -> Answer {
     let mut rules = rules.lock().unwrap();
@@ -109,31 +109,31 @@ fn answer(rules: &Shared, asked: &Asked) -> Answer {
     }
 }
 
-async fn scripted(lasts: u32) -> (Scripted, Shared) {
+pub(crate) async fn scripted(lasts: u32) -> (Scripted, Shared) {
     let rules = Arc::new(Mutex::new(Rules { lasts, ..Rules::default() }));
     let seen = Arc::clone(&rules);
     (Scripted::raw(move |asked| answer(&seen, asked)).await, rules)
 }
 
-fn server(scripted: &Scripted, tokens: impl McpTokens) -> McpServer {
+pub(crate) fn server(scripted: &Scripted, tokens: impl McpTokens) -> McpServer {
     let endpoint = McpEndpoint::new(scripted.url()).oauth(McpOAuth::new(tokens));
     McpServer::http("test", endpoint).era(McpEra::Stateless)
 }
 
 /// Logs in as a person who allows it.
-async fn log_in(server: &McpServer) -> Result<McpGrant, McpLoginError> {
+pub(crate) async fn log_in(server: &McpServer) -> Result<McpGrant, McpLoginError> {
     let login = server.begin_login(REDIRECT).await?;
     let state = query(login.address(), "state");
     login.finish(&format!("{REDIRECT}?code=c-1&state={state}")).await
 }
 
-fn query(address: &str, name: &str) -> String {
+pub(crate) fn query(address: &str, name: &str) -> String {
     let pairs = address.split_once('?').unwrap().1.split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned()).collect()
 }
 
 /// The forms that were sent to the token endpoint.
-fn forms(scripted: &Scripted) -> Vec<String> {
+pub(crate) fn forms(scripted: &Scripted) -> Vec<String> {
     let asked = scripted.asked();
     let forms = asked.iter().filter(|asked| asked.path == "/token");
     forms.map(|asked| asked.body.as_str().unwrap_or_default().to_owned()).collect()
@@ -200,6 +200,23 @@ async fn a_server_that_wants_more_rights_gets_them_at_the_next_login() {
     assert_eq!(forms(&scripted).len(), 1, "a token like it would not do");
     let login = server.begin_login(REDIRECT).await.unwrap();
     assert_eq!(query(login.address(), "scope"), "write%20read");
+}
+
+// A program whose answers come to a place in the web is registered as one of the web: some servers refuse others there.
+#[tokio::test]
+async fn a_client_is_registered_as_what_its_redirect_address_says() {
+    for (redirect, kind) in [
+        (REDIRECT, "native"),
+        ("https://localhost/callback", "native"),
+        ("com.example.app:/callback", "native"),
+        ("https://app.example/callback", "web"),
+    ] {
+        let (scripted, _) = scripted(3_600).await;
+        let _ = server(&scripted, MemoryTokens::new()).begin_login(redirect).await.unwrap();
+        let asked = scripted.asked();
+        let register = asked.iter().find(|asked| asked.path == "/register").unwrap();
+        assert_eq!(register.body["application_type"], kind, "{redirect}");
+    }
 }
 
 #[tokio::test]

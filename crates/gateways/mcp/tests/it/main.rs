@@ -15,6 +15,7 @@ mod fetching;
 mod hostile;
 mod listing;
 mod logins;
+mod renewals;
 mod results;
 mod serving;
 mod sessions;

@@ -1,6 +1,8 @@
 //! The forms that results take.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use attache_core::tool::{DynToolHandler, Listening, Progress};
 use attache_core::{Arguments, DocumentSource, ResultStatus, ToolCallId, ToolContext, ToolOutput};
@@ -289,4 +291,46 @@ async fn a_server_tells_how_far_a_call_has_come() {
     let first = Progress::new(1.0).with_total(4.0).with_message("page 1");
     let told = told.lock().unwrap().clone();
     assert_eq!(told, [("c1".to_owned(), first), ("c1".to_owned(), Progress::new(4.0))]);
+}
+
+// Each connection numbers its requests from one on, and the one before stays for as long as a call uses it.
+#[tokio::test]
+async fn progress_is_told_to_the_call_of_its_own_connection() {
+    let calls = AtomicUsize::new(0);
+    let scripted = Scripted::new(json!([tool("index")]), move |params| {
+        if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Answer::Hang;
+        }
+        let token = &params["_meta"]["progressToken"];
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+            "params": {"progressToken": token, "progress": 1}});
+        Answer::events(
+            stream::iter([Bytes::from(format!("data: {told}\n\n"))]).chain(stream::pending()).boxed(),
+        )
+    })
+    .await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let server = scripted.server();
+    let calling = |id: &str| {
+        let (hears, server) = (Arc::clone(&told), server.clone());
+        let hear = move |call: &ToolCallId, _| hears.lock().unwrap().push(call.to_string());
+        let mut context = ToolContext::new();
+        context.listening = Listening::of(Arc::new(hear), ToolCallId::parse(id).unwrap());
+        tokio::spawn(async move {
+            DynToolHandler::call(&server, "mcp_test___index", &Arguments::new("{}"), context).await
+        })
+    };
+    let mut waiting = Vec::new();
+    for (count, id) in [(1, "c1"), (2, "c2")] {
+        waiting.push(calling(id));
+        while scripted.asked().iter().filter(|asked| asked.asks() == "tools/call").count() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        server.close().await;
+    }
+    while told.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(*told.lock().unwrap(), ["c2"]);
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }

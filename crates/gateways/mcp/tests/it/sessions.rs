@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::ToolErrorKind;
 use attache_core::tool::DynToolHandler;
 use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpRequest, McpServer};
 use futures_util::stream::{self, StreamExt};
@@ -81,35 +82,68 @@ async fn a_server_of_the_newer_era_is_asked_without_a_session() {
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
 }
 
+/// The words in which servers say that they do not know a session: the specification's, and those of the SDK in TypeScript
+/// and of the examples beside it, also behind a restart.
+const FORGOTTEN: [(u16, &str); 3] = [
+    (404, "Session not found"),
+    (400, "Bad Request: No valid session ID provided"),
+    (400, "Bad Request: Server not initialized"),
+];
+
 #[tokio::test]
 async fn a_session_that_has_expired_is_begun_anew_once() {
-    let handshakes = Arc::new(AtomicUsize::new(0));
-    let seen = Arc::clone(&handshakes);
-    let scripted = Scripted::raw(move |asked| {
-        if asked.asks() == "initialize" {
-            seen.fetch_add(1, Ordering::Relaxed);
+    for (status, said) in FORGOTTEN {
+        let handshakes = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&handshakes);
+        let scripted = Scripted::raw(move |asked| {
+            if asked.asks() == "initialize" {
+                seen.fetch_add(1, Ordering::Relaxed);
+            }
+            // The first session is forgotten once its tools were listed.
+            let first = seen.load(Ordering::Relaxed) == 1;
+            if first && asked.asks() == "tools/call" {
+                let error = json!({"code": -32000, "message": said});
+                let body = json!({"jsonrpc": "2.0", "error": error, "id": null});
+                return Answer::whole(status, "application/json", body.to_string());
+            }
+            older(asked, if first { "s-1" } else { "s-2" })
+        })
+        .await;
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&told);
+        let server = scripted.server().era(McpEra::Sessions).hook(move |request: &McpRequest<'_>| {
+            hears.lock().unwrap().push(request.session.map(str::to_owned));
+            Vec::new()
+        });
+        tools(&server).await.unwrap();
+        let version = DynToolHandler::version(&server);
+        let called = call(&server, "mcp_test___a").await;
+        assert_eq!(called.expect(said).tree.model_text(), "s-2");
+        assert_eq!(handshakes.load(Ordering::Relaxed), 2);
+        // Its tools may be those of another version of the server.
+        assert_ne!(DynToolHandler::version(&server), version);
+        let version = DynToolHandler::version(&server);
+        call(&server, "mcp_test___a").await.unwrap();
+        assert_eq!(DynToolHandler::version(&server), version);
+        assert_eq!(told.lock().unwrap().last().unwrap().as_deref(), Some("s-2"));
+    }
+}
+
+// Another error of a call is no word about the session.
+#[tokio::test]
+async fn a_call_that_is_refused_for_itself_begins_no_session_anew() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/call" => {
+            let error = json!({"code": -32602, "message": "the argument \"a\" is missing"});
+            let body = json!({"jsonrpc": "2.0", "error": error, "id": asked.body["id"]});
+            Answer::whole(400, "application/json", body.to_string())
         }
-        // The first session is forgotten once its tools were listed.
-        let first = seen.load(Ordering::Relaxed) == 1;
-        older(asked, if first && asked.asks() != "tools/call" { "s-1" } else { "s-2" })
+        _ => older(asked, "s-1"),
     })
     .await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&told);
-    let server = scripted.server().era(McpEra::Sessions).hook(move |request: &McpRequest<'_>| {
-        hears.lock().unwrap().push(request.session.map(str::to_owned));
-        Vec::new()
-    });
-    tools(&server).await.unwrap();
-    let version = DynToolHandler::version(&server);
-    assert_eq!(call(&server, "mcp_test___a").await.unwrap().tree.model_text(), "s-2");
-    assert_eq!(handshakes.load(Ordering::Relaxed), 2);
-    // Its tools may be those of another version of the server.
-    assert_ne!(DynToolHandler::version(&server), version);
-    let version = DynToolHandler::version(&server);
-    call(&server, "mcp_test___a").await.unwrap();
-    assert_eq!(DynToolHandler::version(&server), version);
-    assert_eq!(told.lock().unwrap().last().unwrap().as_deref(), Some("s-2"));
+    let error = call(&scripted.server().era(McpEra::Sessions), "mcp_test___a").await.unwrap_err();
+    assert!(error.for_model().contains("-32602"), "{error}");
+    assert_eq!(scripted.asked().iter().filter(|asked| asked.asks() == "initialize").count(), 1);
 }
 
 #[tokio::test]
@@ -129,6 +163,46 @@ async fn answers_may_be_events_with_priming_ones_and_pings() {
     })
     .await;
     assert_eq!(call(&scripted.server(), "mcp_test___a").await.unwrap().tree.model_text(), "streamed");
+}
+
+// A stream whose events nobody has any more: its call ends, and does not wait for what cannot come.
+#[tokio::test]
+async fn a_stream_that_cannot_be_taken_up_again_ends_its_call() {
+    for status in [400, 404, 410] {
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/call" => Answer::events(stream::iter(["id: 1\nretry: 1\ndata:\n\n".into()]).boxed()),
+            _ if asked.header("last-event-id").is_some() => Answer::whole(status, "text/plain", "gone"),
+            other => greeting(other),
+        })
+        .await;
+        let server = scripted.server().limits(McpLimits::new().with_call(Duration::from_secs(5)));
+        let error = call(&server, "mcp_test___a").await.unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{status}: {error}");
+    }
+    // A server that is busy, or that fails, is asked again.
+    for status in [429, 503] {
+        let again = AtomicUsize::new(0);
+        let scripted = Scripted::raw(move |asked| match asked.asks() {
+            "tools/call" => {
+                let id = &asked.body["id"];
+                Answer::events(stream::iter([format!("id: {id}\nretry: 1\ndata:\n\n").into()]).boxed())
+            }
+            _ => match asked.header("last-event-id") {
+                Some(_) if again.fetch_add(1, Ordering::Relaxed) == 0 => {
+                    Answer::whole(status, "text/plain", "later")
+                }
+                Some(id) => {
+                    let id: u64 = id.parse().unwrap();
+                    let result = complete(json!({"content": [{"type": "text", "text": "late"}]}));
+                    let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                    Answer::events(stream::iter([format!("data: {answer}\n\n").into()]).boxed())
+                }
+                None => greeting(asked.asks()),
+            },
+        })
+        .await;
+        assert_eq!(call(&scripted.server(), "mcp_test___a").await.unwrap().tree.model_text(), "late");
+    }
 }
 
 #[tokio::test]

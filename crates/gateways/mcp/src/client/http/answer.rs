@@ -44,6 +44,13 @@ pub(super) fn unsuccessful(
         Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
+    if has_session && status == StatusCode::BAD_REQUEST {
+        // The specification has 404 for it; the SDK in TypeScript and many servers on it answer so.
+        let said = error.as_ref().map(|error| error.error.message.to_ascii_lowercase()).unwrap_or_default();
+        if said.contains("session") || said.contains("not initialized") {
+            return Err(Failure::SessionExpired);
+        }
+    }
     if let ClientJsonRpcMessage::Request(request) = message {
         // Servers of the older era refuse the probe in many ways; each means that they are of it.
         let is_probe = matches!(request.request, ClientRequest::DiscoverRequest(_));

@@ -203,11 +203,14 @@ impl Wire {
         if let Some(session) = session {
             request = request.with_header(SESSION, &*session);
         }
+        let is_resumed = last.is_some();
         if let Some(last) = last {
             request = request.with_header(LAST_EVENT, last);
         }
         let reply = self.send(request, headers).await?;
-        if reply.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let status = reply.status();
+        if status == StatusCode::METHOD_NOT_ALLOWED || is_resumed && is_final(status) {
+            // The SDK tries again behind any other failure, for as long as the call may take.
             return Err(Failure::ServerDoesNotSupportSse);
         }
         answer::refused(reply.status(), reply.headers())?;
@@ -292,6 +295,17 @@ impl StreamableHttpClient for Wire {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         self.events_of(&uri, session_id, last_event_id, custom_headers, max_sse_event_size).await
     }
+}
+
+/// True if a stream that is refused so cannot be taken up again: its events, or its session, are gone.
+fn is_final(status: StatusCode) -> bool {
+    let may_pass = [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::FORBIDDEN,
+        StatusCode::REQUEST_TIMEOUT,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    status.is_client_error() && !may_pass.contains(&status)
 }
 
 /// A login that fails.

@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 
+const SCHEME: &str = "bearer";
+
 /// A challenge of the scheme `Bearer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
@@ -26,13 +28,16 @@ impl Challenge {
 
     fn parse(text: &str) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
-        let at = lower.find("bearer").filter(|at| {
-            // A scheme stands at the beginning, or behind the parameters of another.
+        let (at, _) = lower.match_indices(SCHEME).find(|(at, _)| {
+            // A scheme stands at the beginning, or behind the parameters of another, and in no quotes.
             let before = text.get(..*at).unwrap_or_default().trim_end();
-            before.is_empty() || before.ends_with(',')
+            let ends = text.get(at + SCHEME.len()..).unwrap_or_default();
+            (before.is_empty() || before.ends_with(','))
+                && !is_in_quotes(before)
+                && !ends.starts_with(|c: char| !c.is_whitespace() && c != ',')
         })?;
         let mut challenge = Self::default();
-        for (name, value) in parameters(text.get(at + "bearer".len()..).unwrap_or_default()) {
+        for (name, value) in parameters(text.get(at + SCHEME.len()..).unwrap_or_default()) {
             match &*name {
                 "resource_metadata" => challenge.metadata = Some(value),
                 "scope" => challenge.scope = Some(value),
@@ -44,12 +49,28 @@ impl Challenge {
     }
 }
 
-/// Parameters such as `a="b c", d=e`.
+/// True if a quoted text is open at the end of this one.
+fn is_in_quotes(text: &str) -> bool {
+    let (mut is_open, mut chars) = (false, text.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => is_open = !is_open,
+            '\\' if is_open => drop(chars.next()),
+            _ => {}
+        }
+    }
+    is_open
+}
+
+/// Parameters such as `a="b c", d=e`, as far as the challenge of another scheme.
 fn parameters(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((name, behind)) = rest.split_once('=') {
         let name = name.trim_matches(|c: char| c == ',' || c.is_whitespace()).to_ascii_lowercase();
+        if name.contains(|c: char| c == ',' || c.is_whitespace()) {
+            break;
+        }
         let behind = behind.trim_start();
         let (value, next) = match behind.strip_prefix('"') {
             Some(quoted) => {
@@ -102,6 +123,11 @@ mod tests {
                 Some("insufficient_scope"),
             ),
             (r#"Bearer scope="never ends"#, None, Some("never ends"), None),
+            // Others stand beside it.
+            (r#"Bearer scope="a", DPoP algs="x", scope="b", error="c""#, None, Some("a"), None),
+            (r#"Bearer error="invalid_token", Bearer scope="b""#, None, None, Some("invalid_token")),
+            (r#"Bearer scope="a", Negotiate, Basic realm="x", error="b""#, None, Some("a"), None),
+            (r#"Basic realm="no bearer, bearer", Bearer scope="a" error=b"#, None, Some("a"), Some("b")),
         ] {
             let read = Challenge::parse(text).unwrap();
             assert_eq!(
@@ -112,5 +138,6 @@ mod tests {
         }
         assert_eq!(Challenge::parse(r#"Basic realm="x""#), None);
         assert_eq!(Challenge::parse("NotBearer x=y"), None);
+        assert_eq!(Challenge::parse("BearerOfNews x=y"), None);
     }
 }

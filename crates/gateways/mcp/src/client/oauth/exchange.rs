@@ -5,6 +5,7 @@ use serde_json::json;
 
 use attache_core::fresh;
 
+use super::address::is_local;
 use super::discovery::{Found, Issuer};
 use super::error::McpLoginError;
 use super::settings::Settings;
@@ -55,13 +56,14 @@ pub(crate) async fn client(
     }
     let endpoint = issuer.registration_endpoint.as_deref().ok_or(McpLoginError::NoClient)?;
     let wanted = method_of(issuer, false);
+    let is_web = redirect.starts_with("https://") && !is_local(redirect);
     let body = json!({
         "client_name": settings.name,
         "redirect_uris": [redirect],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": word(wanted),
-        "application_type": "native",
+        "application_type": if is_web { "web" } else { "native" },
     });
     let answer = web.post_json(endpoint, &body).await?;
     let registered: Registered = read(&answer)?;

@@ -7,6 +7,7 @@ mod error;
 mod exchange;
 mod login;
 mod loopback;
+mod renewal;
 mod settings;
 mod tokens;
 mod wire;
@@ -28,13 +29,10 @@ pub(crate) use loopback::Loopback;
 
 use self::address::{covers, resource};
 use self::challenge::Challenge;
-use self::discovery::{Found, discover};
-use self::exchange::{own_grant, renew};
+use self::discovery::Found;
 use self::settings::Settings;
 use self::wire::Web;
 
-/// The refusals after which a token that renews, or its client, is good for nothing any more.
-const ENDED: [&str; 3] = ["invalid_grant", "invalid_client", "unauthorized_client"];
 /// The right to renew a token while nobody is there.
 const OFFLINE: &str = "offline_access";
 
@@ -123,7 +121,8 @@ impl McpOAuth {
             client: HttpClient::shared(),
             brought: false,
             state: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
+            keeping: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -144,7 +143,9 @@ pub(crate) struct Shared {
     brought: bool,
     state: Mutex<State>,
     /// One renews at a time.
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// One puts a grant in the place of another at a time.
+    keeping: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -165,7 +166,8 @@ impl Shared {
             client,
             brought,
             state: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
+            keeping: tokio::sync::Mutex::default(),
         }
     }
 
@@ -194,15 +196,6 @@ impl Shared {
         Ok(grant)
     }
 
-    pub(crate) async fn keep(&self, grant: Option<McpGrant>) -> Result<(), McpLoginError> {
-        {
-            let mut state = self.lock();
-            state.challenge = None;
-            state.secrets = grant.iter().flat_map(secrets).collect();
-        }
-        self.tokens.save(&self.key()?, grant).await.map_err(McpLoginError::Store)
-    }
-
     /// The secrets that the server was given.
     pub(crate) fn secrets(&self) -> Vec<String> {
         self.lock().secrets.clone()
@@ -214,80 +207,50 @@ impl Shared {
     }
 
     /// The token for a request, renewed if it ends soon; nothing if nobody is logged in.
-    pub(crate) async fn token(&self) -> Result<Option<Secret>, McpLoginError> {
+    pub(crate) async fn token(self: &Arc<Self>) -> Result<Option<Secret>, McpLoginError> {
         let grant = match self.load().await? {
             Some(grant) if grant.is_fresh() => Some(grant),
-            grant => self.renewed(grant.map(|grant| grant.access_token)).await?,
+            grant => self.renewed(grant.map(|grant| grant.access_token), None).await?,
         };
         Ok(grant.map(|grant| Secret::new(grant.access_token)))
     }
 
-    /// The grant in the place of one whose token is `old`; nothing if there is none to be had.
-    async fn renewed(&self, old: Option<String>) -> Result<Option<McpGrant>, McpLoginError> {
-        let _turn = self.turn.lock().await;
-        let known = self.load().await?;
-        let known = match known {
-            // Somebody else was faster.
-            Some(grant) if grant.is_fresh() && Some(&grant.access_token) != old.as_ref() => {
-                return Ok(Some(grant));
-            }
-            known => known,
-        };
-        if let Some(grant) = known.as_ref().filter(|grant| grant.refresh_token.is_some()) {
-            match renew(&self.web(), grant).await {
-                Ok(new) => {
-                    self.keep(Some(new.clone())).await?;
-                    return Ok(Some(new));
-                }
-                Err(McpLoginError::Refused { error }) => match self.load().await? {
-                    // Another process was faster.
-                    Some(other) if other != *grant && other.is_fresh() => return Ok(Some(other)),
-                    _ if ENDED.contains(&&*error) => self.keep(None).await?,
-                    _ => {}
-                },
-                Err(error) => return Err(error),
-            }
+    /// Notes that a server wants a login, if it refused a request for want of one.
+    pub(crate) fn wanted(&self, status: StatusCode, headers: &HeaderMap) {
+        if let Some(challenge) = challenged(status, headers) {
+            self.note(challenge);
         }
-        if self.settings.is_own && (known.is_some() || self.is_wanted()) {
-            let challenge = self.lock().challenge.clone().unwrap_or_default();
-            let web = self.web();
-            let found = discover(&web, &self.url, &challenge, self.settings.issuer.as_deref()).await?;
-            let client = exchange::client(&web, &self.settings, &found.issuer, "").await?;
-            let scope = self.scope(&challenge, &found).await?;
-            let new = own_grant(&web, &found, &client, scope.as_deref()).await?;
-            self.keep(Some(new.clone())).await?;
-            return Ok(Some(new));
-        }
-        Ok(None)
     }
 
-    /// Notes that a server wants a login, if it refused a request for want of one.
-    pub(crate) fn wanted(&self, status: StatusCode, headers: &HeaderMap) -> Option<Challenge> {
-        let challenge = Challenge::of(headers);
-        let lacks_rights = challenge.as_ref().is_some_and(Challenge::lacks_rights);
-        let wants = status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN && lacks_rights;
-        let challenge = wants.then(|| challenge.unwrap_or_default())?;
-        self.lock().challenge = Some(challenge.clone());
-        Some(challenge)
+    /// Notes a challenge, beside which one for more rights stays.
+    fn note(&self, challenge: Challenge) {
+        let mut state = self.lock();
+        let lacks_rights = state.challenge.as_ref().is_some_and(Challenge::lacks_rights);
+        if !lacks_rights || challenge.lacks_rights() {
+            state.challenge = Some(challenge);
+        }
     }
 
     /// Notes that a server refused a request. A token to try it again with, if there is another.
     pub(crate) async fn refused(
-        &self,
+        self: &Arc<Self>,
         status: StatusCode,
         headers: &HeaderMap,
         sent: Option<&Secret>,
     ) -> Result<Option<Secret>, McpLoginError> {
-        let Some(challenge) = self.wanted(status, headers) else { return Ok(None) };
+        let Some(challenge) = challenged(status, headers) else { return Ok(None) };
         if challenge.lacks_rights() && !self.settings.is_own {
             // A new token would have the same rights.
+            self.note(challenge);
             return Ok(None);
         }
-        let new = self.renewed(sent.map(|sent| sent.expose().to_owned())).await?;
-        if new.is_none() {
-            self.lock().challenge = Some(challenge);
+        let old = sent.map(|sent| sent.expose().to_owned());
+        let new = self.renewed(old, Some(challenge.clone())).await;
+        // Nobody need log in where there is another token.
+        if !matches!(new, Ok(Some(_))) {
+            self.note(challenge);
         }
-        Ok(new.map(|grant| Secret::new(grant.access_token)))
+        Ok(new?.map(|grant| Secret::new(grant.access_token)))
     }
 
     /// The last challenge of the server, or the one to a request without a token.
@@ -329,6 +292,14 @@ impl Shared {
         }
         Ok((!all.is_empty()).then(|| all.join(" ")))
     }
+}
+
+/// The challenge of an answer, if it refuses a request for want of a token or of rights.
+fn challenged(status: StatusCode, headers: &HeaderMap) -> Option<Challenge> {
+    let challenge = Challenge::of(headers);
+    let lacks_rights = challenge.as_ref().is_some_and(Challenge::lacks_rights);
+    let wants = status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN && lacks_rights;
+    wants.then(|| challenge.unwrap_or_default())
 }
 
 fn secrets(grant: &McpGrant) -> Vec<String> {
