@@ -75,8 +75,9 @@ impl Driver {
     /// Settles all calls that have no result, because something from outside interrupts them.
     pub(super) async fn interrupt_calls(&mut self) -> Result<Vec<EventKind>, Fault> {
         self.control.interrupts_no_more();
-        let mut entries = std::mem::take(&mut self.unconfirmed);
-        let known: Vec<Key> = entries.iter().map(|entry| entry.key.clone()).collect();
+        let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        let known: Vec<Key> = unconfirmed.iter().map(|entry| entry.key.clone()).collect();
+        let mut entries = Vec::new();
         let questions = self.run.open_questions().map(|asked| asked.id.as_str());
         entries.extend(questions.map(|id| Entry::new(Key::decided(id), undecided(id))));
         let open = self.open_calls().into_iter().filter(|pending| !known.contains(&pending.key));
@@ -85,6 +86,8 @@ impl Driver {
             let outcome = self.run.interrupted_call(&pending.call);
             entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
         }
+        // The last of them may end the round.
+        entries.extend(unconfirmed);
         if entries.is_empty() {
             return Ok(Vec::new());
         }
