@@ -61,7 +61,8 @@ fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future
         // Another document under a known id is another document.
         outcome.result = outcome.result.apart_from(|id| documents.get(id));
         let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
-        let aborts = outcome.disposition == Disposition::Aborted;
+        // A word about a run that somebody else goes on with ends nothing.
+        let aborts = outcome.disposition == Disposition::Aborted && !superseded;
         // A run inside that waits or broke off has no result yet: there is nothing to look at.
         let is_result = aborts
             || superseded
