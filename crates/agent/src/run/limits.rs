@@ -4,9 +4,9 @@ use attache_core::{ResultStatus, ToolCall, ToolResult};
 
 use crate::log::{Disposition, ToolOutcome};
 use crate::outcome::EndReason;
-use crate::run::Run;
 use crate::run::counters::{CallLimit, Spent};
 use crate::run::loop_detection::Verdict;
+use crate::run::{Phase, Run};
 
 /// The way in which a run goes on after a round.
 pub(super) struct Verdicts {
@@ -87,6 +87,15 @@ impl Run {
     /// True if a tool that ends runs is offered, which stays available at a limit.
     pub(crate) fn has_finish_tools(&self) -> bool {
         self.tallies.rules.iter().any(|rule| rule.finish)
+    }
+
+    /// True in the last step that a limit leaves, and in the round of its calls.
+    pub(crate) fn is_landing(&self) -> bool {
+        match &self.phase {
+            Phase::Model { landing } => landing.is_some(),
+            Phase::Calls(_) => self.tallies.landed.is_some(),
+            _ => false,
+        }
     }
 
     /// True if a reply at a limit calls a tool that ends runs.

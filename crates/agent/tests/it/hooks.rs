@@ -222,6 +222,33 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     assert_eq!(&*outcome.text, "last");
 }
 
+/// It wants each reply made again.
+struct Again;
+
+impl RunHook for Again {
+    fn after_model<'a>(
+        &'a self,
+        _: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        Box::pin(async { Ok(ReplyVerdict::Retry("Not yet.".to_owned())) })
+    }
+}
+
+#[tokio::test]
+async fn a_reply_of_the_last_step_is_not_made_again_where_it_calls_a_tool_that_ends_the_run() {
+    let submit = tool_fn("submit", "", |Number { n }: Number| Ok(format!("delivered {n}")));
+    let turns = (0..6).map(|n| Turn::call("submit", json!({"n": n})));
+    let model = ScriptedModel::new(turns).unverified();
+    let builder = Agent::builder(model.clone()).tool(submit.with_spec(|spec| spec.with_finish(true)));
+    let agent = builder.hook(Again).max_steps(2).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::FinishTool, "delivered 1"));
+    assert_eq!((model.requests().len(), outcome.calls.len()), (2, 1));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+}
+
 // An outcome tells the documents of the run's own replies, whatever was said before and in between.
 #[tokio::test]
 async fn documents_and_hidden_reasoning_of_replies_are_told_at_the_end() {
