@@ -23,8 +23,21 @@ impl Driver {
         let expires_at = lifetime.map(|lifetime| now().saturating_add(millis(lifetime)));
         let key = Key::deferred(&call_id);
         let deferred = DeferredCall { call_id, handle, prompt, schema, expires_at };
-        self.record(key, EntryKind::Deferred(deferred)).await?;
+        self.record_surely(vec![Entry::new(key, EntryKind::Deferred(deferred))]).await?;
         Ok(())
+    }
+
+    /// Records what cannot be had again, with several attempts, and folds in the entries that stand.
+    async fn record_surely(&mut self, entries: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
+        let (stand, fault) = record_result(&self.recorder, entries, false).await;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        self.absorb();
+        for entry in &stand {
+            self.run.apply(entry)?;
+        }
+        Ok(stand)
     }
 
     /// Waits for the results that nobody waits for yet, and announces that they come later.
@@ -93,15 +106,9 @@ impl Driver {
         }
         // If it is interrupted, whoever records the end has them.
         self.unconfirmed.clone_from(&entries);
-        let (mut stand, fault) = record_result(&self.recorder, entries, false).await;
+        let recorded = self.record_surely(entries).await;
         self.unconfirmed.clear();
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
-        self.absorb();
-        for entry in &stand {
-            self.run.apply(entry)?;
-        }
+        let mut stand = recorded?;
         tell(&mut stand);
         Ok(stand.iter().filter_map(finished_event).collect())
     }
