@@ -7,8 +7,8 @@ use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Draft, EndReason, Event, EventKind, HookContext, HookError,
-    InputVerdict, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput, TypedError,
-    tool_fn,
+    InputVerdict, Limits, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput,
+    TypedError, tool_fn,
 };
 use attache_core::message::MadeDocument;
 use attache_core::schemars::{self, JsonSchema};
@@ -247,6 +247,23 @@ async fn a_reply_of_the_last_step_is_not_made_again_where_it_calls_a_tool_that_e
     assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::FinishTool, "delivered 1"));
     assert_eq!((model.requests().len(), outcome.calls.len()), (2, 1));
     assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+}
+
+#[tokio::test]
+async fn calls_of_a_reply_that_is_made_again_use_up_no_limit() {
+    let paid = Counter::default();
+    let retry =
+        Scripted { reply: Some(ReplyVerdict::Retry("Do not pay yet.".to_owned())), ..Scripted::default() };
+    let both = Turn::call("pay", json!({"n": 1})).and_call("pay", json!({"n": 2}));
+    let (_, builder) = agent(&retry, &paid, vec![both.clone(), both, Turn::text("paid")]);
+    let mut limits = Limits::default();
+    (limits.max_calls_per_tool, limits.max_tool_calls) = (2, 3);
+    let outcome = builder.limits(limits).build().unwrap().run("go").outcome().await.unwrap();
+    let closed = "not executed: the reply is to be made again";
+    assert_eq!(
+        (told(&outcome.messages), paid.get()),
+        ([closed, closed, "1", "2"].map(str::to_owned).to_vec(), 2)
+    );
 }
 
 // An outcome tells the documents of the run's own replies, whatever was said before and in between.
