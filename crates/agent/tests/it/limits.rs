@@ -383,3 +383,14 @@ async fn a_tool_that_ends_the_run_has_the_rest_of_its_time() {
     let outcome = outcome_of(builder.tool_timeout(Duration::MAX).deadline(Duration::from_secs(100))).await;
     assert_eq!((outcome.reason, &*outcome.text), (EndReason::FinishTool, "delivered 7"));
 }
+
+#[tokio::test]
+async fn a_hint_that_a_call_repeats_itself_names_no_tool_that_may() {
+    let polled = Counter::default();
+    let poll = counting("poll", Effect::Read, &polled).with_metadata(|metadata| metadata.poll = true);
+    let both = (0..3).map(|n| Turn::call("a", "{}").and_call("poll", json!({"n": n})));
+    let model = ScriptedModel::new(both.chain([Turn::text("done")]));
+    let outcome = outcome_of(Agent::builder(model).tool(tool("a", "1")).tool(poll)).await;
+    let said = told(&outcome.messages);
+    assert!(said[5].contains("The call a was made several times"), "{said:?}");
+}
