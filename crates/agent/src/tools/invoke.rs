@@ -47,15 +47,14 @@ pub(crate) struct Invocation {
 pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, Box<Deferred>> {
     let Invocation { entry: Ready { spec, work }, call, context, limit, pace, scope, watched, handling } =
         invocation;
-    let (spec, call, limit) = (&*spec, &*call, *limit);
+    let (spec, call, limit, scope) = (&*spec, &*call, *limit, &*scope);
     let mut context = mem::take(context);
     context.deadline = Some((Instant::now() + limit).into_std());
-    let around = scope.clone();
     let work = pin!(
-        AssertUnwindSafe(async { begin(spec, work, call, context, scope.take(), watched.take()).await })
+        AssertUnwindSafe(async { begin(spec, work, call, context, scope.clone(), watched.take()).await })
             .catch_unwind()
     );
-    let came = match pace.within(limit, around.as_ref().and_then(|scope| scope.time_limit()), work).await {
+    let came = match pace.within(limit, scope.as_ref().and_then(|scope| scope.time_limit()), work).await {
         // It is no outcome, and passes by whoever changes outcomes.
         Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
         Some(Ok(came)) => came,
@@ -66,7 +65,7 @@ pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, B
         }
     };
     // Where a run inside waits, broke off or was taken over, there is no outcome yet, and no failure.
-    let is_result = around.as_ref().is_none_or(|scope| scope.has_result());
+    let is_result = scope.as_ref().is_none_or(|scope| scope.has_result());
     // The driver reads in their results which tools were shown.
     let came = match handling.outcome.as_ref().filter(|_| is_result && !is_ours(spec)) {
         None => came,
