@@ -215,7 +215,7 @@ impl AgentBuilder {
 
     /// Lets a tool that fails end the run, as [`EndReason::ToolAbort`](crate::EndReason::ToolAbort), where
     /// the model reads of it by default. A failure that the model can mend, such as arguments that do not
-    /// fit, is told to it all the same.
+    /// fit, is told to it all the same, and a tool that waits for somebody has not failed.
     pub fn abort_on_tool_error(mut self, aborts: bool) -> Self {
         self.handling().aborts = aborts;
         self

@@ -214,7 +214,7 @@ pub(super) fn answer<'a>(
                     }
                 }
                 Answered::Interrupted => {
-                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
+                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt, false)).await {
                         yield Ok(driver.event(kind));
                     }
                     let recorded = interrupt.complete(Box::pin(driver.interrupt_calls())).await;
@@ -253,7 +253,7 @@ pub(super) fn answer<'a>(
                 Answered::Late => late = true,
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
                 Answered::Aborted(outcome) => {
-                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
+                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt, true)).await {
                         yield Ok(driver.event(kind));
                     }
                     match interrupt.complete(Box::pin(driver.abort(outcome))).await {
@@ -271,7 +271,7 @@ pub(super) fn answer<'a>(
             }
         }
         if let Some(stop) = stopped {
-            for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
+            for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt, false)).await {
                 yield Ok(driver.event(kind));
             }
             yield Err(stop);

@@ -23,8 +23,21 @@ impl Driver {
         let expires_at = lifetime.map(|lifetime| now().saturating_add(millis(lifetime)));
         let key = Key::deferred(&call_id);
         let deferred = DeferredCall { call_id, handle, prompt, schema, expires_at };
-        self.record(key, EntryKind::Deferred(deferred)).await?;
+        self.record_surely(vec![Entry::new(key, EntryKind::Deferred(deferred))]).await?;
         Ok(())
+    }
+
+    /// Records what cannot be had again, with several attempts, and folds in the entries that stand.
+    async fn record_surely(&mut self, entries: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
+        let (stand, fault) = record_result(&self.recorder, entries, false).await;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        self.absorb();
+        for entry in &stand {
+            self.run.apply(entry)?;
+        }
+        Ok(stand)
     }
 
     /// Waits for the results that nobody waits for yet, and announces that they come later.
@@ -75,8 +88,9 @@ impl Driver {
     /// Settles all calls that have no result, because something from outside interrupts them.
     pub(super) async fn interrupt_calls(&mut self) -> Result<Vec<EventKind>, Fault> {
         self.control.interrupts_no_more();
-        let mut entries = std::mem::take(&mut self.unconfirmed);
-        let known: Vec<Key> = entries.iter().map(|entry| entry.key.clone()).collect();
+        let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        let known: Vec<Key> = unconfirmed.iter().map(|entry| entry.key.clone()).collect();
+        let mut entries = Vec::new();
         let questions = self.run.open_questions().map(|asked| asked.id.as_str());
         entries.extend(questions.map(|id| Entry::new(Key::decided(id), undecided(id))));
         let open = self.open_calls().into_iter().filter(|pending| !known.contains(&pending.key));
@@ -85,20 +99,16 @@ impl Driver {
             let outcome = self.run.interrupted_call(&pending.call);
             entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
         }
+        // The last of them may end the round.
+        entries.extend(unconfirmed);
         if entries.is_empty() {
             return Ok(Vec::new());
         }
         // If it is interrupted, whoever records the end has them.
         self.unconfirmed.clone_from(&entries);
-        let (mut stand, fault) = record_result(&self.recorder, entries, false).await;
+        let recorded = self.record_surely(entries).await;
         self.unconfirmed.clear();
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
-        self.absorb();
-        for entry in &stand {
-            self.run.apply(entry)?;
-        }
+        let mut stand = recorded?;
         tell(&mut stand);
         Ok(stand.iter().filter_map(finished_event).collect())
     }

@@ -63,11 +63,13 @@ impl Driver {
         Ok(())
     }
 
-    /// The verdict about a reply, which is recorded with it.
+    /// The verdict about a reply, which is recorded with it. Behind the last step nothing is asked again.
     pub(super) async fn hook_reply(&self, reply: &AssistantMessage) -> Entry {
         let verdict = self.setup.hooks.reply(reply, &self.hook_context(), self.fails_closed()).await;
         let hooked = match verdict {
             ReplyVerdict::Keep => Hooked::Kept,
+            // The fold asks again behind calls of tools that end runs, since logs of older programs hold the further steps.
+            ReplyVerdict::Retry(_) if self.run.is_landing() => Hooked::Kept,
             ReplyVerdict::Retry(text) => Hooked::Retry(text),
             ReplyVerdict::Block(text) => Hooked::Reply(HookStop::Block(text)),
             ReplyVerdict::Trip(why) => Hooked::Reply(HookStop::Trip(why)),

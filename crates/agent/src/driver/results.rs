@@ -54,7 +54,7 @@ impl Driver {
             heard.forget(&outcome.call_id);
         }
         if self.recorder.place().is_volatile() && !has_documents(&outcome.result) {
-            let mut entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
+            let mut entry = result_entry(outcome);
             self.recorder.place().stamp(&mut entry);
             recording.note(Box::new(Ran { entry, result: None, not_stored: None, fault: None }));
             return;
@@ -65,18 +65,28 @@ impl Driver {
     }
 
     /// Stops the tools that run. The results that are there are recorded, if that does not take long; those that are not
-    /// are left to whoever records the end.
+    /// are left to whoever records the end. `ends` says that the run is about to end anyway.
     pub(super) async fn stop_tools(
         &mut self,
         under_way: &mut FuturesUnordered<Answer>,
         recording: &mut Recording,
         interrupt: &mut Interrupt,
+        ends: bool,
     ) -> Vec<EventKind> {
+        let mut aborted = None;
         // A tool may have come to its end while the consumer of the events was busy.
         while let Some(Some(answered)) = under_way.next().now_or_never() {
             match answered {
                 Answered::Done(outcome, is_result) => self.keep(outcome, is_result, recording),
-                Answered::Aborted(outcome) => self.keep(outcome, true, recording),
+                Answered::Aborted(outcome) if !ends && aborted.is_none() => aborted = Some(outcome),
+                // One end of a round is all that the run takes.
+                Answered::Aborted(mut outcome) => {
+                    outcome.disposition = match outcome.disposition {
+                        Disposition::Tripped => Disposition::Denied,
+                        _ => Disposition::Executed,
+                    };
+                    self.keep(outcome, true, recording);
+                }
                 _ => {}
             }
         }
@@ -86,6 +96,26 @@ impl Driver {
         while let Some(Ok(inside)) = self.inside.as_mut().map(Receiver::try_recv) {
             events.push(*inside);
         }
+        self.record_stopped(recording, interrupt, &mut events).await;
+        // The round ends with it, so it stands behind all other results.
+        match aborted {
+            Some(outcome) if self.unconfirmed.is_empty() => {
+                self.keep(outcome, true, recording);
+                self.record_stopped(recording, interrupt, &mut events).await;
+            }
+            Some(outcome) => self.unconfirmed.push(result_entry(outcome)),
+            None => {}
+        }
+        events
+    }
+
+    /// Takes the results into the log that are on their way, as far as that does not take long.
+    async fn record_stopped(
+        &mut self,
+        recording: &mut Recording,
+        interrupt: &mut Interrupt,
+        events: &mut Vec<EventKind>,
+    ) {
         let recorded = async {
             while let Some(ran) = recording.next().await {
                 if ran.fault.is_some() {
@@ -99,10 +129,8 @@ impl Driver {
         for outcome in recording.unfinished() {
             let held = outcome.result.tree.documents().iter().filter(is_held);
             self.unstored.extend(held.cloned());
-            let key = Key::result(&outcome.call_id);
-            self.unconfirmed.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
+            self.unconfirmed.push(result_entry(outcome));
         }
-        events
     }
 
     /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
@@ -111,6 +139,10 @@ impl Driver {
         &mut self,
         outcome: ToolOutcome,
     ) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
+        // The round has its end already.
+        if !self.run.is_open(&outcome.call_id) {
+            return Ok((Vec::new(), None));
+        }
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         let mut entries = std::mem::take(&mut self.unconfirmed);
@@ -138,4 +170,8 @@ impl Driver {
         }
         Ok((events, fault))
     }
+}
+
+fn result_entry(outcome: ToolOutcome) -> Entry {
+    Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome))
 }

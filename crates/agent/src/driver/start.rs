@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::tool::Asking;
 use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
@@ -16,10 +17,10 @@ use crate::driver::stop::Stop;
 use crate::driver::wait::{Answer, Answered, StartedCalls};
 use crate::event::EventKind;
 use crate::hooks::Hooks;
-use crate::log::{Begun, Disposition, Entry, EntryKind, Key};
+use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::nested::PEOPLE;
 use crate::observe::{ToolCallEnd, Watching};
-use crate::run::{PendingCall, told_of_change};
+use crate::run::{PendingCall, told_of_change, unknown_outcome};
 use crate::session::SessionId;
 use crate::tool_time::LONGEST;
 use crate::tools::{Invocation, Ready, Work, invoke, is_ours};
@@ -61,7 +62,8 @@ fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future
         // Another document under a known id is another document.
         outcome.result = outcome.result.apart_from(|id| documents.get(id));
         let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
-        let aborts = outcome.disposition == Disposition::Aborted;
+        // A word about a run that somebody else goes on with ends nothing.
+        let aborts = outcome.disposition == Disposition::Aborted && !superseded;
         // A run inside that waits or broke off has no result yet: there is nothing to look at.
         let is_result = aborts
             || superseded
@@ -83,6 +85,19 @@ fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future
             _ => ToolCallEnd::Paused,
         });
         answered
+    }
+}
+
+/// The outcome of a call for which no time is left. One that was begun before may have done its work.
+fn out_of_time(pending: &PendingCall) -> ToolOutcome {
+    let PendingCall { call, begun, .. } = pending;
+    match begun {
+        Some(_) => unknown_outcome(call),
+        None => ToolOutcome {
+            call_id: call.id.clone(),
+            result: ToolResult::error(call, "not executed: the time of this run is almost up"),
+            disposition: Disposition::TimedOut,
+        },
     }
 }
 
@@ -146,6 +161,10 @@ impl Driver {
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
                 }
                 Ok(Ready { work: Work::External, .. }) => announced.push(pending),
+                Ok(_) if self.time_for_tools(interrupt).is_some_and(|left| left.is_zero()) => {
+                    let outcome = out_of_time(&pending);
+                    entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+                }
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
                     if effect != Effect::Read && pending.begun.is_none() {
@@ -173,8 +192,7 @@ impl Driver {
             let (nests, effect) = (metadata.nests || metadata.asks, metadata.effect);
             let usual = if metadata.nests { LONGEST } else { self.setup.timing.tool_timeout };
             let own = entry.spec.metadata.timeout.unwrap_or(usual);
-            // There is time left for a last answer behind the tools.
-            let left = interrupt.left().map(|left| left.saturating_sub(self.landing_room()));
+            let left = self.time_for_tools(interrupt);
             let limit = left.map_or(own, |left| own.min(left)).min(LONGEST);
             // The driver reads in results of its own tools which others were shown.
             let is_looked_at = !self.setup.hooks.is_empty() && !is_ours(&entry.spec);
@@ -199,6 +217,16 @@ impl Driver {
             events.push(EventKind::ToolStarted { call });
         }
         Ok(StartedCalls { answers, events, is_over: false })
+    }
+
+    /// The time that tools have, if the run has a deadline: behind them there is some left for a last answer, unless the run
+    /// ends with them.
+    fn time_for_tools(&self, interrupt: &Interrupt) -> Option<Duration> {
+        let left = interrupt.left()?;
+        Some(match self.run.is_landing() {
+            true => left,
+            false => left.saturating_sub(self.landing_room()),
+        })
     }
 
     fn context(&mut self, key: &Key, call: &ToolCall) -> ToolContext {

@@ -232,6 +232,11 @@ impl Scope {
         self.time.as_ref()
     }
 
+    /// The same for whoever measures it.
+    pub(crate) fn time_limit(&self) -> Option<&CallTime> {
+        self.time.as_deref()
+    }
+
     /// True if nothing of the run is kept.
     pub(crate) fn is_volatile(&self) -> bool {
         self.recorder.place.is_volatile()
@@ -279,6 +284,11 @@ impl Scope {
             None => work.await,
             Some(scope) => AMBIENT.scope(scope, work).await,
         }
+    }
+
+    /// False if the tool has no result yet, or none that counts, since a run inside waits, was broken off or was taken over.
+    pub(crate) fn has_result(&self) -> bool {
+        !self.was_paused() && !self.was_broken_off() && !self.was_superseded()
     }
 
     /// True if the drive of a run that the tool started was broken off by a failure of the journal or a store. The run can

@@ -254,7 +254,7 @@ pub enum Disposition {
     Replaced,
     /// A hook ended the run in the place of the call.
     Tripped,
-    /// The tool ran longer than allowed.
+    /// The tool ran longer than allowed, or the run had no time left for it.
     TimedOut,
     /// The tool panicked.
     Panicked,

@@ -123,6 +123,15 @@ impl Tallies {
         }
     }
 
+    /// Takes the calls of a reply off again, which are not made.
+    pub(super) fn uncount(&mut self, calls: &[ToolCall]) {
+        for call in calls {
+            if let Some(tally) = self.tally(&call.name) {
+                tally.calls = tally.calls.saturating_sub(1);
+            }
+        }
+    }
+
     /// Notes how long the provider says that the conversation is.
     pub(super) fn measure(&mut self, usage: &Usage, history: usize) {
         let read = usage.input_tokens.map(|input| input.saturating_add(usage.output_tokens.unwrap_or(0)));

@@ -192,6 +192,7 @@ impl Run {
         let Phase::Calls(calls) = &self.phase else { return };
         let calls = Arc::clone(calls);
         self.calls.truncate(self.calls.len().saturating_sub(calls.len()));
+        self.tallies.uncount(&calls);
         self.close(&calls, text);
     }
 

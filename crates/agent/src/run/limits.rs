@@ -1,16 +1,18 @@
 //! Holds what a run spends and calls against its limits.
 
-use attache_core::{ResultStatus, ToolCall, ToolResult};
+use attache_core::{ContentTree, ResultStatus, ToolCall, ToolResult};
 
 use crate::log::{Disposition, ToolOutcome};
 use crate::outcome::EndReason;
-use crate::run::Run;
 use crate::run::counters::{CallLimit, Spent};
 use crate::run::loop_detection::Verdict;
+use crate::run::{Phase, Run};
 
 /// The way in which a run goes on after a round.
 pub(super) struct Verdicts {
     repeats: Verdict,
+    /// The call that repeats itself: the last one that counts.
+    repeated: usize,
     stop: Option<EndReason>,
     /// The calls of tools that the model shall leave alone.
     hopeless: Vec<usize>,
@@ -19,14 +21,22 @@ pub(super) struct Verdicts {
 impl Verdicts {
     /// Tells the model in the results what is wrong, and says which limit is reached.
     pub(super) fn told(self, calls: &[ToolCall], results: &mut [ToolResult]) -> Option<EndReason> {
-        self.repeats.told(calls, results);
+        if let (Some(call), Some(result)) = (calls.get(self.repeated), results.last_mut()) {
+            self.repeats.told(call, result);
+        }
         for place in self.hopeless {
-            if let Some(result) = results.get_mut(place).filter(|result| result.documents.is_empty()) {
-                let text = format!("{}\n\n[Do not call this tool again.]", result.tree.model_text());
-                result.tree = attache_core::ContentTree::text(&text);
+            if let Some(result) = results.get_mut(place) {
+                hint(result, "Do not call this tool again.");
             }
         }
         self.stop
+    }
+}
+
+/// Says something behind a result. One with documents keeps its tree, in which their references stand.
+pub(super) fn hint(result: &mut ToolResult, text: &str) {
+    if result.documents.is_empty() && result.withheld.is_empty() {
+        result.tree = ContentTree::text(&format!("{}\n\n[{text}]", result.tree.model_text()));
     }
 }
 
@@ -89,6 +99,15 @@ impl Run {
         self.tallies.rules.iter().any(|rule| rule.finish)
     }
 
+    /// True in the last step that a limit leaves, and in the round of its calls.
+    pub(crate) fn is_landing(&self) -> bool {
+        match &self.phase {
+            Phase::Model { landing } => landing.is_some(),
+            Phase::Calls(_) => self.tallies.landed.is_some(),
+            _ => false,
+        }
+    }
+
     /// True if a reply at a limit calls a tool that ends runs.
     pub(super) fn may_finish(&self, calls: &[ToolCall]) -> bool {
         calls.iter().any(|call| self.tallies.finishes(&call.name))
@@ -125,6 +144,7 @@ impl Run {
     pub(super) fn observe(&mut self, calls: &[ToolCall], outcomes: &[ToolOutcome]) -> Verdicts {
         let (begun, rules) = (&self.begun, &self.tallies.rules);
         let polls = |call: &ToolCall| rules.iter().any(|rule| rule.poll && rule.name == call.name);
+        let repeated = calls.iter().rposition(|call| !polls(call)).unwrap_or(calls.len());
         let round = calls.iter().zip(outcomes).filter(|(call, _)| !polls(call));
         let repeats = self
             .repeats
@@ -159,12 +179,12 @@ impl Run {
             }
         }
         if self.limits.go_on_without_tool {
-            return Verdicts { repeats, stop, hopeless };
+            return Verdicts { repeats, repeated, stop, hopeless };
         }
         if !hopeless.is_empty() {
             stop = Some(EndReason::ToolRetriesExhausted);
         }
-        Verdicts { repeats, stop, hopeless: Vec::new() }
+        Verdicts { repeats, repeated, stop, hopeless: Vec::new() }
     }
 
     /// The output of the tools that end the run, if one of them came to its end.
@@ -206,5 +226,28 @@ impl Run {
     /// Tokens of steps whose provider reported none.
     pub(crate) fn guessed(&self) -> u64 {
         self.guessed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::{Arguments, Capture, Document};
+
+    use super::*;
+
+    #[test]
+    fn a_hint_takes_no_reference_of_a_document_away_that_is_withheld() {
+        let document = Document::inline("a contract");
+        let tree = Capture::new().finish(&[&document]).unwrap();
+        let call = ToolCall::new("look", Arguments::new("{}"));
+        let mut result = ToolResult::new(&call, ResultStatus::Error, tree.clone());
+        result.withheld = vec![document.id().clone()];
+        result.documents.clear();
+        let verdicts = Verdicts { repeats: Verdict::Fine, repeated: 0, stop: None, hopeless: vec![0] };
+        verdicts.told(&[call], std::slice::from_mut(&mut result));
+        assert_eq!(result.tree, tree);
+        result.withheld.clear();
+        hint(&mut result, "Do not call this tool again.");
+        assert!(result.tree.model_text().ends_with("[Do not call this tool again.]"));
     }
 }

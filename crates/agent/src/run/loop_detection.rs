@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use attache_core::{ContentTree, ToolCall, ToolResult};
+use attache_core::{ToolCall, ToolResult};
+
+use crate::run::limits::hint;
 
 /// The rounds of late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,22 +113,21 @@ impl Hasher for Words {
 }
 
 impl Verdict {
-    /// Tells the model, in the last result, what is wrong.
-    pub(crate) fn told(self, calls: &[ToolCall], results: &mut [ToolResult]) {
-        let (Some(call), Some(result)) = (calls.last(), results.last_mut()) else { return };
-        let hint = match self {
-            Self::Nudge => format!(
-                "The call {} was made several times with the same result. Try something else, or answer with what you have.",
-                call.name
-            ),
-            Self::Empty => {
-                "The last calls found nothing. Try something else, or answer with what you have.".to_owned()
+    /// Tells the model, in this result, what is wrong.
+    pub(crate) fn told(self, call: &ToolCall, result: &mut ToolResult) {
+        match self {
+            Self::Nudge => {
+                let text = format!(
+                    "The call {} was made several times with the same result. Try something else, or answer with what you have.",
+                    call.name
+                );
+                hint(result, &text);
             }
-            Self::Fine | Self::Stop => return,
-        };
-        // A result with documents keeps its tree, in which their references stand.
-        if result.documents.is_empty() && result.withheld.is_empty() {
-            result.tree = ContentTree::text(&format!("{}\n\n[{hint}]", result.tree.model_text()));
+            Self::Empty => hint(
+                result,
+                "The last calls found nothing. Try something else, or answer with what you have.",
+            ),
+            Self::Fine | Self::Stop => {}
         }
     }
 }

@@ -389,6 +389,10 @@ impl Run {
                 let calls = Arc::clone(calls);
                 self.outcome_of_call(outcome, &calls);
             }
+            (
+                EntryKind::ToolOutcome(outcome),
+                Phase::Ending { reason: EndReason::ToolAbort | EndReason::GuardrailTripped, .. },
+            ) => self.take_late(&entry.key, outcome).map_err(misfit)?,
             (EntryKind::Begun(_) | EntryKind::ToolOutcome(_), _) => {
                 return Err(misfit("the run was not waiting for results"));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::{Arguments, ContentTree, Message, ResultStatus, ToolCall, ToolResult, ToolResultsMessage};
 use serde_json::Value;
 
-use crate::log::{Disposition, ToolOutcome};
+use crate::log::{Disposition, Key, ToolOutcome};
 use crate::run::{Paused, Phase, Run};
 
 /// The approvals for which calls of a run wait, in the metadata of the results that it has until then.
@@ -85,6 +85,39 @@ impl Run {
             told.result = told_of_change(told.result, &self.as_decided(call).arguments);
         }
         told
+    }
+
+    /// Takes a result that stands behind the abort of its round, as logs of older programs have it where two calls aborted.
+    pub(super) fn take_late(&mut self, key: &Key, outcome: &ToolOutcome) -> Result<(), &'static str> {
+        let id = &outcome.call_id;
+        if outcome.result.call_id != *id || !key.is_result_of(id) {
+            return Err("it is the result of another call");
+        }
+        let last = match self.history.last().map(|last| &**last) {
+            Some(Message::ToolResults(last)) => last,
+            _ => return Err("the run was not waiting for results"),
+        };
+        let Some(place) = last.results.iter().position(|result| result.call_id == *id) else {
+            return Err("it belongs to no call of the last reply");
+        };
+        let is_known = match outcome.disposition {
+            // It has to be looked at, and nobody does any more.
+            Disposition::Submitted => return Ok(()),
+            Disposition::Unknown | Disposition::TimedOut | Disposition::Panicked | Disposition::Cancelled => {
+                false
+            }
+            _ => true,
+        };
+        if is_known {
+            self.unknown.retain(|call| call.id != *id);
+        }
+        let mut told = last.clone();
+        if let Some(result) = told.results.get_mut(place) {
+            result.clone_from(&outcome.result);
+        }
+        self.history.pop();
+        self.push(Message::ToolResults(told));
+        Ok(())
     }
 
     /// The result of a call that gets none any more.

@@ -63,8 +63,12 @@ impl Last<'_> {
         };
         let mut closes = Vec::new();
         for entry in self.results(&run, setup).await? {
+            let is_open = match &entry.kind {
+                EntryKind::ToolOutcome(outcome) => run.is_open(&outcome.call_id),
+                _ => true,
+            };
             // The one before may have ended the round.
-            if run.apply(&entry).is_ok() {
+            if is_open && run.apply(&entry).is_ok() {
                 closes.push(entry);
             }
         }

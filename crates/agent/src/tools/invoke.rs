@@ -47,15 +47,14 @@ pub(crate) struct Invocation {
 pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, Box<Deferred>> {
     let Invocation { entry: Ready { spec, work }, call, context, limit, pace, scope, watched, handling } =
         invocation;
-    let (spec, call, limit) = (&*spec, &*call, *limit);
+    let (spec, call, limit, scope) = (&*spec, &*call, *limit, &*scope);
     let mut context = mem::take(context);
     context.deadline = Some((Instant::now() + limit).into_std());
-    let time = scope.as_ref().and_then(|scope| scope.time().cloned());
     let work = pin!(
-        AssertUnwindSafe(async { begin(spec, work, call, context, scope.take(), watched.take()).await })
+        AssertUnwindSafe(async { begin(spec, work, call, context, scope.clone(), watched.take()).await })
             .catch_unwind()
     );
-    let came = match pace.within(limit, time.as_deref(), work).await {
+    let came = match pace.within(limit, scope.as_ref().and_then(|scope| scope.time_limit()), work).await {
         // It is no outcome, and passes by whoever changes outcomes.
         Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
         Some(Ok(came)) => came,
@@ -65,8 +64,10 @@ pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, B
             Err(ToolError::new(text).with_kind(ToolErrorKind::Timeout))
         }
     };
+    // Where a run inside waits, broke off or was taken over, there is no outcome yet, and no failure.
+    let is_result = scope.as_ref().is_none_or(|scope| scope.has_result());
     // The driver reads in their results which tools were shown.
-    let came = match handling.outcome.as_ref().filter(|_| !is_ours(spec)) {
+    let came = match handling.outcome.as_ref().filter(|_| is_result && !is_ours(spec)) {
         None => came,
         Some(hook) => catch_unwind(AssertUnwindSafe(|| hook(spec, came)))
             .unwrap_or_else(|panic| Err(panicked(call, &*panic))),
@@ -78,7 +79,7 @@ pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, B
             result.withheld = output.withheld;
             (result, Disposition::Executed)
         }
-        Err(error) => failed(call, error, spec.metadata.effect != Effect::Read, handling.aborts),
+        Err(error) => failed(call, error, spec.metadata.effect != Effect::Read, is_result && handling.aborts),
     };
     Ok(ToolOutcome { call_id: call.id.clone(), result, disposition })
 }

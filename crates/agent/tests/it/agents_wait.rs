@@ -9,7 +9,7 @@ use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, Decision, EndReason, EntryKind, EventKind, HookError, MemoryJournal, Outcome, RunHook, tool_fn,
 };
-use attache_core::{Approval, BoxFuture, Effect, Tool, ToolCall, ToolResult, Usage};
+use attache_core::{Approval, BoxFuture, Effect, Tool, ToolCall, ToolError, ToolResult, Usage};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::sleep;
@@ -102,6 +102,27 @@ async fn the_time_limit_of_an_agent_inside_stands_still_while_a_person_decides()
         let outcome = rest.approve(&outcome.approvals[0].id).outcome().await.unwrap();
         assert!(told(&outcome.messages)[0].contains(ends), "{looks}: {:?}", told(&outcome.messages));
     }
+}
+
+// Waiting is no failure, also where a failure of a tool ends the run.
+#[tokio::test]
+async fn an_agent_inside_that_waits_does_not_end_a_run_that_ends_with_failures_of_tools() {
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = |turns: Vec<Turn>, inside: Vec<Turn>| {
+        let builder = Agent::builder(ScriptedModel::new(turns).unverified());
+        let builder = builder.tools([patient(inside, 0, 0)]).abort_on_tool_error(true);
+        // It sees the outcomes of calls alone.
+        builder
+            .tool_outcome(|_, came| came.map_err(|error| ToolError::abort(error.to_string())))
+            .build()
+            .unwrap()
+    };
+    let first = agent(vec![ask("research", "pay")], pays_and_looks());
+    let outcome = first.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((&outcome.reason, outcome.approvals.len()), (&EndReason::PendingApproval, 1));
+    let rest = agent(vec![Turn::text("done")], pays_and_looks().split_off(1)).resume(journal);
+    let outcome = rest.approve(&outcome.approvals[0].id).outcome().await.unwrap();
+    assert_eq!((outcome.reason, told(&outcome.messages)), (EndReason::Answer, vec!["paid".to_owned()]));
 }
 
 // R31 inside: settling one of them runs that one, and no other again.

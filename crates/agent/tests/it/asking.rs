@@ -65,6 +65,20 @@ fn sign() -> Turn {
 }
 
 #[tokio::test]
+async fn a_tool_that_asks_waits_also_where_a_failure_of_a_tool_ends_the_run() {
+    let begun = Counter::default();
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = |turns: Vec<Turn>| {
+        agent(turns, Signs::tool(Some("half way"), &begun)).abort_on_tool_error(true).build().unwrap()
+    };
+    let outcome = agent(vec![sign()]).run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!(outcome.reason, EndReason::InputRequired);
+    let rest = agent(vec![Turn::text("done")]).resume(journal).reply(&outcome.deferred[0].call.id, "Ann");
+    let outcome = rest.outcome().await.unwrap();
+    assert_eq!((told(&outcome.messages), begun.get()), (vec!["signed by \"Ann\"".to_owned()], 1));
+}
+
+#[tokio::test]
 async fn a_tool_that_asks_goes_on_where_it_stopped_and_repeats_nothing() {
     let begun = Counter::default();
     let tool = || Signs::tool(Some("half way"), &begun);

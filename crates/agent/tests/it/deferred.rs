@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::journals::{Fault, Faulty, Method};
 use crate::common::kit::{UNKNOWN, all, end, holding, pdf, results, roles, told, until_it_waits};
 use crate::common::{Counter, Number};
 use attache_agent::{
@@ -77,6 +78,21 @@ async fn a_result_comes_days_later_and_the_tool_is_not_run_again() {
     );
     assert_eq!((roles(&done.messages).as_str(), done.unknown.len()), ("ucra", 0));
     assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), done);
+}
+
+// The job was started and cannot be started again: the word that its result comes later is worth more than one attempt.
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_fails_for_a_moment_loses_no_job() {
+    // The appends: the start, the reply, the intent, and that the result comes later.
+    for fault in [Fault::Fails, Fault::FailsAfterwards] {
+        let (started, journal) = (Counter::default(), Faulty::new((Method::Append, 4, fault)));
+        let outcome = agent(&started, [renders(1)]).run_in(journal.clone(), "go").outcome().await.unwrap();
+        assert_eq!((&outcome.reason, started.get()), (&EndReason::PendingExternal, 1), "{fault:?}");
+        let handles: Vec<_> =
+            outcome.deferred.iter().map(|request| request.deferred.handle.as_deref()).collect();
+        assert_eq!((handles, outcome.unknown.len()), (vec![Some("job-1")], 0), "{fault:?}");
+        assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome, "{fault:?}");
+    }
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Draft, EndReason, Event, EventKind, HookContext, HookError,
-    InputVerdict, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput, TypedError,
-    tool_fn,
+    InputVerdict, Limits, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput,
+    TypedError, tool_fn,
 };
 use attache_core::message::MadeDocument;
 use attache_core::schemars::{self, JsonSchema};
@@ -220,6 +220,50 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     let (_, builder) = agent(&retry, &paid, vec![Turn::text("last")]);
     let outcome = builder.max_steps(1).build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!(&*outcome.text, "last");
+}
+
+/// It wants each reply made again.
+struct Again;
+
+impl RunHook for Again {
+    fn after_model<'a>(
+        &'a self,
+        _: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        Box::pin(async { Ok(ReplyVerdict::Retry("Not yet.".to_owned())) })
+    }
+}
+
+#[tokio::test]
+async fn a_reply_of_the_last_step_is_not_made_again_where_it_calls_a_tool_that_ends_the_run() {
+    let submit = tool_fn("submit", "", |Number { n }: Number| Ok(format!("delivered {n}")));
+    let turns = (0..6).map(|n| Turn::call("submit", json!({"n": n})));
+    let model = ScriptedModel::new(turns).unverified();
+    let builder = Agent::builder(model.clone()).tool(submit.with_spec(|spec| spec.with_finish(true)));
+    let agent = builder.hook(Again).max_steps(2).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::FinishTool, "delivered 1"));
+    assert_eq!((model.requests().len(), outcome.calls.len()), (2, 1));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+}
+
+#[tokio::test]
+async fn calls_of_a_reply_that_is_made_again_use_up_no_limit() {
+    let paid = Counter::default();
+    let retry =
+        Scripted { reply: Some(ReplyVerdict::Retry("Do not pay yet.".to_owned())), ..Scripted::default() };
+    let both = Turn::call("pay", json!({"n": 1})).and_call("pay", json!({"n": 2}));
+    let (_, builder) = agent(&retry, &paid, vec![both.clone(), both, Turn::text("paid")]);
+    let mut limits = Limits::default();
+    (limits.max_calls_per_tool, limits.max_tool_calls) = (2, 3);
+    let outcome = builder.limits(limits).build().unwrap().run("go").outcome().await.unwrap();
+    let closed = "not executed: the reply is to be made again";
+    assert_eq!(
+        (told(&outcome.messages), paid.get()),
+        ([closed, closed, "1", "2"].map(str::to_owned).to_vec(), 2)
+    );
 }
 
 // An outcome tells the documents of the run's own replies, whatever was said before and in between.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::kit::{all, counting, holding, results, told, warnings};
+use crate::common::kit::{all, counting, holding, keys, results, told, warnings};
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, Disposition, EndReason, EntryKind, EventKind, Limits, MemoryJournal, Money,
-    NoArguments, Outcome, Price, Prices, RunInput, Tools, tool_fn,
+    NoArguments, Outcome, Price, Prices, Run, RunInput, Tools, tool_fn,
 };
 use attache_core::{Effect, ModelSettings, Tool, ToolChoice, ToolDefinition, ToolError, Usage};
 use attache_testkit::{ScriptedModel, Turn};
@@ -339,4 +339,58 @@ async fn a_run_whose_time_is_almost_up_is_asked_for_an_answer() {
     assert!(passed >= Duration::from_secs(89) && passed <= Duration::from_secs(91), "{passed:?}");
     let notice = format!("{:?}", model.requests().pop().unwrap().messages.last().unwrap());
     assert!(notice.contains("The time of this run is almost up."), "{notice}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_is_begun_when_the_time_of_the_run_is_almost_up() {
+    for blocking in [false, true] {
+        let slow = tool_fn("look", "", |_: Number| async {
+            sleep(Duration::from_secs(3_600)).await;
+            Ok("never")
+        });
+        let paid = Counter::default();
+        let pay = counting("pay", Effect::SideEffect, &paid)
+            .with_metadata(|metadata| (metadata.sequential, metadata.blocking) = (true, blocking));
+        let both = Turn::call("look", json!({"n": 1})).and_call("pay", json!({"n": 7}));
+        let builder = Agent::builder(ScriptedModel::new([both, Turn::text("so far")]));
+        let builder = builder.tool(slow.with_effect(Effect::Read)).tool(pay).tool_timeout(Duration::MAX);
+        let agent = builder.deadline(Duration::from_secs(100)).build().unwrap();
+        let journal = Arc::new(MemoryJournal::new());
+        let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+        assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::Deadline, "so far"));
+        let said = told(&outcome.messages);
+        assert_eq!(said[1], "not executed: the time of this run is almost up", "blocking: {blocking}");
+        assert_eq!((paid.get(), outcome.unknown.len()), (0, 0), "blocking: {blocking}");
+        assert!(!keys(&journal).iter().any(|key| key.starts_with("begun/")), "{:?}", keys(&journal));
+        assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+    }
+}
+
+// Behind it no answer comes for which time would have to be left.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_ends_the_run_has_the_rest_of_its_time() {
+    let slow = tool_fn("look", "", |_: Number| async {
+        sleep(Duration::from_secs(3_600)).await;
+        Ok("never")
+    });
+    let submit = tool_fn("submit", "", |Number { n }: Number| async move {
+        sleep(Duration::from_secs(5)).await;
+        Ok(format!("delivered {n}"))
+    });
+    let turns = [Turn::call("look", json!({"n": 1})), Turn::call("submit", json!({"n": 7}))];
+    let builder = Agent::builder(ScriptedModel::new(turns)).tool(slow.with_effect(Effect::Read));
+    let builder = builder.tool(submit.with_spec(|spec| spec.with_finish(true)));
+    let outcome = outcome_of(builder.tool_timeout(Duration::MAX).deadline(Duration::from_secs(100))).await;
+    assert_eq!((outcome.reason, &*outcome.text), (EndReason::FinishTool, "delivered 7"));
+}
+
+#[tokio::test]
+async fn a_hint_that_a_call_repeats_itself_names_no_tool_that_may() {
+    let polled = Counter::default();
+    let poll = counting("poll", Effect::Read, &polled).with_metadata(|metadata| metadata.poll = true);
+    let both = (0..3).map(|n| Turn::call("a", "{}").and_call("poll", json!({"n": n})));
+    let model = ScriptedModel::new(both.chain([Turn::text("done")]));
+    let outcome = outcome_of(Agent::builder(model).tool(tool("a", "1")).tool(poll)).await;
+    let said = told(&outcome.messages);
+    assert!(said[5].contains("The call a was made several times"), "{said:?}");
 }

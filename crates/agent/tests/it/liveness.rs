@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::common::Counter;
 use crate::common::journals::{Away, Fault, Faulty, Method};
-use crate::common::kit::{UNKNOWN, all, counting, end, keys, pdf, results, told, until_it_waits, warnings};
+use crate::common::kit::{
+    UNKNOWN, all, before, counting, end, holding, keys, pdf, results, told, until_it_waits, warnings,
+};
 use attache_agent::{
-    Agent, Disposition, EndReason, EventKind, MemoryJournal, NoArguments, Run, RunInput, SubmitError, Tools,
-    tool_fn,
+    Agent, Disposition, EndReason, EntryKind, EventKind, MemoryJournal, MemorySessions, NoArguments, Run,
+    RunInput, Sessions, SubmitError, Tools, tool_fn,
 };
 use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::fetcher::{FetchError, Fetched, Fetcher};
@@ -63,6 +65,128 @@ async fn an_abort_does_not_wait_for_the_other_calls_of_its_round() {
     assert_eq!((&*told[0], &*told[1]), (UNKNOWN, "stop now"));
     assert!(!told[2].contains(UNKNOWN), "nobody began the caller's call: {told:?}");
     assert_eq!(error.partial().unknown.len(), 1);
+}
+
+/// Fails for good after that many seconds.
+fn breaks(name: &str, seconds: u64, error: fn(&str) -> ToolError) -> impl Tool + 'static {
+    let text = format!("{name} is broken");
+    tool_fn(name, "", move |_: NoArguments| {
+        let error = error(&text);
+        async move {
+            if seconds > 0 {
+                sleep(Duration::from_secs(seconds)).await;
+            }
+            Err::<(), _>(error)
+        }
+    })
+}
+
+fn breaking(turns: Vec<Turn>, seconds: u64) -> Agent {
+    let builder = Agent::builder(ScriptedModel::new(turns)).abort_on_tool_error(true);
+    let builder = builder.tool(breaks("first", seconds, |text| ToolError::abort(text)));
+    builder.tool(breaks("second", seconds, |text| ToolError::new(text))).build().unwrap()
+}
+
+fn both() -> Turn {
+    Turn::call("first", "{}").and_call("second", "{}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_aborts_of_a_round_one_ends_the_run() {
+    let error = breaking(vec![both()], 0).run("go").outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::ToolAbort);
+    assert_eq!(told(&error.partial().messages), ["first is broken", "second is broken"]);
+    // The appends: the start, the reply, the intents, the result of the second call, and the end that the first one makes.
+    let slow = [Fault::Takes(10), Fault::Hangs, Fault::HangsAfterwards, Fault::Fails, Fault::FailsAfterwards];
+    for fault in [None].into_iter().chain(slow.map(|fault| Some((Method::Append, 4, fault)))) {
+        let journal = Faulty::new(fault);
+        let error = breaking(vec![both()], 0).run_in(journal.clone(), "go").outcome().await.unwrap_err();
+        assert_eq!(error.reason(), &EndReason::ToolAbort, "{fault:?}");
+        assert_eq!(told(&error.partial().messages), ["first is broken", "second is broken"], "{fault:?}");
+        let entries = journal.inner.entries();
+        assert_eq!(&Run::replay(&entries).unwrap().outcome(), error.partial(), "{fault:?}");
+        let aborts = entries.iter().filter(|entry| {
+            matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Aborted)
+        });
+        assert_eq!(aborts.count(), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_on_behind_two_aborts_of_a_round() {
+    let sessions =
+        Sessions::new(breaking(vec![both(), Turn::text("well")], 0), Arc::new(MemorySessions::new()));
+    let session = sessions.open("ann", None).await.unwrap();
+    let error = session.run("one").outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::ToolAbort);
+    let outcome = session.run("two").outcome().await.unwrap();
+    assert_eq!(&*outcome.text, "well");
+    assert_eq!(told(&outcome.messages), ["first is broken", "second is broken"]);
+}
+
+/// Older programs recorded each abort of a round as one, and stopped at the second.
+#[tokio::test]
+async fn a_log_with_two_aborts_of_a_round_is_read_and_comes_to_its_end() {
+    let journal = Arc::new(MemoryJournal::new());
+    breaking(vec![both()], 0).run_in(journal.clone(), "go").outcome().await.unwrap_err();
+    let mut entries = before(&journal.entries(), "end");
+    for entry in &mut entries {
+        if let EntryKind::ToolOutcome(outcome) = &mut entry.kind {
+            outcome.disposition = Disposition::Aborted;
+        }
+    }
+    let run = Run::replay(&entries).unwrap();
+    assert_eq!((run.outcome().reason, run.outcome().unknown.len()), (EndReason::ToolAbort, 0));
+    let journal = holding(entries);
+    let error = breaking(vec![], 0).resume(journal.clone()).outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::ToolAbort);
+    assert_eq!(told(&error.partial().messages), ["first is broken", "second is broken"]);
+    assert_eq!(&Run::replay(&journal.entries()).unwrap().outcome(), error.partial());
+}
+
+/// The tools come to their end while nobody looks, and then the run is interrupted or cancelled.
+#[tokio::test(start_paused = true)]
+async fn aborts_beside_an_interruption_leave_a_log_that_can_be_read() {
+    let works = || {
+        tool_fn("works", "", |_: NoArguments| async {
+            sleep(Duration::from_secs(1)).await;
+            Ok::<_, ToolError>("worked")
+        })
+    };
+    for (cancels, expected) in [(false, EndReason::ToolAbort), (true, EndReason::Cancelled)] {
+        for fault in [None, Some((Method::Append, 4, Fault::Takes(10)))] {
+            let turn = both().and_call("works", "{}").and_call("hangs", "{}");
+            let builder = Agent::builder(ScriptedModel::new([turn])).abort_on_tool_error(true);
+            let builder = builder.tool(breaks("first", 1, |text| ToolError::abort(text)));
+            let builder = builder.tool(breaks("second", 1, |text| ToolError::new(text)));
+            let agent = builder.tool(works()).tool(hangs("hangs")).build().unwrap();
+            let journal = Faulty::new(fault);
+            let mut run = agent.run_in(journal.clone(), "go");
+            until_it_waits(&mut run).await;
+            sleep(Duration::from_secs(2)).await;
+            if cancels {
+                run.control().cancel();
+            } else {
+                run.control().interrupt(UserMessage::new([UserPart::text("wait")])).unwrap();
+            }
+            let events = all(&mut run).await;
+            let partial = match &events.last().unwrap().kind {
+                EventKind::Finished(Err(error)) => error.partial().clone(),
+                kind => kind.outcome().unwrap().clone(),
+            };
+            assert_eq!(partial.reason, expected, "{fault:?}");
+            assert_eq!(
+                told(&partial.messages),
+                ["first is broken", "second is broken", "worked", UNKNOWN],
+                "{fault:?}"
+            );
+            assert_eq!(
+                Run::replay(&journal.inner.entries()).unwrap().outcome(),
+                partial,
+                "{expected} {fault:?}"
+            );
+        }
+    }
 }
 
 /// The consumer may be a person who is asked something, or a slow connection.

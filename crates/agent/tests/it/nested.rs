@@ -75,7 +75,15 @@ fn inner_turns(n: i64) -> Vec<Turn> {
 }
 
 fn outer(turns: Vec<Turn>, delegate: impl Tool + 'static) -> Agent {
-    Agent::builder(ScriptedModel::new(turns).unverified()).tool(delegate).build().unwrap()
+    outer_of(turns, Arc::new(delegate), false)
+}
+
+type AnyTool = Arc<dyn Tool>;
+
+/// `aborts` says whether a failure of a tool ends the run.
+fn outer_of(turns: Vec<Turn>, delegate: AnyTool, aborts: bool) -> Agent {
+    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tools([delegate]);
+    builder.abort_on_tool_error(aborts).build().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,19 +347,27 @@ async fn runs_two_levels_deep_cut_at_any_entry_pay_once() {
 /// tool, and the driver that took over has its own.
 #[tokio::test(start_paused = true)]
 async fn a_superseded_run_inside_a_tool_leaves_no_failure_for_the_other_driver() {
+    for aborts in [false, true] {
+        superseded_inside(aborts).await;
+    }
+}
+
+async fn superseded_inside(aborts: bool) {
+    let outer = |turns, delegate: AnyTool| outer_of(turns, delegate, aborts);
     let (paid, first_inside, second_inside) = (Counter::default(), Inside::default(), Inside::default());
     let journal = Arc::new(MemoryJournal::new());
     let delegate = delegates("delegate", vec![inner_turns(1)], slow_pay(&paid, 5), &first_inside);
-    let first = outer(vec![Turn::call("delegate", "{}")], delegate).run_in(journal.clone(), "go");
+    let first = outer(vec![Turn::call("delegate", "{}")], Arc::new(delegate)).run_in(journal.clone(), "go");
     let (first, second) = tokio::join!(first.outcome(), async {
         sleep(Duration::from_secs(1)).await;
         // It does something else first, which takes longer than the first driver needs.
         let turns = vec![Turn::call("pay", json!({"n": 2})), Turn::text("all is paid")];
         let delegate = delegates("delegate", vec![turns], slow_pay(&paid, 20), &second_inside);
-        outer(vec![Turn::text("done")], delegate).resume(journal.clone()).outcome().await.unwrap()
+        let rest = outer(vec![Turn::text("done")], Arc::new(delegate)).resume(journal.clone());
+        rest.outcome().await.unwrap()
     });
     let error = first.unwrap_err();
-    assert_eq!(error.reason(), &EndReason::Superseded);
+    assert_eq!(error.reason(), &EndReason::Superseded, "{aborts}");
     assert!(matches!(error.journal_error(), Some(JournalError::Fenced)));
     assert_eq!(first_inside.lock().unwrap()[0], Err("another driver has taken the run over".to_owned()));
     assert_eq!((told(&second.messages), paid.get()), (vec!["all is paid".to_owned()], 2));
@@ -380,13 +396,20 @@ async fn a_run_inside_a_tool_of_a_run_that_is_not_kept_runs_on_its_own() {
 // start the work again.
 #[tokio::test(start_paused = true)]
 async fn a_run_inside_that_is_broken_off_leaves_its_call_open() {
+    for aborts in [false, true] {
+        broken_off_inside(aborts).await;
+    }
+}
+
+async fn broken_off_inside(aborts: bool) {
+    let outer = |turns, delegate: AnyTool| outer_of(turns, delegate, aborts);
     let (paid, inside) = (Counter::default(), Inside::default());
-    let delegate = || delegates("delegate", vec![inner_turns(1)], pay(&paid), &inside);
+    let delegate = || Arc::new(delegates("delegate", vec![inner_turns(1)], pay(&paid), &inside));
     // The outer start, reply and intent, the inner start, and then the inner reply.
     let journal = Faulty::new((Method::Append, 5, Fault::Fails));
     let first = outer(vec![Turn::call("delegate", "{}")], delegate());
     let error = first.run_in(journal.clone(), "go").outcome().await.unwrap_err();
-    assert_eq!(error.reason(), &EndReason::InternalError);
+    assert_eq!(error.reason(), &EndReason::InternalError, "{aborts}");
     let recorded = journal.inner.entries();
     let results = recorded.iter().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)));
     assert_eq!(results.count(), 0);
