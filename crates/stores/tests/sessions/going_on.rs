@@ -1,12 +1,16 @@
 //! Conversations that go on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, tool_fn};
+use attache_agent::{
+    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, decide,
+    tool_fn,
+};
 use attache_core::{Document, DocumentStore as _, Message, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
-use crate::kit::{agent, echo, questions, sessions};
+use crate::kit::{agent, echo, payer, questions, sessions};
 use crate::place::Place;
 
 // A38
@@ -174,4 +178,20 @@ pub(crate) async fn a_document_that_the_model_made_is_there_in_another_process(p
     assert_eq!(documents.get(&id).await.unwrap(), PNG);
     there.clear("ann", "s").await.unwrap();
     assert!(documents.get(&id).await.is_err());
+}
+
+/// One that ended nowhere would be gone on with later, and would do what was approved without anybody.
+pub(crate) async fn a_run_that_is_cancelled_while_it_is_opened_has_ended(place: Place) {
+    let (payer, paid) = payer();
+    let here = sessions(&place, payer).await;
+    let session = here.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("pay").outcome().await.unwrap();
+    let journal = session.journal().await.unwrap().unwrap();
+    decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    let run = session.resume();
+    run.control().cancel();
+    assert_eq!(run.outcome().await.unwrap().reason, EndReason::Cancelled);
+    assert_eq!(session.info().await.unwrap().open_run, None);
+    assert_eq!(session.resume().outcome().await.unwrap().reason, EndReason::Cancelled, "it is told again");
+    assert_eq!(paid.load(Ordering::SeqCst), 0);
 }
