@@ -71,6 +71,7 @@ over_each_store! {
     searching::a_session_is_found_by_all_that_was_said,
     searching::sessions_of_one_moment_are_listed_by_the_bytes_of_their_ids,
     single::a_dropped_run_frees_the_session_at_once,
+    single::a_lease_that_was_given_up_is_free_here_also_behind_attempts_that_failed,
     single::a_lease_that_was_let_go_stays_so,
     single::a_second_run_is_refused_with_the_id_of_the_first,
     single::a_writer_that_lost_the_lease_is_refused,

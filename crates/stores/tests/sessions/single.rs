@@ -176,6 +176,27 @@ pub(crate) async fn a_lease_that_was_let_go_stays_so(place: Place) {
     store.take(take("two", "second")).await.unwrap();
 }
 
+/// An attempt of which nobody knows whether it got the lease says nothing about whoever had it.
+pub(crate) async fn a_lease_that_was_given_up_is_free_here_also_behind_attempts_that_failed(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let take =
+        |run, holder| Take { session: &id, principal: "ann", run: Some(run), holder, now: 2, until: 100 };
+    store.take(take("one", "first")).await.unwrap();
+    for given_up in ["first", "failed", "dropped"] {
+        store.abandon(&id, given_up);
+    }
+    store.take(take("two", "second")).await.unwrap();
+    let refused = store.take(take("three", "third")).await.unwrap_err();
+    assert!(matches!(refused, SessionError::Busy { .. }), "{refused:?}");
+    for given_up in ["second", "failed again"] {
+        store.abandon(&id, given_up);
+    }
+    store.let_go(&id, false).await.unwrap();
+    assert_eq!(store.info("ann", &id).await.unwrap().unwrap().leased_until, 0);
+}
+
 #[tokio::test]
 async fn a_write_that_nobody_polls_keeps_nobody_out() {
     let store = Place::sqlite();
