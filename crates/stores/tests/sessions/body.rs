@@ -75,6 +75,7 @@ over_each_store! {
     single::a_lease_that_was_let_go_stays_so,
     single::a_second_run_is_refused_with_the_id_of_the_first,
     single::a_writer_that_lost_the_lease_is_refused,
+    single::an_append_that_is_refused_changes_nothing,
     single::runs_that_queue_come_one_after_the_other,
     single::runs_that_race_never_interleave,
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use attache_agent::{
-    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, decide,
-    tool_fn,
+    Agent, Decision, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, NoArguments,
+    RunInput, SessionError, SessionState, decide, tool_fn,
 };
-use attache_core::{Document, DocumentStore as _, Message, ToolError, UserMessage, UserPart};
+use attache_core::{Document, DocumentStore as _, Message, ToolCallId, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
 use crate::kit::{agent, echo, payer, questions, sessions};
@@ -131,6 +131,15 @@ pub(crate) async fn what_a_store_cannot_hold_is_left_out_or_refused(place: Place
     assert!(matches!(refused, SessionError::Nul { .. }), "{refused:?}");
     let run = session.run(RunInput::from("When?").with_run_id("r\0")).outcome().await.unwrap_err();
     assert!(matches!(run.session_error(), Some(SessionError::Nul { .. })), "{run:?}");
+    for seen in [0, 1] {
+        let refused = session.behind("r\0", seen).await.unwrap_err();
+        assert!(matches!(refused, SessionError::Nul { .. }), "{refused:?}");
+    }
+    let journal = session.journal_of("r\0");
+    assert!(journal.load().await.unwrap().is_empty() && journal.behind(1).await.unwrap().is_empty());
+    let entry = Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()));
+    let refused = journal.deliver(entry).await.unwrap_err();
+    assert!(matches!(refused, JournalError::Empty), "there is no such run: {refused:?}");
 }
 
 pub(crate) async fn the_agent_that_answered_last_has_the_conversation_still(place: Place) {
