@@ -10,7 +10,7 @@ use attache_core::{
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::journal::{Journal, JournalError, in_time, is_over, runs_inside};
+use crate::journal::{Journal, JournalError, in_time, is_over, now, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
 
@@ -54,6 +54,12 @@ pub enum SubmitError {
         /// The fault of the result.
         problem: String,
     },
+    /// The time for a result of the call is up: the run goes on without one.
+    #[error("the time for a result of the call {id:?} is up")]
+    Overdue {
+        /// The call.
+        id: ToolCallId,
+    },
     /// The inbox holds as many messages as it takes.
     #[error("the inbox is full ({limit} messages)")]
     InboxFull {
@@ -75,7 +81,8 @@ pub enum SubmitError {
 /// # Errors
 /// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
 /// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::NotYet`] if it may be tried
-/// again in a moment, [`SubmitError::Journal`] if the journal fails.
+/// again in a moment, [`SubmitError::Overdue`] if the time for its result is up, [`SubmitError::Journal`] if the journal
+/// fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
     deliver_boxed(journal, result).await
 }
@@ -105,8 +112,14 @@ async fn deliver_to(
         return Err(SubmitError::ChatLoopClosed);
     }
     let (scope, waiting) = waiting_run(&entries, run, &id)?;
-    if let Some(schema) = waiting.deferred_call(&id).and_then(|deferred| deferred.schema.as_ref()) {
-        fits(&result, schema)?;
+    if let Some(deferred) = waiting.deferred_call(&id) {
+        // Whoever goes on with the run says so to the model, and nobody need do that right now.
+        if deferred.expires_at.is_some_and(|at| at <= now()) {
+            return Err(SubmitError::Overdue { id });
+        }
+        if let Some(schema) = &deferred.schema {
+            fits(&result, schema)?;
+        }
     }
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
     let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));

@@ -328,6 +328,7 @@ impl From<SubmitError> for Fault {
             SubmitError::UnknownCall { .. } | SubmitError::NotAwaiting => Self::not_found("call"),
             SubmitError::DuplicateResult { .. }
             | SubmitError::ChatLoopClosed
+            | SubmitError::Overdue { .. }
             | SubmitError::NotYet { .. } => Self::conflict("answered", error.to_string()),
             SubmitError::Unfit { .. } => {
                 let fault = Self::invalid(error.to_string());

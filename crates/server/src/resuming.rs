@@ -204,6 +204,9 @@ pub(crate) async fn cancel(
         live.control.cancel_because(WHY);
         // One that was let go here has not ended: it waits for its client, or another process drives it.
         if is_driven || live.session.is_none() {
+            if live.session.is_some() {
+                stop_for_good(principal, hosted, run, WHY).await;
+            }
             return Ok(is_driven && !was_asked);
         }
     }
@@ -215,6 +218,18 @@ pub(crate) async fn cancel(
     // It ends here if nobody drives it, also where whoever asked before could not see to it.
     go_on(app, principal, hosted, &session, run).await?;
     Ok(is_first)
+}
+
+/// Notes that a run of a session is to end. It was told so, but may fail before its end is recorded: nobody goes on with it
+/// then.
+async fn stop_for_good(principal: &Principal, hosted: &Hosted, run: &str, why: &str) {
+    let Some(session) = session_of(run) else { return };
+    let stopping = async { hosted.sessions.get(principal.name(), session).await?.stop(run, why).await };
+    match timeout(STOPPING, stopping).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::warn!(run, %error, "it could not be noted that the run is to end"),
+        Err(_) => tracing::warn!(run, "it could not be noted in time that the run is to end"),
+    }
 }
 
 /// A run of a principal by its session, whoever drives it.
@@ -271,6 +286,9 @@ pub(crate) fn begin(app: &Arc<App>) {
 
 /// The pause between two looks whether the server is still there.
 const LOOK: Duration = Duration::from_secs(10);
+
+/// The time for a note that a run is to end, which was told so.
+const STOPPING: Duration = Duration::from_secs(5);
 
 /// The most runs that are taken over at a time.
 const AT_ONCE: usize = 8;

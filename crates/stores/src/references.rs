@@ -88,9 +88,7 @@ pub(crate) fn add_of_json(value: Value, ids: &mut HashSet<DocumentId>) {
 
 #[cfg(feature = "file")]
 mod files {
-    use attache_agent::Journal;
-
-    use super::{BoxFuture, DocumentId, HashSet, References, StoreError, StoreErrorKind, add_of_entry};
+    use super::{BoxFuture, DocumentId, HashSet, References, StoreError, StoreErrorKind};
     use crate::FileJournals;
 
     impl References for FileJournals {
@@ -105,10 +103,7 @@ mod files {
                         )
                         .with_source(error)
                     };
-                    let entries = self.journal(&run)?.load().await.map_err(unreadable)?;
-                    for entry in &entries {
-                        add_of_entry(entry, &mut ids)?;
-                    }
+                    ids.extend(self.journal(&run)?.mentioned().await.map_err(unreadable)?);
                 }
                 Ok(ids)
             })

@@ -20,6 +20,9 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// The part of it that is left for the end of the run, however long the rest takes.
 const ENDING: Duration = Duration::from_secs(1);
 
+/// The time in which a cancelled run of a session still gets what its end needs.
+pub(crate) const OPENING: Duration = CLOSING.saturating_sub(ENDING);
+
 /// Waits for the interruption of a run, once for all its phases: nothing is set up per phase or per delta.
 pub(super) struct Interrupt {
     future: Pin<Box<dyn Future<Output = Interrupted> + Send>>,
@@ -142,7 +145,7 @@ impl Interrupt {
 
     /// The value of `work`, if it comes in the time in which an interrupted run records what it knows.
     pub(super) async fn in_time<F: Future>(&mut self, work: F) -> Option<F::Output> {
-        timeout_at(self.came_at() + (CLOSING - ENDING), work).await.ok()
+        timeout_at(self.came_at() + OPENING, work).await.ok()
     }
 
     /// Until when the end of the run must be recorded.

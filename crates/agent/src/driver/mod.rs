@@ -69,6 +69,7 @@ pub(crate) use close::closed_calls;
 pub(crate) use delivered::unseen;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
+pub(crate) use interrupt::OPENING;
 pub(crate) use open::Task;
 pub(crate) use truncate::shortened;
 

@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
+use super::error::without_nul;
 use super::guard::Lease;
 use super::id::SessionId;
 use super::settings::Settings;
@@ -70,9 +71,12 @@ impl SessionJournal {
         }
     }
 
-    /// The journal of that run, for whoever decides about its calls or delivers their results.
+    /// The journal of that run, for whoever decides about its calls or delivers their results. No run has an id with a NUL
+    /// character, which not every store takes.
     pub(super) fn of_run(self, run: &str) -> Self {
-        let _ = self.run.set(Arc::from(run));
+        if without_nul(run, "the id of a run").is_ok() {
+            let _ = self.run.set(Arc::from(run));
+        }
         self
     }
 

@@ -251,15 +251,21 @@ impl MemorySessions {
         if one.fence != append.fence || one.appends >= append.number {
             return Err(JournalError::Fenced);
         }
+        let begins = append.begins.as_deref().filter(|_| one.run(&append.run).is_none());
+        // One that is refused changes nothing.
+        match begins {
+            Some(begins) if usize::try_from(begins.first) != Ok(one.messages.len()) => {
+                return Err(JournalError::Moved { entries: one.messages.len() });
+            }
+            None if one.run(&append.run).is_none() => return Err(JournalError::Empty),
+            _ => {}
+        }
         (one.appends, one.accessed, one.leased_until) = (append.number, append.now, append.until);
         if let Some(kept_until) = append.kept_until {
             one.kept_until = kept_until;
         }
         one.documents.extend(append.documents.iter().cloned());
-        if let Some(begins) = append.begins.as_deref().filter(|_| one.run(&append.run).is_none()) {
-            if usize::try_from(begins.first) != Ok(one.messages.len()) {
-                return Err(JournalError::Moved { entries: one.messages.len() });
-            }
+        if let Some(begins) = begins {
             one.messages.extend(begins.messages.iter().cloned());
             if one.title.is_empty() {
                 one.title.clone_from(&begins.title);

@@ -214,7 +214,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::NotFound`] if the session was cleared, [`SessionError::Journal`] if its log cannot be read.
     pub async fn behind(&self, run: &str, seen: usize) -> Result<Vec<Entry>, SessionError> {
-        let store = &self.settings.store;
+        let (store, run) = (&self.settings.store, without_nul(run, "the id of a run")?);
         if seen == 0 {
             // The beginning has the messages of the session.
             let stored = store.load(&self.principal, &self.id, Some(run)).await?;

@@ -2,28 +2,30 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_stream::stream;
 use attache_core::{Message, fresh};
 use futures_core::Stream;
 use futures_util::future::{Either, select};
+use tokio::time::timeout;
 
 use super::closing::{Before, Last};
 use super::error::{SessionError, without_nul};
 use super::guard::Lease;
 use super::id::SessionId;
 use super::journal::{SessionJournal, Turn, whole};
-use super::live::Queued;
+use super::live::{Entered, Queued};
 use super::settings::{Busy, Settings};
 use super::weave::Woven;
 use crate::control::Control;
-use crate::driver::{Task, drive};
+use crate::driver::{OPENING, Task, drive};
 use crate::event::{Event, EventKind};
 use crate::journal::{Journal, JournalError, Origin, Place};
 use crate::outcome::{EndReason, Outcome};
+use crate::store_documents::ATTEMPTS;
 use crate::tool_time::Pace;
 
 /// The time after which a run that waits looks again whether another process has let the session go.
@@ -40,38 +42,40 @@ pub(super) fn turn(
     pace: Pace,
 ) -> impl Stream<Item = Event> + Send {
     stream! {
-        let mut queued: Option<Queued> = None;
+        let waiting = Waiting::default();
+        let is_resumed = matches!(task, Task::Resume(_));
         let opened = {
-            let opening = pin!(open(&settings, &session, &principal, &journal, &mut task, &mut queued));
+            let opening = pin!(open(&settings, &session, &principal, &journal, &mut task, &control, &waiting));
             match select(opening, pin!(control.cancelled())).await {
                 Either::Left((opened, _)) => opened.map(Some),
+                Either::Right((_, opening)) if is_resumed || waiting.takes.load(Ordering::Relaxed) => {
+                    Ok(Box::pin(opened_late(opening, is_resumed)).await)
+                }
                 Either::Right(_) => Ok(None),
             }
         };
-        let lease = match opened {
-            Ok(Some(lease)) => lease,
+        let (lease, known) = match opened {
+            Ok(Some(opened)) => opened,
             failed => {
                 let (reason, cause) = match failed {
                     Err(error) => (EndReason::InternalError, Some(Arc::new(error) as _)),
                     Ok(_) => (EndReason::Cancelled, None),
                 };
+                let mut seq = 1;
+                if is_resumed && cause.is_none() {
+                    let message = "the run was cancelled while its session was opened, and may be resumed".to_owned();
+                    yield Event { seq, step: 0, kind: EventKind::Warning { code: "end_not_recorded", message } };
+                    seq += 1;
+                }
                 let mut outcome = task.outcome(reason);
                 outcome.unread.extend(control.close());
-                yield Event { seq: 1, step: 0, kind: EventKind::Finished(outcome.judged(cause)) };
+                yield Event { seq, step: 0, kind: EventKind::Finished(outcome.judged(cause)) };
                 return;
             }
         };
         // Controls of the run outlive it, and the journal that they know has the lease.
         let _held = Held(Arc::clone(&lease));
-        let run = journal.run_id();
-        let _known = settings.live.enter(&session, run, control.clone());
-        if matches!(task, Task::Resume(_)) {
-            // Nothing of it happens any more if it is to end.
-            match settings.store.stops().await {
-                Ok(stops) => settings.live.stop(&stops),
-                Err(error) => tracing::warn!(session = %session, %error, "the runs to end could not be read"),
-            }
-        }
+        let _known = known;
         let (live, store) = (Arc::clone(&settings.live), Arc::clone(&settings.store));
         let mut looking = Box::pin(async move { live.look(&*store).await });
         let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
@@ -104,7 +108,7 @@ pub(super) fn turn(
                 if let Err(error) = lease.release(kept).await {
                     tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
-                drop(queued.take());
+                waiting.leave();
                 untold.told();
             }
             yield event;
@@ -150,6 +154,43 @@ fn kept_until(outcome: &Outcome) -> u64 {
     approvals.chain(deferred).chain(others).max().unwrap_or(0)
 }
 
+/// What comes of an opening that was cancelled. A run that goes on has its end in its log, which is written under the lease;
+/// the lease of one that would begin is let go.
+async fn opened_late(
+    opening: impl Future<Output = Result<Opened, SessionError>>,
+    is_resumed: bool,
+) -> Option<Opened> {
+    let late = timeout(OPENING, async {
+        let opened = opening.await.ok()?;
+        if is_resumed {
+            return Some(opened);
+        }
+        if let Err(error) = opened.0.release(None).await {
+            tracing::debug!(%error, "the lease of a run that was cancelled could not be let go");
+        }
+        None
+    });
+    late.await.ok().flatten()
+}
+
+/// The lease of a run, which is known from then on.
+type Opened = (Arc<Lease>, Entered);
+
+/// The place of a run among those that want its session.
+#[derive(Default)]
+struct Waiting {
+    /// Its turn among those of this process.
+    queued: Mutex<Option<Queued>>,
+    /// True once there may be a lease.
+    takes: AtomicBool,
+}
+
+impl Waiting {
+    fn leave(&self) {
+        drop(self.queued.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
 /// Takes the lease and what the session holds.
 async fn open(
     settings: &Settings,
@@ -157,10 +198,12 @@ async fn open(
     principal: &str,
     journal: &SessionJournal,
     task: &mut Task,
-    queued: &mut Option<Queued>,
-) -> Result<Arc<Lease>, SessionError> {
+    control: &Control,
+    waiting: &Waiting,
+) -> Result<Opened, SessionError> {
     if let Busy::Queue { depth } = settings.busy {
-        *queued = Some(settings.live.turn(session, depth).await?);
+        let queued = settings.live.turn(session, depth).await?;
+        *waiting.queued.lock().unwrap_or_else(PoisonError::into_inner) = Some(queued);
     }
     let run = match task {
         Task::Start(input) => {
@@ -169,13 +212,17 @@ async fn open(
         }
         Task::Resume(_) => None,
     };
-    let is_resumed = matches!(task, Task::Resume(_));
+    let (is_resumed, queues) = (matches!(task, Task::Resume(_)), matches!(settings.busy, Busy::Queue { .. }));
     let lease = loop {
         let store = Arc::clone(&settings.store);
         let (clock, length) = (settings.clock.clone(), settings.lease);
+        waiting.takes.store(true, Ordering::Relaxed);
         let taken = Lease::take(store, session, principal, run.as_deref(), clock, length).await;
         match taken {
-            Err(SessionError::Busy { .. }) if queued.is_some() => tokio::time::sleep(LOOK).await,
+            Err(SessionError::Busy { .. }) if queues && (is_resumed || !control.is_cancelled()) => {
+                waiting.takes.store(false, Ordering::Relaxed);
+                tokio::time::sleep(LOOK).await;
+            }
             Err(error) if is_resumed && is_of_store(&error) => {
                 settings.store.spare(session);
                 return Err(error);
@@ -183,8 +230,19 @@ async fn open(
             taken => break Arc::new(taken?),
         }
     };
-    match begin(settings, session, principal, journal, task, run, &lease).await {
-        Ok(()) => Ok(lease),
+    let begun = match begin(settings, session, principal, journal, task, run, &lease).await {
+        Ok(()) => {
+            let known = settings.live.enter(session, journal.run_id(), control.clone());
+            match is_resumed {
+                // Nothing of it happens any more if it is to end.
+                true => stop_those_to_end(settings).await.map(|()| known),
+                false => Ok(known),
+            }
+        }
+        Err(error) => Err(error),
+    };
+    match begun {
+        Ok(known) => Ok((lease, known)),
         Err(error) => {
             if is_resumed && is_of_store(&error) {
                 // Somebody else may be able to go on with it once the lease is over.
@@ -195,6 +253,23 @@ async fn open(
                 drop(lease.release(None).await);
             }
             Err(error)
+        }
+    }
+}
+
+/// Ends the runs of this process that somebody has asked to end. Where nobody can say which those are, none goes on.
+async fn stop_those_to_end(settings: &Settings) -> Result<(), SessionError> {
+    let mut waits = ATTEMPTS.iter();
+    loop {
+        match settings.store.stops().await {
+            Ok(stops) => {
+                settings.live.stop(&stops);
+                return Ok(());
+            }
+            Err(error) => match waits.next().filter(|_| error.is_retryable()) {
+                Some(wait) => tokio::time::sleep(*wait).await,
+                None => return Err(error.into()),
+            },
         }
     }
 }

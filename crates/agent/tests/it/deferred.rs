@@ -156,10 +156,23 @@ async fn a_result_that_comes_too_late_is_none() {
         }
     }
     let late = holding(serde_json::from_value::<Vec<Entry>>(text).unwrap());
+    let call = &outcome.deferred[0].call;
+    let refused = deliver(&*late, ToolResult::ok(call, "late")).await.unwrap_err();
+    assert!(matches!(&refused, SubmitError::Overdue { id } if *id == call.id), "{refused:?}");
     let done = agent(vec![Turn::text("done")], 0).resume(late.clone()).outcome().await.unwrap();
     assert_eq!(told(&done.messages), ["no result was delivered in time"]);
-    let refused = deliver(&*late, ToolResult::ok(&outcome.deferred[0].call, "late")).await.unwrap_err();
+    let refused = deliver(&*late, ToolResult::ok(call, "late")).await.unwrap_err();
     assert!(matches!(refused, SubmitError::ChatLoopClosed));
+    // One that was left in time stands, whenever the run goes on.
+    let (journal, brief) = (Arc::new(MemoryJournal::new()), Duration::from_millis(1500));
+    let tool = render(&started, Some(brief));
+    let model = ScriptedModel::new([renders(1), Turn::text("done")]).unverified();
+    let agent = Agent::builder(model).tool(tool).patience(Duration::ZERO).build().unwrap();
+    let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    deliver(&*journal, ToolResult::ok(&outcome.deferred[0].call, "in time")).await.unwrap();
+    std::thread::sleep(brief);
+    let done = agent.resume(journal).outcome().await.unwrap();
+    assert_eq!(told(&done.messages), ["in time"]);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The log of a run in its file: what was read of it, and what is written.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -42,16 +43,28 @@ impl Log {
         let mut entries = Vec::new();
         if let Some(file) = open(path)? {
             disk::lock(&file, path, true)?;
-            self.follow(&file, path, |entry| entries.push(entry))?;
+            self.follow(&file, path, |entry| entries.push(entry), drop)?;
         }
         Ok(entries)
+    }
+
+    /// Gives each entry of the whole file to `each`, those included that were left for a driver and that none has taken.
+    pub(super) fn read_all(&mut self, path: &Path, each: impl FnMut(Entry)) -> Result<(), JournalError> {
+        *self = Self::default();
+        if let Some(file) = open(path)? {
+            disk::lock(&file, path, true)?;
+            let each = RefCell::new(each);
+            let all = |entry| each.borrow_mut()(entry);
+            self.follow(&file, path, all, all)?;
+        }
+        Ok(())
     }
 
     /// Makes the caller the one writer of a log of `entries` entries.
     pub(super) fn claim(&mut self, path: &Path, entries: usize) -> Result<Fence, JournalError> {
         let file = open_or_make(path)?;
         disk::lock(&file, path, false)?;
-        self.follow(&file, path, drop)?;
+        self.follow(&file, path, drop, drop)?;
         if self.entries != entries {
             return Err(JournalError::Moved { entries: self.entries });
         }
@@ -73,7 +86,7 @@ impl Log {
             return Err(StoreError::new(StoreErrorKind::NotFound, message).into());
         };
         disk::lock(&file, path, false)?;
-        self.follow(&file, path, drop)?;
+        self.follow(&file, path, drop, drop)?;
         if fence.number() != self.claim || self.claim == 0 {
             return Err(JournalError::Fenced);
         }
@@ -110,7 +123,7 @@ impl Log {
     pub(super) fn deliver(&mut self, path: &Path, entry: Entry) -> Result<Entry, JournalError> {
         let file = open_or_make(path)?;
         disk::lock(&file, path, false)?;
-        self.follow(&file, path, drop)?;
+        self.follow(&file, path, drop, drop)?;
         if let Some(place) = self.place(&entry.key) {
             return read_back(&file, path, place);
         }
@@ -126,7 +139,7 @@ impl Log {
         };
         if !self.is_level_with(&metadata(&file, path)?) {
             disk::lock(&file, path, true)?;
-            self.follow(&file, path, drop)?;
+            self.follow(&file, path, drop, drop)?;
         }
         self.place(key).map(|place| read_back(&file, path, place)).transpose()
     }
@@ -145,8 +158,15 @@ impl Log {
         self.file.is_some() && self.file == identity(file) && self.end == file.len()
     }
 
-    /// Reads what was added to the file since, as far as it stands. The caller holds its lock.
-    fn follow(&mut self, file: &File, path: &Path, mut each: impl FnMut(Entry)) -> Result<(), JournalError> {
+    /// Reads what was added to the file since, as far as it stands, and yields what was appended and what was delivered. The
+    /// caller holds its lock.
+    fn follow(
+        &mut self,
+        file: &File,
+        path: &Path,
+        mut appended: impl FnMut(Entry),
+        mut delivered: impl FnMut(Entry),
+    ) -> Result<(), JournalError> {
         let metadata = metadata(file, path)?;
         if self.file != identity(&metadata) {
             *self = Self { file: identity(&metadata), ..Self::default() };
@@ -180,7 +200,7 @@ impl Log {
             start += u64::try_from(text.len()).unwrap_or(u64::MAX);
             if left == 0 {
                 for (line, place) in batch.drain(..) {
-                    self.take(line, place, path, &mut each)?;
+                    self.take(line, place, path, &mut appended, &mut delivered)?;
                 }
                 self.end = start;
             }
@@ -208,7 +228,8 @@ impl Log {
         line: Line,
         place: Place,
         path: &Path,
-        each: &mut impl FnMut(Entry),
+        appended: &mut impl FnMut(Entry),
+        delivered: &mut impl FnMut(Entry),
     ) -> Result<(), JournalError> {
         self.lines = line.number;
         match line.says {
@@ -219,10 +240,11 @@ impl Log {
                     return Err(unreadable_line(path, line.number, &problem));
                 }
                 self.appended(entry.key.clone(), place);
-                each(*entry);
+                appended(*entry);
             }
             Says::Delivered(entry) => {
-                self.delivered.insert(entry.key, place);
+                self.delivered.insert(entry.key.clone(), place);
+                delivered(*entry);
             }
         }
         Ok(())

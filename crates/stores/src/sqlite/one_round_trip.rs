@@ -8,6 +8,7 @@ use super::store::Store;
 use super::writer::{Disk, Done, Turn};
 use crate::sql::error::SqlError;
 use crate::sql::prepared::{Begins, Prepared};
+use crate::sql::ranges::each;
 use crate::sql::row::{int, number, place};
 
 /// Touches a session, or makes one where there is none. `None` if it has expired, is another's, or is not to be made.
@@ -50,13 +51,14 @@ pub(super) async fn take(store: &Store, take: Take<'_>) -> Result<Option<Taken>,
         }
         let session = session.as_str();
         let gone = left.of(session);
+        let holders = each(&gone)?;
         let taken: Option<(i64, bool)> = turn.first(
             "UPDATE attache_session SET fence = (SELECT number + 1 FROM attache_fence), appends = 0, \
              leased_until = ?4, holder = ?5, leased_by = ?3, accessed = ?6 WHERE id = ?1 AND principal = ?2 \
-             AND (leased_until <= ?6 OR (?7 <> '' AND holder = ?7)) \
+             AND (leased_until <= ?6 OR holder IN (SELECT q.value ->> 0 FROM json_each(?7) AS q)) \
              AND NOT EXISTS (SELECT 1 FROM attache_run WHERE session = ?1 AND id = ?3) \
              RETURNING fence, EXISTS (SELECT 1 FROM attache_run WHERE session = ?1)",
-            params![session, principal, run, until, holder, now, gone],
+            params![session, principal, run, until, holder, now, holders],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
         let Some((fence, has_runs)) = taken else { return Ok(Done::No(None)) };

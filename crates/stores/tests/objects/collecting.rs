@@ -4,8 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use attache_agent::{Agent, Journal};
-use attache_core::{BoxFuture, DocumentId, DocumentStore, StoreError, StoreErrorKind};
+use attache_agent::{Agent, Journal, NoArguments, deliver, say, tool_fn};
+use attache_core::tool::Deferred;
+use attache_core::{
+    BoxFuture, DocumentId, DocumentStore, ResultStatus, StoreError, StoreErrorKind, ToolError, ToolResult,
+};
 use attache_stores::{FileJournals, ObjectDocumentStore, References};
 use attache_testkit::{ScriptedModel, Turn};
 use tempfile::tempdir;
@@ -227,4 +230,36 @@ async fn documents_of_runs_stay_until_the_run_is_removed() {
     fs::remove_file(journal.path()).unwrap();
     assert_eq!(documents.collect(&[&runs]).await.unwrap().documents, 1);
     assert_eq!(documents.get(&id("given")).await.unwrap_err().kind(), StoreErrorKind::NotFound);
+}
+
+/// They are in the log before the run goes on and takes them.
+#[tokio::test]
+async fn documents_that_nobody_has_taken_yet_stay() {
+    let folder = tempdir().unwrap();
+    let runs = FileJournals::open(folder.path()).unwrap();
+    let storage = Storage::new();
+    let documents = over(&storage);
+    let journal = Arc::new(runs.journal("run").unwrap());
+    let later = tool_fn("later", "Works for days.", |_: NoArguments| async {
+        Ok::<_, ToolError>(Deferred::to("job"))
+    });
+    let model = ScriptedModel::new([Turn::call("later", "{}")]).unverified();
+    let agent = Agent::builder(model).tool(later).patience(Duration::ZERO).build().unwrap();
+    let pending = agent.run_in(Arc::clone(&journal) as Arc<dyn Journal>, "go").outcome().await.unwrap();
+    let kept = ["delivered", "said"];
+    for name in kept {
+        documents.put(&document(name, name)).await.unwrap();
+    }
+    let (call, returned) = (&pending.deferred[0].call, document("delivered", "delivered"));
+    let result = ToolResult::stored(call, ResultStatus::Ok, &returned, &documents).await;
+    deliver(&*journal, result.unwrap()).await.unwrap();
+    let said = attache_core::UserPart::Document(document("said", "said"));
+    say(&*journal, attache_core::UserMessage::new([Some(said)])).await.unwrap();
+    assert_eq!(runs.document_ids().await.unwrap(), kept.into_iter().map(id).collect());
+
+    storage.let_pass(DAY);
+    assert_eq!(documents.collect(&[&runs]).await.unwrap().documents, 0);
+    for name in kept {
+        assert_eq!(documents.get(&id(name)).await.unwrap(), name);
+    }
 }

@@ -1,12 +1,16 @@
 //! Conversations that go on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionError, SessionState, tool_fn};
-use attache_core::{Document, DocumentStore as _, Message, ToolError, UserMessage, UserPart};
+use attache_agent::{
+    Agent, Decision, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, NoArguments,
+    RunInput, SessionError, SessionState, decide, tool_fn,
+};
+use attache_core::{Document, DocumentStore as _, Message, ToolCallId, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 
-use crate::kit::{agent, echo, questions, sessions};
+use crate::kit::{agent, echo, payer, questions, sessions};
 use crate::place::Place;
 
 // A38
@@ -127,6 +131,15 @@ pub(crate) async fn what_a_store_cannot_hold_is_left_out_or_refused(place: Place
     assert!(matches!(refused, SessionError::Nul { .. }), "{refused:?}");
     let run = session.run(RunInput::from("When?").with_run_id("r\0")).outcome().await.unwrap_err();
     assert!(matches!(run.session_error(), Some(SessionError::Nul { .. })), "{run:?}");
+    for seen in [0, 1] {
+        let refused = session.behind("r\0", seen).await.unwrap_err();
+        assert!(matches!(refused, SessionError::Nul { .. }), "{refused:?}");
+    }
+    let journal = session.journal_of("r\0");
+    assert!(journal.load().await.unwrap().is_empty() && journal.behind(1).await.unwrap().is_empty());
+    let entry = Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()));
+    let refused = journal.deliver(entry).await.unwrap_err();
+    assert!(matches!(refused, JournalError::Empty), "there is no such run: {refused:?}");
 }
 
 pub(crate) async fn the_agent_that_answered_last_has_the_conversation_still(place: Place) {
@@ -174,4 +187,20 @@ pub(crate) async fn a_document_that_the_model_made_is_there_in_another_process(p
     assert_eq!(documents.get(&id).await.unwrap(), PNG);
     there.clear("ann", "s").await.unwrap();
     assert!(documents.get(&id).await.is_err());
+}
+
+/// One that ended nowhere would be gone on with later, and would do what was approved without anybody.
+pub(crate) async fn a_run_that_is_cancelled_while_it_is_opened_has_ended(place: Place) {
+    let (payer, paid) = payer();
+    let here = sessions(&place, payer).await;
+    let session = here.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("pay").outcome().await.unwrap();
+    let journal = session.journal().await.unwrap().unwrap();
+    decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    let run = session.resume();
+    run.control().cancel();
+    assert_eq!(run.outcome().await.unwrap().reason, EndReason::Cancelled);
+    assert_eq!(session.info().await.unwrap().open_run, None);
+    assert_eq!(session.resume().outcome().await.unwrap().reason, EndReason::Cancelled, "it is told again");
+    assert_eq!(paid.load(Ordering::SeqCst), 0);
 }

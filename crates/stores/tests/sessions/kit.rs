@@ -1,11 +1,11 @@
 //! Helpers of the tests.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{Agent, AgentRun, EventKind, NoArguments, Outcome, RunError, Sessions, tool_fn};
-use attache_core::{Message, ToolError, UserPart};
+use attache_core::{Approval, Message, ToolError, UserPart};
 use attache_testkit::{FunctionModel, Turn};
 use tokio::sync::Notify;
 
@@ -19,6 +19,22 @@ pub(crate) fn echo() -> FunctionModel {
 
 pub(crate) fn agent() -> Agent {
     Agent::builder(echo()).build().unwrap()
+}
+
+/// An agent whose tool needs approval, and the number of times that it did its work.
+pub(crate) fn payer() -> (Agent, Arc<AtomicUsize>) {
+    let paid = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&paid);
+    let pay = tool_fn("pay", "Pays.", move |_: NoArguments| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async { Ok::<_, ToolError>("paid") }
+    });
+    let model = FunctionModel::new(|request, _| match request.messages.last().map(|last| &**last) {
+        Some(Message::ToolResults(_)) => Turn::text("done"),
+        _ => Turn::call("pay", "{}"),
+    });
+    let pay = pay.with_approval(Approval::Always);
+    (Agent::builder(model.unverified()).tool(pay).patience(Duration::ZERO).build().unwrap(), paid)
 }
 
 pub(crate) fn last_question(messages: &[Arc<Message>]) -> String {

@@ -1,27 +1,45 @@
-//! Appends of one run that overtake each other, as they may on several connections.
+//! Appends of one run that overtake each other, as they may on several connections, and stores that are slow or fail.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    Agent, Append, Appended, Cleared, Delivery, EndReason, Entry, Fork, Idle, JournalError, Key, NoArguments,
-    OpenSession, Opened, RunInfo, SessionError, SessionId, SessionInfo, SessionStore, Sessions, StoredRun,
-    Take, Taken, tool_fn,
+    Agent, Append, Appended, Cleared, Decision, Delivery, EndReason, Entry, EventKind, Fork, Idle,
+    JournalError, Key, NoArguments, OpenSession, Opened, RunInfo, Session, SessionError, SessionId,
+    SessionInfo, SessionStore, Sessions, StopRequest, StoredRun, Take, Taken, decide, tool_fn,
 };
 use attache_core::words::WordQuery;
-use attache_core::{BoxFuture, Message, StoreError, ToolError};
+use attache_core::{BoxFuture, Message, StoreError, StoreErrorKind, ToolError};
 use attache_testkit::{FunctionModel, Turn};
 use tokio::sync::Notify;
 
+use crate::kit::{agent, payer, rest, sessions};
 use crate::place::Place;
 
-/// A store where the first append of a result comes behind another one.
+/// A store where the first append of a result may come behind another one, that answers late, or fails.
 struct Overtaken {
     store: Arc<dyn SessionStore>,
     holds: AtomicBool,
     held: AtomicBool,
     other: Notify,
+    /// How long it says nothing of a lease that was taken.
+    lingers: Duration,
+    /// The number of times that it cannot tell the runs to end.
+    failures: AtomicUsize,
+}
+
+impl Overtaken {
+    fn over(store: Arc<dyn SessionStore>) -> Self {
+        Self {
+            store,
+            holds: AtomicBool::new(false),
+            held: AtomicBool::new(false),
+            other: Notify::new(),
+            lingers: Duration::ZERO,
+            failures: AtomicUsize::new(0),
+        }
+    }
 }
 
 impl SessionStore for Overtaken {
@@ -56,7 +74,26 @@ impl SessionStore for Overtaken {
     }
 
     fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<Taken, SessionError>> {
-        self.store.take(take)
+        Box::pin(async move {
+            let taken = self.store.take(take).await;
+            tokio::time::sleep(self.lingers).await;
+            taken
+        })
+    }
+
+    fn stop<'a>(&'a self, stop: &'a StopRequest) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.store.stop(stop)
+    }
+
+    fn stops(&self) -> BoxFuture<'_, Result<Vec<StopRequest>, StoreError>> {
+        let left = self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => {
+                let away = StoreError::new(StoreErrorKind::Unavailable, "the stops cannot be read");
+                Box::pin(std::future::ready(Err(away)))
+            }
+            Err(_) => self.store.stops(),
+        }
     }
 
     fn renew<'a>(
@@ -149,12 +186,8 @@ impl SessionStore for Overtaken {
 }
 
 pub(crate) async fn a_result_that_another_one_overtakes_is_kept(place: Place) {
-    let overtaken = Arc::new(Overtaken {
-        store: place.store().await,
-        holds: AtomicBool::new(true),
-        held: AtomicBool::new(false),
-        other: Notify::new(),
-    });
+    let overtaken =
+        Arc::new(Overtaken { holds: AtomicBool::new(true), ..Overtaken::over(place.store().await) });
     let look =
         |name: &str| tool_fn(name, "Looks.", |_: NoArguments| async { Ok::<_, ToolError>("seen by a tool") });
     let model = FunctionModel::new(|request, _| match request.messages.last().map(|last| &**last) {
@@ -169,4 +202,68 @@ pub(crate) async fn a_result_that_another_one_overtakes_is_kept(place: Place) {
     assert_eq!(outcome.reason, EndReason::Answer);
     assert_eq!(format!("{:?}", outcome.messages).matches("seen by a tool").count(), 2);
     assert_eq!(session.history().await.unwrap(), outcome.messages);
+}
+
+/// A session whose run waits to be resumed: its call was approved.
+async fn approved(sessions: Sessions) -> (Session, String) {
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let pending = session.run("pay").outcome().await.unwrap();
+    let journal = session.journal().await.unwrap().unwrap();
+    decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    (session, pending.run_id.to_string())
+}
+
+/// A cancellation that comes while the store gives the lease ends a run that goes on, and leaves no lease of one that
+/// would begin.
+pub(crate) async fn a_run_that_is_cancelled_while_its_lease_is_taken_leaves_nothing_behind(place: Place) {
+    let slow = || async {
+        Arc::new(Overtaken { lingers: Duration::from_millis(300), ..Overtaken::over(place.store().await) })
+    };
+    let (session, _) = approved(Sessions::new(payer().0, slow().await)).await;
+    for run in [session.resume(), session.run("again")] {
+        let control = run.control();
+        let cancel = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            control.cancel();
+        };
+        let (outcome, ()) = futures_util::future::join(run.outcome(), cancel).await;
+        assert_eq!(outcome.unwrap().reason, EndReason::Cancelled);
+        let elsewhere = sessions(&place, agent()).await.open("ann", Some("s")).await.unwrap();
+        assert_eq!(elsewhere.info().await.unwrap().open_run, None);
+        let next = elsewhere.run("next").outcome().await.unwrap();
+        assert!(!format!("{:?}", next.messages).contains("paid"), "{:?}", next.messages);
+    }
+}
+
+/// Nobody knows by then whether it may go on.
+pub(crate) async fn a_run_that_somebody_ended_does_not_go_on_where_the_stops_cannot_be_read(place: Place) {
+    let failing = Arc::new(Overtaken::over(place.store().await));
+    let (payer, paid) = payer();
+    let (session, run) = approved(Sessions::new(payer, Arc::clone(&failing) as _)).await;
+    assert!(session.stop(&run, "ended elsewhere").await.unwrap());
+    failing.failures.store(1000, Ordering::SeqCst);
+    let failed = session.resume().outcome().await.unwrap_err();
+    let error = failed.session_error();
+    assert!(matches!(error, Some(SessionError::Journal(JournalError::Store(_)))), "{failed:?}");
+    assert_eq!(session.info().await.unwrap().open_run.as_deref(), Some(&*run));
+    // The next attempt needs not wait for the end of the lease, and one failure is none.
+    failing.failures.store(1, Ordering::SeqCst);
+    let ended = rest(session.resume()).await.unwrap();
+    assert_eq!(ended.reason, EndReason::Cancelled);
+    assert_eq!(paid.load(Ordering::SeqCst), 0);
+    assert_eq!(session.info().await.unwrap().open_run, None);
+}
+
+/// A run that others keep from its session cannot record its end, and says so.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_while_it_waits_for_its_session_says_that_its_end_is_not_recorded() {
+    let slow =
+        Overtaken { lingers: Duration::from_secs(60), ..Overtaken::over(Place::memory().store().await) };
+    let session = Sessions::new(payer().0, Arc::new(slow)).open("ann", Some("s")).await.unwrap();
+    session.run("pay").outcome().await.unwrap();
+    let mut run = session.resume();
+    run.control().cancel();
+    let first = run.next().await.unwrap().kind;
+    assert!(matches!(first, EventKind::Warning { code: "end_not_recorded", .. }), "{first:?}");
+    assert_eq!(rest(run).await.unwrap().reason, EndReason::Cancelled);
 }

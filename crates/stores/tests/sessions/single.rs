@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use attache_agent::{
-    Append, Busy, EndReason, Entry, EntryKind, JournalError, Key, OpenSession, SessionError, SessionId, Take,
+    Append, Beginning, Busy, EndReason, Entry, EntryKind, JournalError, Key, OpenSession, SessionError,
+    SessionId, Take,
 };
-use attache_core::ToolCallId;
+use attache_core::{Message, ToolCallId};
 use futures_util::future::join_all;
 
 use crate::kit::{Clock, Gate, agent, questions, rest, sessions, timed, until_called};
@@ -174,6 +175,65 @@ pub(crate) async fn a_lease_that_was_let_go_stays_so(place: Place) {
     };
     assert!(matches!(store.append(&late).await, Err(JournalError::Fenced)));
     store.take(take("two", "second")).await.unwrap();
+}
+
+pub(crate) async fn an_append_that_is_refused_changes_nothing(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let take = Take { session: &id, principal: "ann", run: Some("one"), holder: "first", now: 2, until: 100 };
+    let fence = store.take(take).await.unwrap().fence;
+    let append = |begins: Option<u64>| Append {
+        session: id.clone(),
+        run: "one".into(),
+        fence,
+        number: 1,
+        now: 3,
+        until: 1000,
+        entries: vec![Entry::new(Key::result(&ToolCallId::new()), EntryKind::Inbox(Vec::new()))],
+        begins: begins.map(|first| {
+            let (name, title, messages) =
+                ("".into(), "Hello.".to_owned(), vec![Message::user("Hello.").shared()]);
+            Box::new(Beginning {
+                name,
+                title,
+                first,
+                messages,
+                ranges: std::iter::once(0..1).collect(),
+                closes: None,
+            })
+        }),
+        ends: true,
+        documents: Vec::new(),
+        kept_until: Some(2000),
+    };
+    store.append(&append(None)).await.expect_err("the run has not begun");
+    let refused = store.append(&append(Some(5))).await.unwrap_err();
+    assert!(matches!(refused, JournalError::Moved { .. }), "{refused:?}");
+    let info = store.info("ann", &id).await.unwrap().unwrap();
+    assert_eq!((info.leased_until, info.runs, info.title.as_str()), (100, 0, ""));
+    store.append(&append(Some(0))).await.expect("its number was not used");
+}
+
+/// An attempt of which nobody knows whether it got the lease says nothing about whoever had it.
+pub(crate) async fn a_lease_that_was_given_up_is_free_here_also_behind_attempts_that_failed(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let take =
+        |run, holder| Take { session: &id, principal: "ann", run: Some(run), holder, now: 2, until: 100 };
+    store.take(take("one", "first")).await.unwrap();
+    for given_up in ["first", "failed", "dropped"] {
+        store.abandon(&id, given_up);
+    }
+    store.take(take("two", "second")).await.unwrap();
+    let refused = store.take(take("three", "third")).await.unwrap_err();
+    assert!(matches!(refused, SessionError::Busy { .. }), "{refused:?}");
+    for given_up in ["second", "failed again"] {
+        store.abandon(&id, given_up);
+    }
+    store.let_go(&id, false).await.unwrap();
+    assert_eq!(store.info("ann", &id).await.unwrap().unwrap().leased_until, 0);
 }
 
 #[tokio::test]

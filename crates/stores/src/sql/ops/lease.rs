@@ -71,13 +71,17 @@ async fn opened(connection: &mut Connection, open: OpenSession<'_>) -> Result<Op
     }
 }
 
-/// Takes the lease; `left` is the holder of whom this process knows that they have left it.
-pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str) -> Result<Taken, SqlError> {
+/// Takes the lease; `left` are the holders of whom this process knows that they have left it.
+pub(super) async fn take(
+    connection: &mut Connection,
+    take: Take<'_>,
+    left: &[String],
+) -> Result<Taken, SqlError> {
     let id = take.session.as_str();
     let found = query(FIND_LEASE).bind(id).bind(take.principal).fetch_optional(&mut *connection).await?;
     let found = found.ok_or(SessionError::NotFound)?;
     let holder: &str = found.try_get(1)?;
-    if found.try_get::<i64, _>(0)? > int(take.now) && (left.is_empty() || holder != left) {
+    if found.try_get::<i64, _>(0)? > int(take.now) && left.iter().all(|left| left != holder) {
         return Err(SessionError::Busy { run: found.try_get(2)? }.into());
     }
     let run = match take.run {

@@ -4,7 +4,7 @@ use attache_agent::{Adopt, Entry, Orphan, SessionId, StopRequest};
 use attache_core::{StoreError, StoreErrorKind};
 use sqlx::{Row as _, query};
 
-use super::dialect::{Connection, HOLD_SESSIONS, ORPHANS, Row};
+use super::dialect::{Connection, HOLD_SESSIONS, ORPHANS, Row, elements};
 use crate::sql::error::SqlError;
 use crate::sql::given_up_leases::ADOPTED;
 use crate::sql::ranges::each;
@@ -129,19 +129,21 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
     Ok(orphans)
 }
 
-/// Ends the lease of that holder: at 0 nobody takes the run over, at 1 anybody does.
+/// Ends the lease of whichever of those holders has it: at 0 nobody takes the run over, at 1 anybody does.
 pub(super) async fn let_go(
     connection: &mut Connection,
     session: &str,
-    holder: &str,
+    holders: &[String],
     adoptable: bool,
 ) -> Result<(), SqlError> {
-    query(
+    query(concat!(
         "UPDATE attache_session SET leased_until = $3, appends = 9223372036854775807 \
-         WHERE id = $1 AND holder = $2 AND leased_until > 0",
-    )
+         WHERE id = $1 AND leased_until > 0 AND holder IN (SELECT q.value ->> 0 FROM ",
+        elements!("2"),
+        " AS q)"
+    ))
     .bind(session)
-    .bind(holder)
+    .bind(each(holders)?)
     .bind(i64::from(adoptable))
     .execute(connection)
     .await?;

@@ -349,12 +349,12 @@ impl SessionStore for Store {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (store, session) = (self.clone(), session.clone());
         Box::pin(async move {
-            let holder = self.left().of(session.as_str());
-            if holder.is_empty() {
+            let holders = self.left().of(session.as_str());
+            if holders.is_empty() {
                 return Ok(());
             }
             let gone = written(async move {
-                nodes::let_go(&mut *store.single().await?, session.as_str(), &holder, adoptable).await
+                nodes::let_go(&mut *store.single().await?, session.as_str(), &holders, adoptable).await
             });
             gone.await.map_err(SqlError::store)
         })
