@@ -40,7 +40,7 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
                 b"text" => cursor.text(&mut text),
                 b"thinking" => cursor.text(&mut thinking),
                 b"partial_json" => cursor.text(&mut partial_json),
-                b"signature" | b"citation" | b"content" => cursor.null(),
+                b"signature" | b"citation" | b"content" | b"encrypted_content" => cursor.null(),
                 _ => cursor.skip(),
             }),
             _ => cursor.skip(),
@@ -120,6 +120,7 @@ impl EventDecoder for Events {
                 Ok(())
             }
             "error" => Err(error::in_stream(event.data)),
+            "" if error::is_error(event.data) => Err(error::in_stream(event.data)),
             _ => Ok(()),
         }
     }
