@@ -197,7 +197,7 @@ impl Folders {
     /// A regular file: its path as a listing names it, its handle and its size.
     pub(super) fn open_file(&self, path: &str) -> Result<(String, File, u64), FileError> {
         let (root, inside) = self.root_of(path)?;
-        if !root.shows(inside, &self.chosen, false) {
+        if inside.ends_with('/') || !root.shows(inside, &self.chosen, false) {
             return Err(FileError::NotFound(path.to_owned()));
         }
         let problem = |error: io::Error| unreadable(path, &error);
@@ -234,13 +234,14 @@ impl Folders {
     }
 
     fn root_of<'a>(&self, path: &'a str) -> Result<(&Root, &'a str), FileError> {
-        let path = path.trim().strip_prefix("./").unwrap_or(path.trim());
-        // An empty part would make a path that no pattern fits.
-        if Path::new(path).is_absolute()
-            || path.contains("//")
-            || Path::new(path).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
-        {
+        let path = path.trim();
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let named = path.strip_suffix('/').unwrap_or(path);
+        if Path::new(path).is_absolute() || named.split('/').any(|part| part == "..") {
             return Err(FileError::Outside(path.to_owned()));
+        }
+        if !path.is_empty() && !named.split('/').all(is_name) {
+            return Err(FileError::NotFound(path.to_owned()));
         }
         if let [root] = self.roots.as_slice() {
             return Ok((root, path));
@@ -389,6 +390,15 @@ impl Root {
         names.sort_unstable();
         Ok((names, problem))
     }
+}
+
+/// True if a part of a path is the name of an entry, as a listing writes it. The filter's patterns fit no path in which
+/// something else stands, and the system opens the same file by it: `a/./b`, `a//b`, and on Windows `a\b`, `a/b.` and
+/// `a/b::$DATA`. `Path::components` leaves `.` and empty parts out, so that it says nothing of them.
+fn is_name(part: &str) -> bool {
+    let is_otherwise =
+        part.contains('\0') || cfg!(windows) && (part.contains(['\\', ':']) || part.ends_with(['.', ' ']));
+    !matches!(part, "" | ".") && !is_otherwise
 }
 
 fn left_out(rules: Option<&Arc<Rules>>, chosen: &FileFilter, path: &str, is_folder: bool) -> bool {

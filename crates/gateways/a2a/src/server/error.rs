@@ -24,7 +24,7 @@ impl Refusal {
     /// The code of JSON-RPC, the status of HTTP with its word, the reason for programs, and the text.
     fn facts(self) -> (i64, u16, &'static str, &'static str, &'static str) {
         match self {
-            Self::Parse => (-32700, 400, "INVALID_ARGUMENT", "", "the request is no JSON"),
+            Self::Parse => (-32700, 400, "INVALID_ARGUMENT", "", "the request is no JSON that can be read"),
             Self::InvalidRequest => {
                 (-32600, 400, "INVALID_ARGUMENT", "", "the request is none of JSON-RPC 2.0")
             }

@@ -1,5 +1,6 @@
 //! Agents of ours for those of others: a router that speaks the protocol.
 
+mod answers;
 mod card;
 mod error;
 mod gate;
@@ -323,12 +324,18 @@ fn called(body: &[u8]) -> (Value, Result<(String, Value), Refusal>) {
         let value = parsed.root().object()?.get(name)?;
         serde_json::from_str::<Value>(value.raw()).ok()
     };
+    let has = |name: &str| parsed.root().object().is_some_and(|object| object.get(name).is_some());
     let (id, method) = (member("id").unwrap_or_default(), member("method"));
     let has_id = id.is_string() || id.is_number();
     let method = method.as_ref().and_then(Value::as_str);
     let is_valid = member("jsonrpc") == Some(json!("2.0")) && (has_id || id.is_null());
     let called = match method.filter(|_| is_valid) {
-        Some(method) => Ok((method.to_owned(), member("params").unwrap_or_else(|| json!({})))),
+        Some(method) => match (has("params"), member("params")) {
+            (_, Some(params)) => Ok((method.to_owned(), params)),
+            (false, None) => Ok((method.to_owned(), json!({}))),
+            // It nests too deeply, say.
+            (true, None) => Err(Refusal::Parse),
+        },
         None => Err(Refusal::InvalidRequest),
     };
     (if has_id { id } else { Value::Null }, called)

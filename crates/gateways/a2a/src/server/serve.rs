@@ -116,7 +116,7 @@ pub(crate) async fn send(
 ) -> Result<Value, Refusal> {
     let place = begun(tasks, principal, sending.message, sending.notify.as_ref(), shape).await?;
     if sending.waits {
-        let _ = tokio::time::timeout(LONGEST_WAIT, tasks.stopped(&place)).await;
+        let _ = tokio::time::timeout(LONGEST_WAIT, tasks.halted(principal, &place)).await;
     }
     let wanted = Wanted { history: sending.history, artifacts: true };
     let (_, view) = tasks.view(principal, &place.id, wanted).await?;
@@ -222,14 +222,14 @@ pub(crate) async fn stream(
         let mut wait = FIRST_LOOK;
         let mut progress = tasks.progress(&place.id);
         loop {
-            // One that is driven here says when it stops.
+            // One that is driven here says when it stops or asks.
             if tasks.step(&place.id).is_none() {
                 // Another process drives it, or it waits for a result from elsewhere.
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(LAST_LOOK);
             }
             let left = ALIVE.saturating_sub(told.elapsed());
-            let seen = tokio::time::timeout(left, seen(&tasks, &place, &mut progress)).await;
+            let seen = tokio::time::timeout(left, seen(&tasks, &principal, &place, &mut progress)).await;
             if let Ok(Some((word, come))) = &seen {
                 told = Instant::now();
                 yield Ok(framing.event(shape.status_event(&first.working(*word, come, now()))));
@@ -255,9 +255,10 @@ pub(crate) async fn stream(
     Ok(response)
 }
 
-/// The next progress of a call, or `None` once the task stops.
+/// The next progress of a call, or `None` once the task stops or asks.
 async fn seen(
     tasks: &Arc<Tasks>,
+    principal: &str,
     place: &Place,
     progress: &mut Option<watch::Receiver<Come>>,
 ) -> Option<(u64, Progress)> {
@@ -272,10 +273,10 @@ async fn seen(
                     return Some((word, progress));
                 }
             }
-            () = tasks.stopped(place) => return None,
+            () = tasks.halted(principal, place) => return None,
         }
     }
-    tasks.stopped(place).await;
+    tasks.halted(principal, place).await;
     None
 }
 

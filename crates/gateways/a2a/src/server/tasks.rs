@@ -4,26 +4,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use attache_agent::{
-    AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions, SubmitError,
-    deliver,
-};
-use attache_core::{DocumentStore, ResultStatus, ToolCall, ToolResult, UserMessage, fresh};
+use attache_agent::{AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions};
+use attache_core::{DocumentStore, UserMessage, fresh};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::error::Refusal;
-use super::message::{Answer, decision, documents, input, is_taken};
+use super::message::{input, is_taken};
 use super::notify::Notifications;
-use super::step::{Come, Step};
+use super::step::{Come, Questions, Step};
 use super::view::{Logged, View, Wanted, failure_to_tell};
 use crate::card::{base64url, from_base64url};
 use crate::wire::{A2aState, Message, Part};
 
 /// The time that a run may take to let its session go, once its log says that it stops.
-const STOPPING: Duration = Duration::from_secs(2);
-/// The time in which the files of a message must be stored.
-const STORING: Duration = Duration::from_secs(60);
+pub(super) const STOPPING: Duration = Duration::from_secs(2);
+/// The same for one that told that it asks: it stops at once, or waits for the answer itself.
+const SETTLING: Duration = Duration::from_millis(200);
 /// The most bytes of documents in an answer.
 const MOST_BYTES: usize = 32 << 20;
 /// The most failed tasks that are remembered.
@@ -121,20 +118,29 @@ impl Tasks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Something of a run that is driven here. One whose driver panicked is driven no more, although nobody noted it.
+    fn live<T>(&self, id: &str, of: impl FnOnce(&Live) -> T) -> Option<T> {
+        self.lock().live.get(id).filter(|live| !live.driver.is_finished()).map(of)
+    }
+
     pub(crate) fn step(&self, id: &str) -> Option<watch::Receiver<Step>> {
-        self.lock().live.get(id).map(|live| live.step.clone())
+        self.live(id, |live| live.step.clone())
     }
 
     /// The progress of the calls of a run that is driven here.
     pub(crate) fn progress(&self, id: &str) -> Option<watch::Receiver<Come>> {
-        self.lock().live.get(id).map(|live| live.progress.clone())
+        self.live(id, |live| live.progress.clone())
     }
 
-    async fn session(&self, principal: &str, place: &Place) -> Result<Session, Refusal> {
+    pub(super) fn control(&self, id: &str) -> Option<Control> {
+        self.live(id, |live| live.control.clone())
+    }
+
+    pub(super) async fn session(&self, principal: &str, place: &Place) -> Result<Session, Refusal> {
         self.sessions.get(principal, &place.context).await.map_err(|error| refused(&error))
     }
 
-    async fn logged(session: &Session, place: &Place) -> Result<Option<Logged>, Refusal> {
+    pub(super) async fn logged(session: &Session, place: &Place) -> Result<Option<Logged>, Refusal> {
         let entries = session.journal_of(&place.run).load().await.map_err(|error| {
             tracing::warn!(%error, "the log of an A2A task cannot be read");
             Refusal::Internal
@@ -168,95 +174,8 @@ impl Tasks {
         Ok(place)
     }
 
-    async fn go_on(
-        self: &Arc<Self>,
-        principal: &str,
-        task: &str,
-        message: &Message,
-        input: UserMessage,
-    ) -> Result<Place, Refusal> {
-        let place = Place::parse(task).ok_or(Refusal::TaskNotFound)?;
-        let session = self.session(principal, &place).await?;
-        if message.context.as_ref().is_some_and(|context| *context != place.context) {
-            return Err(Refusal::InvalidParams("`contextId` is not that of the task"));
-        }
-        let logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
-        if logged.has_ended {
-            return Err(Refusal::Unsupported("the task is over"));
-        }
-        let control = self.lock().live.get(&place.id).map(|live| live.control.clone());
-        if let Some(control) = control.filter(|_| !logged.asks()) {
-            control.inject(input).map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
-            return Ok(place);
-        }
-        if !logged.asks() {
-            return Err(Refusal::Unsupported("the task takes no message now"));
-        }
-        let has_stopped = tokio::time::timeout(STOPPING, self.stopped(&place)).await.is_ok();
-        let asked = logged.outcome.deferred.iter().find(|request| request.deferred.prompt.is_some());
-        if let Some(request) = asked {
-            let answer = Answer::of(message, &input, request.deferred.schema.as_ref());
-            // A tool in the midst of its work takes a value alone, and another agent may have a store of its own.
-            if !request.path.is_empty() && !answer.is_bare() {
-                return Err(Refusal::InvalidParams(
-                    "the answer to this question is one value, without files",
-                ));
-            }
-            self.deliver(&session, &place, &request.call, answer).await?;
-            // Its run may wait for the answer itself, for a while. The answer is taken, also where it goes on later.
-            if has_stopped {
-                self.take_up(&session, &place, &logged).await;
-            }
-            return Ok(place);
-        }
-        if !self.caller_approves {
-            return Err(Refusal::Unsupported("the task waits until somebody else approves a call"));
-        }
-        // A file that its model cannot read would end the run.
-        if documents(&input).next().is_some() {
-            return Err(Refusal::InvalidParams("the answer to this question takes no files"));
-        }
-        let (approves, more) = decision(message)
-            .ok_or(Refusal::InvalidParams("the answer must be `yes` or `no`, or data with `approved`"))?;
-        let run = session.resume();
-        if let Some(more) = more {
-            let said = run.control().inject(more);
-            said.map_err(|_| Refusal::Unsupported("the task takes no message now"))?;
-        }
-        let decide = |run: AgentRun, id: &str| match approves {
-            true => run.approve(id),
-            false => run.deny(id, "the caller says no"),
-        };
-        let run = logged.outcome.approvals.iter().fold(run, |run, request| decide(run, &request.id));
-        self.drive(&place, run).await?;
-        Ok(place)
-    }
-
-    /// Delivers an answer; its files go to the store that its run reads.
-    async fn deliver(
-        &self,
-        session: &Session,
-        place: &Place,
-        call: &ToolCall,
-        answer: Answer,
-    ) -> Result<(), Refusal> {
-        let (store, returned) = (self.sessions.agent().store(), answer.returned());
-        let storing = ToolResult::stored(call, ResultStatus::Ok, &returned, &*store);
-        let Ok(Ok(result)) = tokio::time::timeout(STORING, storing).await else {
-            tracing::warn!("the files of an answer to an A2A task cannot be stored");
-            return Err(Refusal::Internal);
-        };
-        if result.is_error() {
-            return Err(Refusal::InvalidParams("the answer is too large"));
-        }
-        deliver(&*session.journal_of(&place.run), result).await.map_err(|error| match error {
-            SubmitError::Unfit { .. } => Refusal::InvalidParams("the answer does not fit what is asked"),
-            _ => Refusal::Unsupported("the task takes no message now"),
-        })
-    }
-
     /// Drives a run in the background, and waits until it has begun.
-    async fn drive(self: &Arc<Self>, place: &Place, run: AgentRun) -> Result<(), Refusal> {
+    pub(super) async fn drive(self: &Arc<Self>, place: &Place, run: AgentRun) -> Result<(), Refusal> {
         self.drive_to(place, run, false).await
     }
 
@@ -273,9 +192,13 @@ impl Tasks {
         let (tells, progress) = watch::channel(Come::default());
         let (tasks, id) = (Arc::downgrade(self), place.id.clone());
         let driving = async move {
+            let mut questions = Questions::default();
             while let Some(event) = run.next().await {
                 if let Some(canceller) = &canceller {
                     canceller.cancel();
+                }
+                if !matches!(event.kind, EventKind::Finished(_)) {
+                    questions.hear(&event.kind, &sender);
                 }
                 match event.kind {
                     EventKind::ToolProgress { id, progress } => {
@@ -304,15 +227,7 @@ impl Tasks {
                         over(&tasks, &id, failed.as_ref().map(failure_to_tell));
                         sender.send_replace(last);
                     }
-                    _ => {
-                        sender.send_if_modified(|step| {
-                            let is_new = matches!(step, Step::Starting);
-                            if is_new {
-                                *step = Step::Working;
-                            }
-                            is_new
-                        });
-                    }
+                    _ => {}
                 }
             }
         };
@@ -341,6 +256,23 @@ impl Tasks {
         }
     }
 
+    /// Waits until there is something to tell of a task that is driven here: it stops, or asks what is not answered yet.
+    pub(crate) async fn halted(&self, principal: &str, place: &Place) {
+        let Some(mut step) = self.step(&place.id) else { return };
+        loop {
+            match step.wait_for(Step::is_to_tell).await {
+                Ok(step) if !step.has_stopped() => {}
+                _ => return,
+            }
+            // An answer is in the log before the run takes it.
+            let Ok(session) = self.session(principal, place).await else { return };
+            let Ok(Some(logged)) = Self::logged(&session, place).await else { return };
+            if logged.asks() || step.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// A task as it is now. One that nobody drives any more, since its process died, goes on.
     pub(crate) async fn view(
         self: &Arc<Self>,
@@ -351,9 +283,14 @@ impl Tasks {
         let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
         let session = self.session(principal, &place).await?;
         let mut logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
-        // Whoever is told of its end or its question may send the next message at once.
-        if (logged.asks() || logged.has_ended) && self.step(&place.id).is_some() {
-            let _ = tokio::time::timeout(STOPPING, self.stopped(&place)).await;
+        // Whoever is told of its end or its question may send the next message at once. A run that waits for the answer
+        // itself, for a while, does not stop: it tells that it asks.
+        if (logged.asks() || logged.has_ended)
+            && let Some(mut step) = self.step(&place.id)
+        {
+            let asks = |step: &Step| step.has_stopped() || (!logged.has_ended && step.is_to_tell());
+            let _ = tokio::time::timeout(STOPPING, step.wait_for(asks)).await;
+            let _ = tokio::time::timeout(SETTLING, self.stopped(&place)).await;
             // The answer to its question may have been on its way.
             logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
         }
@@ -388,7 +325,7 @@ impl Tasks {
     }
 
     /// Goes on with the last run of a session, where it is one that was left.
-    async fn take_up(self: &Arc<Self>, session: &Session, place: &Place, logged: &Logged) {
+    pub(super) async fn take_up(self: &Arc<Self>, session: &Session, place: &Place, logged: &Logged) {
         let last = session.runs().await.ok().and_then(|mut runs| runs.pop());
         let is_last = last.is_some_and(|run| run.id == place.run);
         if !is_last {
@@ -408,8 +345,7 @@ impl Tasks {
         if logged.has_ended {
             return Err(Refusal::NotCancelable);
         }
-        let control = self.lock().live.get(&place.id).map(|live| live.control.clone());
-        match control {
+        match self.control(&place.id) {
             Some(control) => control.cancel(),
             None => self.drive_to(&place, session.resume(), true).await?,
         }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::error::Refusal;
 use super::notify::{Asked, Target};
 use super::shape::Shape;
+use super::step::news;
 use super::tasks::Tasks;
 use super::view::{View, Wanted};
 use crate::wire::{A2aState, A2aVersion};
@@ -114,8 +115,9 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
     while Instant::now() < end {
         let Some(served) = tasks.upgrade() else { return };
         let Some(notifications) = &served.notifications else { return };
+        let step = served.unseen_step(&task);
         let step = match served.view(&principal, &task, Wanted::STATE).await {
-            Ok((place, view)) => {
+            Ok((_, view)) => {
                 let state = (view.state, view.at);
                 if told.state != Some(state) {
                     told = Told { state: Some(state), ..Told::default() };
@@ -135,7 +137,7 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
                 if notifications.is_done(&task, is_final, &told.reached) {
                     return;
                 }
-                served.step(&place.id)
+                step.or_else(|| served.step(&task))
             }
             Err(Refusal::TaskNotFound) => break,
             // Its log cannot be read now.
@@ -143,10 +145,7 @@ async fn watch(tasks: Weak<Tasks>, principal: String, task: String) {
         };
         drop(served);
         // A run that is driven here wakes us.
-        let is_woken = match step {
-            Some(mut step) => step.wait_for(|step| step.has_stopped()).await.is_ok(),
-            None => false,
-        };
+        let is_woken = news(step).await;
         if !is_woken {
             sleep(wait).await;
             wait = (wait * 2).min(LAST_LOOK);

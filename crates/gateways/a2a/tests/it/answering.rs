@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_a2a::A2aServer;
 use attache_core::{Message, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::server::{Ours, hello};
@@ -79,5 +80,21 @@ async fn all_that_an_answer_says_reaches_the_model() {
         let expected =
             expected.map(|asked: Vec<&str>| asked.into_iter().map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(answered(call, parts.clone()).await, expected, "{parts}");
+    }
+}
+
+// It was read as if it had no parameters, so that `message` was said to be missing.
+#[tokio::test]
+async fn parameters_that_nest_too_deeply_are_said_to_be_unreadable() {
+    let served = Ours::new([]).await;
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let params =
+        format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{deep}}}]}}}}"#);
+    let call = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"SendMessage","params":{params}}}"#);
+    for (path, body, code) in [("/", call, -32700), ("/message:send", params, 400)] {
+        let (_, answer) = served.request(Method::POST, "ann", path, &body, "1.0").await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert_eq!(answer["error"]["message"], "the request is no JSON that can be read");
+        assert!(path != "/" || answer["id"] == 7);
     }
 }

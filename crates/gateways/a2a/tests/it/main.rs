@@ -19,6 +19,8 @@ mod hostile;
 mod mounting;
 mod notifying;
 #[cfg(test)]
+mod patience;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod shapes;

@@ -17,13 +17,13 @@ use crate::server::{Ours, hello};
 use crate::support::ask;
 
 /// A place where notifications arrive. It refuses the first ones.
-struct Place {
-    url: String,
+pub(crate) struct Place {
+    pub(crate) url: String,
     told: mpsc::UnboundedReceiver<(HeaderMap, Value)>,
 }
 
 impl Place {
-    async fn refusing(count: usize) -> Self {
+    pub(crate) async fn refusing(count: usize) -> Self {
         let (sender, told) = mpsc::unbounded_channel();
         let left = Arc::new(AtomicUsize::new(count));
         let router = Router::new()
@@ -51,7 +51,7 @@ impl Place {
         Self { url, told }
     }
 
-    async fn next(&mut self) -> (HeaderMap, Value) {
+    pub(crate) async fn next(&mut self) -> (HeaderMap, Value) {
         tokio::time::timeout(Duration::from_secs(20), self.told.recv()).await.unwrap().unwrap()
     }
 }

@@ -100,15 +100,20 @@ impl Ours {
         documents: Arc<MemoryDocumentStore>,
         change: impl FnOnce(A2aServer) -> A2aServer,
     ) -> Self {
+        let sessions = Sessions::new(ours(model, &documents), store.clone() as Arc<dyn SessionStore>);
+        let kept = documents.clone();
+        let served = Self::serving(sessions, |server| change(server.store(kept))).await;
+        Self { store, documents, ..served }
+    }
+
+    pub(crate) async fn serving(sessions: Sessions, change: impl FnOnce(A2aServer) -> A2aServer) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let sessions = Sessions::new(ours(model, &documents), store.clone() as Arc<dyn SessionStore>);
         let server = A2aServer::new(profile(&url), sessions)
-            .store(documents.clone())
             .principal(|request| Some(request.headers.get(USER)?.to_str().ok()?.to_owned()));
         let router = change(server).router();
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { url, store, documents, serving }
+        Self { url, store: Arc::default(), documents: Arc::default(), serving }
     }
 
     /// The same agent in another process, say: nothing is left but what is kept.

@@ -280,3 +280,53 @@ fn files_and_folders_that_are_left_out_can_be_neither_read_nor_listed() {
     }
     assert_eq!(folders.read("docs/open.txt").unwrap().1, b"canary");
 }
+
+// Patterns fit paths as a listing writes them; `docs/./secret.txt` is the same file by a path that none of them fits.
+#[test]
+fn a_path_that_is_written_otherwise_gets_by_no_pattern() {
+    const LEFT_OUT: [&str; 4] = ["docs/secret.txt", "docs/ignored.txt", "docs/deep/key.pem", "docs/a.log"];
+    let outside = tempfile::tempdir().unwrap();
+    let (inbox, other) = (outside.path().join("inbox"), outside.path().join("other"));
+    fs::create_dir_all(inbox.join("docs/deep")).unwrap();
+    fs::create_dir(&other).unwrap();
+    fs::write(inbox.join(".gitignore"), "docs/ignored.txt\n*.log\n!*.log/\n").unwrap();
+    for file in LEFT_OUT.into_iter().chain(["docs/open.txt"]) {
+        fs::write(inbox.join(file), "canary").unwrap();
+    }
+    let mut got_by = Vec::new();
+    for (shows_hidden, opened) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
+        let chosen = FileFilter::new().with_hidden(shows_hidden);
+        let chosen = chosen.excluding(["docs/secret.txt", "docs/deep/key.pem"]).unwrap();
+        let folders = Folders::open([&inbox, &other].into_iter().take(opened), chosen).unwrap();
+        let top = if opened > 1 { "inbox/" } else { "" };
+        let written = |way: &str| [format!("{top}{way}"), format!("./{top}{way}"), format!("{top}./{way}")];
+        for file in LEFT_OUT {
+            let (folder, name) = file.rsplit_once('/').unwrap();
+            let between = ["/", "/./", "/././", "//", "/.//", ".//", "/x/../", "/../docs/", "/\0/"];
+            let behind = ["/", "//", "/.", "/./", "/..", "\0"];
+            let ways = between.map(|between| format!("{folder}{between}{name}")).into_iter();
+            let ways = ways.chain(behind.map(|behind| format!("{file}{behind}")));
+            for way in ways.chain([format!(".//{file}"), format!("././{file}")]) {
+                for way in written(&way) {
+                    let is_open = folders.read(&way).is_ok() || folders.open_parent(&way).is_ok();
+                    got_by.extend(is_open.then_some((shows_hidden, way)));
+                }
+            }
+        }
+        for way in ["", ".", "./", "././", "docs", "docs/", "docs//", "docs/.", "docs/./", "docs/./deep"] {
+            for way in written(way) {
+                let Ok(listing) = folders.list(Some(&way)) else { continue };
+                let open = format!("{top}docs/open.txt");
+                let own = |path: &&str| *path != open && !path.ends_with(".gitignore");
+                got_by.extend(
+                    paths(&listing).into_iter().filter(own).map(|path| (shows_hidden, path.to_owned())),
+                );
+            }
+        }
+        let open = format!("{top}docs/open.txt");
+        assert_eq!(folders.read(&format!("./{open}")).unwrap(), (open.clone(), b"canary".to_vec()));
+        assert!(matches!(folders.read(&format!("{open}/")), Err(FileError::NotFound(_))));
+        assert_eq!(paths(&folders.list(Some(&format!("./{top}docs/"))).unwrap()), [open]);
+    }
+    assert!(got_by.is_empty(), "{got_by:?}");
+}
