@@ -158,7 +158,7 @@ impl OpenApi {
         self
     }
 
-    /// Gives the value of a header that operations demand.
+    /// Gives the value of a header that operations demand. It is sent to the origin of the base URL alone.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
         self.headers.insert(name.into().to_ascii_lowercase(), value.into());

@@ -101,7 +101,7 @@ impl<'d> Reader<'d> {
             }
         }
         let mut closure = Closure::new(self.document, Direction::Request, REQUEST_ROOM);
-        self.parameters(found, &template, &mut closure, &mut endpoint)?;
+        self.parameters(found, &template, is_at_home, &mut closure, &mut endpoint)?;
         self.body(described, &mut closure, &mut endpoint)?;
         endpoint.defs = closure.finish();
         unclashed(&mut endpoint);
@@ -128,6 +128,7 @@ impl<'d> Reader<'d> {
         &self,
         found: &Found<'d>,
         template: &Template,
+        is_at_home: bool,
         closure: &mut Closure<'d>,
         endpoint: &mut Endpoint,
     ) -> Result<(), HttpToolsError> {
@@ -156,7 +157,7 @@ impl<'d> Reader<'d> {
                 "query" => {
                     endpoint.parameters.push(self.parameter(Place::Query, name, parameter, closure)?)
                 }
-                "header" => self.header(name, parameter, endpoint)?,
+                "header" => self.header(name, parameter, is_at_home, endpoint)?,
                 "cookie" if flag(parameter, "required") && !endpoint.sent.has_cookie(name) => {
                     let message = format!("it demands the cookie {name}, which is not passed on");
                     return Err(HttpToolsError::new(message));
@@ -227,12 +228,20 @@ impl<'d> Reader<'d> {
     }
 
     /// A header is fixed by the program, by the document if it leaves no choice, or passed on; a model writes none.
-    fn header(&self, name: &str, parameter: &Value, endpoint: &mut Endpoint) -> Result<(), HttpToolsError> {
+    /// The program's own go to the document's server, and to no other that the operation names.
+    fn header(
+        &self,
+        name: &str,
+        parameter: &Value,
+        is_at_home: bool,
+        endpoint: &mut Endpoint,
+    ) -> Result<(), HttpToolsError> {
         // OpenAPI has other places for these.
         if ["accept", "content-type", "authorization"].iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Ok(());
         }
-        if let Some(secret) = self.openapi.headers.get(&name.to_ascii_lowercase()) {
+        let given = self.openapi.headers.get(&name.to_ascii_lowercase()).filter(|_| is_at_home);
+        if let Some(secret) = given {
             endpoint.sent.set(Fixed::header(name, "", secret.clone())?);
             return Ok(());
         }

@@ -382,21 +382,36 @@ async fn credentials_follow_the_security_of_each_operation() {
 #[tokio::test]
 async fn headers_are_given_or_passed_on_or_the_operation_is_left_out() {
     let with = |name: &str, more: Value| json!({"operationId": name, "parameters": [parameter(name, "header", more)]});
+    // A document may name another origin, which gets nothing of the program's.
+    let elsewhere = |name: &str, more: Value| {
+        let mut operation = with(name, more);
+        operation["operationId"] = json!(format!("evil-{name}"));
+        operation["servers"] = json!([{"url": "https://evil.example"}]);
+        operation
+    };
     let paths = json!({
         "/a": {"get": with("X-Tenant", json!({"required": true}))},
         "/b": {"get": with("X-Version", json!({"required": true, "schema": {"enum": ["2024-01-01"]}}))},
         "/c": {"get": with("X-Given", json!({"required": true}))},
         "/d": {"get": with("X-Missing", json!({"required": true}))},
         "/e": {"get": with("X-Optional", json!({}))},
+        "/f": {"get": elsewhere("X-Given", json!({"required": true}))},
+        "/g": {"get": elsewhere("x-given", json!({}))},
+        "/h": {"servers": [{"url": "https://evil.example"}], "get": with("X-GIVEN", json!({}))},
+        "/i": {"get": elsewhere("X-Tenant", json!({"required": true}))},
+        "/j": {"get": elsewhere("X-Version", json!({"required": true, "schema": {"enum": ["2024-01-01"]}}))},
     });
     let document = document("3.0.1", paths, json!({}))
         .with_forwarded_headers(["x-tenant"])
         .with_header("X-Given", "given-1");
     let skipped = document.skipped().unwrap();
-    assert_eq!(skipped.len(), 1);
+    let skipped: Vec<String> = skipped.iter().map(ToString::to_string).collect();
     assert_eq!(
-        skipped[0].to_string(),
-        "X-Missing: it demands the header X-Missing, which is neither given nor passed on"
+        skipped,
+        ["X-Missing", "evil-X-Given", "evil-X-Tenant"].map(|id| {
+            let header = id.trim_start_matches("evil-");
+            format!("{id}: it demands the header {header}, which is neither given nor passed on")
+        })
     );
     let tools = tools(&document);
     let sent = async |tool: &str| {
@@ -408,6 +423,10 @@ async fn headers_are_given_or_passed_on_or_the_operation_is_left_out() {
     assert_eq!(sent("X-Version").await["x-version"], "2024-01-01");
     assert_eq!(sent("X-Given").await["x-given"], "***");
     assert_eq!(sent("X-Optional").await.get("x-optional"), None);
+    for elsewhere in ["evil-x-given", "X-GIVEN", "evil-X-Version"] {
+        assert_eq!(sent(elsewhere).await.get("x-given"), None, "{elsewhere}");
+    }
+    assert_eq!(sent("evil-X-Version").await["x-version"], "2024-01-01");
 }
 
 #[tokio::test]
