@@ -13,7 +13,7 @@ use crate::error::HttpToolsError;
 use crate::origin::Base;
 
 /// Longer documents are none that a person wrote or a tool could use.
-const LONGEST: usize = 64 << 20;
+pub(super) const LONGEST: usize = 64 << 20;
 
 /// An operation of a document, for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,10 +229,7 @@ impl fmt::Debug for OpenApi {
 
 #[cfg(feature = "yaml")]
 fn from_yaml(text: &str) -> Result<Value, HttpToolsError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let shown: String = error.to_string().chars().take(300).collect();
-        HttpToolsError::new(format!("the OpenAPI document is no YAML: {shown}"))
-    })
+    super::yaml::read(text)
 }
 
 #[cfg(not(feature = "yaml"))]

@@ -4,10 +4,14 @@ mod document;
 mod file;
 mod names;
 mod operation;
+mod parameters;
 mod reference;
+mod request_body;
 mod schema;
 mod security;
 mod told;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 use std::collections::HashSet;
 

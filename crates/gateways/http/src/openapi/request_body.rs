@@ -1,0 +1,157 @@
+//! The bodies that operations take.
+
+use std::collections::HashSet;
+
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::file::{File, file_of, may_be_null};
+use super::names::shortened;
+use super::operation::Reader;
+use super::reference::{flag, resolved, text};
+use super::schema::Closure;
+use crate::body::is_json;
+use crate::endpoint::{BodyFormat, Endpoint};
+use crate::error::HttpToolsError;
+use crate::parameter::{Parameter, Style, document_schema};
+
+impl<'d> Reader<'d> {
+    pub(super) fn body(
+        &self,
+        described: &'d Value,
+        closure: &mut Closure<'d>,
+        endpoint: &mut Endpoint,
+    ) -> Result<(), HttpToolsError> {
+        let Some(body) = described.get("requestBody") else { return Ok(()) };
+        let body = resolved(self.document, body)?;
+        if !endpoint.takes_body() {
+            // HTTP gives it no meaning, and services demand it all the same; one that they do not demand is left out.
+            match (flag(body, "required"), endpoint.method == Method::DELETE) {
+                (true, true) => endpoint.has_body = true,
+                (true, false) => {
+                    let message = format!("it demands a body, which a {} has not", endpoint.method);
+                    return Err(HttpToolsError::new(message));
+                }
+                (false, _) => return Ok(()),
+            }
+        }
+        let is_required = flag(body, "required");
+        let content = body.get("content").and_then(Value::as_object);
+        let Some((media_type, media)) = content.and_then(preferred) else { return Ok(()) };
+        let any = &Value::Null;
+        let schema = media.get("schema").unwrap_or(any);
+        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        endpoint.format = match essence.as_str() {
+            "multipart/form-data" => BodyFormat::Multipart,
+            "application/x-www-form-urlencoded" => BodyFormat::Form,
+            _ => BodyFormat::Json,
+        };
+        let is_form = endpoint.format != BodyFormat::Json;
+        if (is_form || is_json(media_type))
+            && let Some(object) = closure.object(schema)
+        {
+            if !is_form && essence != "application/json" {
+                endpoint.body_type = Some(media_type.clone());
+            }
+            self.members(&object, media, is_required, closure, endpoint);
+            return Ok(());
+        }
+        if is_form {
+            return Err(HttpToolsError::new("the form that it demands is no plain object"));
+        }
+        let is_text = essence.starts_with("text/") || essence.ends_with("xml");
+        let whole = match is_json(media_type) || is_text {
+            true => {
+                let taken = if is_text { json!({"type": "string"}) } else { closure.take(schema) };
+                Parameter::body("body", taken)
+            }
+            false => Parameter::document("body"),
+        };
+        let whole = match text(body, "description").filter(|_| !whole.is_document) {
+            Some(told) if !whole.schema.get("$ref").is_some_and(Value::is_string) => {
+                whole.with_description(shortened(told))
+            }
+            _ => whole,
+        };
+        endpoint.whole = Some(if is_required { whole.required() } else { whole });
+        endpoint.body_type = Some(media_type.clone());
+        Ok(())
+    }
+
+    /// The members of a body as parameters.
+    fn members(
+        &self,
+        object: &Map<String, Value>,
+        media: &Value,
+        is_required: bool,
+        closure: &mut Closure<'d>,
+        endpoint: &mut Endpoint,
+    ) {
+        let required: HashSet<&str> = match object.get("required") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => HashSet::new(),
+        };
+        let members = object.get("properties").and_then(Value::as_object);
+        for (name, schema) in members.into_iter().flatten() {
+            let plain = resolved(self.document, schema).unwrap_or(schema);
+            if flag(plain, "readOnly") {
+                continue;
+            }
+            let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
+            let part_type = encoding.and_then(|encoding| text(encoding, "contentType"));
+            let mut made = match file_of(self.document, plain, endpoint.format, part_type) {
+                Some(File::One) => Parameter::document(name),
+                Some(File::Many) => Parameter::documents(name),
+                None => Parameter::body(name, closure.take(schema)),
+            };
+            if made.is_document
+                && let Some(told) = text(plain, "description")
+            {
+                let hint = document_schema()
+                    .get("description")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned();
+                if made.schema.get("items").is_none() {
+                    made = made.with_description(format!("{} ({hint})", shortened(told)));
+                }
+            }
+            // One that must be there and may be null is left out by that word.
+            if made.is_document && required.contains(name.as_str()) && may_be_null(self.document, plain) {
+                made.schema = json!({"anyOf": [made.schema, {"type": "null"}]});
+            }
+            made.open_members = self.member_names(schema);
+            if let Some(encoding) = encoding {
+                made.style = encoding
+                    .get("style")
+                    .and_then(|style| serde_json::from_value::<Style>(style.clone()).ok());
+                made.explode = encoding.get("explode").and_then(Value::as_bool);
+                made.part_type = part_type.map(str::to_owned);
+            }
+            made.required = is_required && required.contains(name.as_str());
+            made.is_required_in_body = !is_required && required.contains(name.as_str());
+            if made.is_required_in_body && made.schema.get("$ref").is_none() {
+                let told = made
+                    .schema
+                    .get("description")
+                    .and_then(Value::as_str)
+                    .map_or(String::new(), |told| format!("{told} "));
+                made = made.with_description(format!("{told}(required if the body is sent)"));
+            }
+            endpoint.parameters.push(made);
+        }
+    }
+}
+
+/// The form of a body that says most of what a model writes.
+fn preferred(content: &Map<String, Value>) -> Option<(&String, &Value)> {
+    let rank = |media_type: &str| match media_type.split(';').next().unwrap_or_default().trim() {
+        "application/json" => 0,
+        _ if is_json(media_type) => 1,
+        "multipart/form-data" => 2,
+        "application/x-www-form-urlencoded" => 3,
+        text if text.starts_with("text/") => 4,
+        _ => 5,
+    };
+    content.iter().min_by_key(|(media_type, _)| rank(media_type))
+}

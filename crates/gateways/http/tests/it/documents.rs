@@ -1,0 +1,126 @@
+//! Documents that are read whole or not at all, and what is told of the rest.
+
+#![allow(clippy::needless_pass_by_value, reason = "what is written in place reads best without a mark")]
+
+use attache_core::ToolHandler;
+use attache_http_tools::OpenApi;
+use serde_json::{Value, json};
+
+use crate::openapi::{document, parameter, schema, tools};
+
+fn skipped(document: &OpenApi) -> Vec<String> {
+    document.skipped().unwrap().iter().map(ToString::to_string).collect()
+}
+
+// YAML 1.2 knows `true` and `false` alone; documents of OpenAPI are YAML 1.2.
+#[tokio::test]
+async fn words_of_yaml_1_1_are_texts() {
+    let yaml = "
+openapi: 3.1.0
+servers: [{url: 'https://h/v1'}]
+paths:
+  /a:
+    get:
+      operationId: a
+      parameters:
+        - {name: y, in: query, required: true, schema: {type: string, enum: [on, off, NO, yes, y, true]}}
+        - {name: n, in: query, schema: {type: boolean, default: false}}
+  /b:
+    post:
+      operationId: b
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: {type: object, required: [x, y], properties: {x: {type: integer}, y: {type: integer}}}
+  /c: {get: {operationId: c, parameters: [{name: 7, in: query}]}}
+  /d: {get: {operationId: d, parameters: [{in: query}]}}
+  /e: {get: {operationId: e, parameters: [{name: x}]}}
+  /f: {get: {operationId: f, parameters: [null]}}
+";
+    let document = OpenApi::parse(yaml).unwrap();
+    let tools = tools(&document);
+    let a = schema(&tools, 0).await;
+    assert_eq!(a["properties"]["y"]["enum"], json!(["on", "off", "NO", "yes", "y", true]));
+    assert_eq!((&a["required"], &a["properties"]["n"]["default"]), (&json!(["y"]), &json!(false)));
+    assert_eq!(schema(&tools, 1).await["required"], json!(["x", "y"]));
+    // Nobody knows what the service misses then.
+    let told = "a parameter of it has no textual `name` or `in`";
+    assert_eq!(skipped(&document), ["c", "d", "e", "f"].map(|id| format!("{id}: {told}")));
+}
+
+#[test]
+fn a_large_document_of_yaml_is_read_as_one_of_json_is() {
+    let with = |count: usize, depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        let items = "1, ".repeat(count);
+        format!(
+            "openapi: 3.0.0\nservers: [{{url: 'https://h'}}]\npaths: {{}}\nx-more: [{open}{close}, {items}]\n"
+        )
+    };
+    assert_eq!(OpenApi::parse(&with(260_000, 100)).map(|_| ()), Ok(()));
+    let problem = |text: &str| OpenApi::parse(text).unwrap_err().to_string();
+    assert_eq!(problem(&with(1, 140)), "the OpenAPI document has more than 128 levels");
+    let aliases = format!("openapi: 3.0.0\na: &a 1\nb: [{}]\n", "*a, ".repeat(60_000));
+    assert!(problem(&aliases).starts_with("the OpenAPI document has more than"), "{}", problem(&aliases));
+}
+
+// A document may be as hostile as its author.
+#[test]
+fn a_hostile_document_is_bounded() {
+    // Doubling references, as a bomb has them.
+    let mut schemas = serde_json::Map::new();
+    for n in 0..60 {
+        let next = json!({"$ref": format!("#/components/schemas/S{}", n + 1)});
+        schemas.insert(
+            format!("S{n}"),
+            json!({"type": "object", "allOf": [next, next], "properties": {"a": next, "b": next}}),
+        );
+    }
+    // Wide and shallow.
+    for n in 0..8 {
+        let next = json!({"$ref": format!("#/components/schemas/W{}", n + 1)});
+        schemas.insert(format!("W{n}"), json!({"allOf": vec![next; 30]}));
+    }
+    schemas.insert("W8".to_owned(), json!({"type": "object", "properties": {"a": {"type": "string"}}}));
+    schemas.insert("S60".to_owned(), json!({"type": "object", "description": "x".repeat(1 << 20), "properties": {"big": {"enum": vec!["y".repeat(1000); 2000]}}}));
+    let body = |schema: Value| json!({"requestBody": {"content": {"application/json": {"schema": schema}}}});
+    let mut deep = json!({"type": "string"});
+    for _ in 0..50 {
+        deep = json!({"type": "object", "additionalProperties": deep});
+    }
+    let paths = json!({
+        "/bomb": {"post": body(json!({"$ref": "#/components/schemas/S0"}))},
+        "/wide": {"post": body(json!({"$ref": "#/components/schemas/W0"}))},
+        "/deep": {"post": body(deep)},
+        "/nowhere": {"post": body(json!({"$ref": "#/components/schemas/None"}))},
+        "/file": {"post": body(json!({"$ref": "other.json#/X"}))},
+        "/pattern": {"get": {"parameters": [parameter("p", "query", json!({"schema": {"type": "string", "pattern": "(?<=x)y("}}))]}},
+        "/circle": {"get": {"parameters": [{"$ref": "#/components/parameters/A"}]}},
+        "https://evil.example/": {"get": {}},
+        "/../x": {"get": {}},
+    });
+    let components = json!({"schemas": schemas, "parameters": {"A": {"$ref": "#/components/parameters/B"}, "B": {"$ref": "#/components/parameters/A"}}});
+    let began = std::time::Instant::now();
+    let document = document("3.0.0", paths, components);
+    let tools = document.tools("x").unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    let names: Vec<&str> = tools.endpoints().map(|endpoint| endpoint.name()).collect();
+    assert_eq!(names, ["post_bomb", "post_wide", "post_deep", "post_nowhere", "post_file", "get_pattern"]);
+    let skipped: Vec<String> = document.skipped().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    let specs = futures_now(ToolHandler::tools(&tools)).unwrap();
+    for spec in &specs {
+        assert!(spec.definition.input_schema().to_string().len() < 300 << 10, "{}", spec.definition.name());
+        assert!(spec.definition.schema().is_ok(), "{}", spec.definition.name());
+    }
+}
+
+/// The outcome of a future that waits for nothing.
+fn futures_now<F: std::future::Future>(future: F) -> F::Output {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(output) => output,
+        std::task::Poll::Pending => panic!("nothing is asked of a service"),
+    }
+}
