@@ -44,7 +44,7 @@ pub enum BodyFormat {
 /// # let _ = find;
 /// ```
 ///
-/// GET and HEAD are reads: they may run beside others and are repeated where the network fails. PUT is idempotent, every
+/// GET, HEAD and QUERY are reads: they may run beside others and are repeated where the network fails. PUT is idempotent, every
 /// other method has effects; [`with_effect`](Self::with_effect) says otherwise.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -368,6 +368,7 @@ impl Endpoint {
             Method::GET | Method::HEAD | Method::OPTIONS => Effect::Read,
             // A second DELETE answers that there is nothing, which reads as a failure.
             Method::PUT => Effect::Idempotent,
+            _ if self.method.as_str() == "QUERY" => Effect::Read,
             _ => Effect::SideEffect,
         })
     }

@@ -1,10 +1,11 @@
-//! Endpoints that an OpenAPI document describes, 3.0 and 3.1.
+//! Endpoints that an OpenAPI document describes, 3.0, 3.1 and 3.2.
 
 mod document;
 mod file;
 mod names;
 mod operation;
 mod parameters;
+mod path_item;
 mod reference;
 mod request_body;
 mod schema;
@@ -45,7 +46,8 @@ impl OpenApi {
         Ok(self.read()?.0)
     }
 
-    /// The operations that became no tool, but for those that the filter left out.
+    /// The operations that became no tool, but for those that the filter left out, and the paths that could not be read as a
+    /// whole.
     ///
     /// # Errors
     /// See [`tools`](Self::tools).
@@ -55,14 +57,15 @@ impl OpenApi {
 
     /// All operations, in the order of the document.
     pub(crate) fn operations(&self) -> Result<Vec<Operation>, HttpToolsError> {
-        Ok(Reader::new(self)?.operations().into_iter().map(|found| found.operation).collect())
+        Ok(Reader::new(self)?.operations().0.into_iter().map(|found| found.operation).collect())
     }
 
     pub(crate) fn read(&self) -> Result<(Vec<Endpoint>, Vec<Skipped>), HttpToolsError> {
         let reader = Reader::new(self)?;
-        let (mut endpoints, mut skipped) = (Vec::new(), Vec::new());
+        let mut endpoints = Vec::new();
+        let (all, mut skipped) = reader.operations();
         let mut names = HashSet::new();
-        for found in reader.operations() {
+        for found in all {
             let operation = &found.operation;
             if self.filter.as_ref().is_some_and(|filter| !filter(operation)) {
                 continue;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::document::{OpenApi, Operation};
 use super::parameters::unclashed;
+use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
@@ -14,9 +15,11 @@ use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::Fixed;
 use crate::origin::Base;
+use crate::skipped::Skipped;
 use crate::template::Template;
 
-const METHODS: [&str; 6] = ["get", "put", "post", "delete", "patch", "head"];
+/// The methods that path items name. OPTIONS and TRACE are for clients and none of a model's.
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "patch", "head", "query", "options", "trace"];
 
 /// The most bytes of what the schemas of arguments, and of an answer, refer to.
 const REQUEST_ROOM: usize = 96 << 10;
@@ -25,8 +28,9 @@ const RESPONSE_ROOM: usize = 24 << 10;
 /// An operation where it stands in the document.
 pub(super) struct Found<'d> {
     pub(super) operation: Operation,
-    pub(super) item: &'d Value,
-    pub(super) described: &'d Value,
+    pub(super) item: PathItem<'d>,
+    /// Its description, or the reason why it is no tool.
+    pub(super) described: Result<&'d Value, HttpToolsError>,
 }
 
 pub(super) struct Reader<'d> {
@@ -42,34 +46,61 @@ impl<'d> Reader<'d> {
         Ok(Self { openapi, document, security: Security::new(openapi)?, base })
     }
 
-    /// The operations, in the order of the document.
-    pub(super) fn operations(&self) -> Vec<Found<'d>> {
-        let mut found = Vec::new();
+    /// The operations, in the order of the document, and the paths that cannot be read, or not as a whole.
+    pub(super) fn operations(&self) -> (Vec<Found<'d>>, Vec<Skipped>) {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
         let paths = self.document.get("paths").and_then(Value::as_object);
-        for (path, item) in paths.into_iter().flatten() {
-            let Ok(item) = resolved(self.document, item) else { continue };
-            for method in METHODS {
-                let Some(described) = item.get(method).filter(|operation| operation.is_object()) else {
-                    continue;
-                };
-                let Ok(parsed) = Method::from_bytes(method.to_ascii_uppercase().as_bytes()) else { continue };
-                let id = text(described, "operationId").map(str::trim).filter(|id| !id.is_empty());
-                let tags = described.get("tags").and_then(Value::as_array).into_iter().flatten();
-                let operation = Operation {
-                    id: id.map_or_else(|| made_id(method, path), str::to_owned),
-                    method: parsed,
-                    path: path.clone(),
-                    tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
-                    is_deprecated: flag(described, "deprecated"),
-                };
-                found.push(Found { operation, item, described });
+        for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
+            let (item, problem) = PathItem::read(self.document, item);
+            if let Some(problem) = problem {
+                unread.push(Skipped { operation: path.clone(), why: problem.to_string() });
+            }
+            let known = METHODS.into_iter().filter_map(|method| Some((method, item.get(method)?)));
+            let others = item.get("additionalOperations").and_then(Value::as_object);
+            let others = others.into_iter().flatten().map(|(method, described)| (method.as_str(), described));
+            for (written, described) in known.chain(others) {
+                match Method::from_bytes(written.to_ascii_uppercase().as_bytes()) {
+                    Ok(method) => found.push(self.found(path, method, &item, described)),
+                    Err(_) => unread.push(Skipped {
+                        operation: path.clone(),
+                        why: format!("its method {written:?} is none"),
+                    }),
+                }
             }
         }
-        found
+        (found, unread)
+    }
+
+    fn found(&self, path: &str, method: Method, item: &PathItem<'d>, described: &'d Value) -> Found<'d> {
+        let resolved = match resolved(self.document, described) {
+            Ok(described) if described.is_object() => Ok(described),
+            Ok(_) => Err(HttpToolsError::new("it is no object")),
+            Err(error) => Err(error),
+        };
+        let known = resolved.as_ref().copied().unwrap_or(described);
+        let id = text(known, "operationId").map(str::trim).filter(|id| !id.is_empty());
+        let tags = known.get("tags").and_then(Value::as_array).into_iter().flatten();
+        let operation = Operation {
+            id: id.map_or_else(|| made_id(method.as_str(), path), str::to_owned),
+            method: method.clone(),
+            path: path.to_owned(),
+            tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
+            is_deprecated: flag(known, "deprecated"),
+        };
+        let is_known = METHODS.iter().any(|known| known.eq_ignore_ascii_case(method.as_str()));
+        let described = match is_known && method != Method::OPTIONS && method != Method::TRACE {
+            true => resolved,
+            false => {
+                let article = if method == Method::OPTIONS { "an" } else { "a" };
+                Err(HttpToolsError::new(format!("{article} {method} is no tool")))
+            }
+        };
+        Found { operation, item: item.clone(), described }
     }
 
     pub(super) fn endpoint(&self, found: &Found<'d>, name: String) -> Result<Endpoint, HttpToolsError> {
         let Found { operation, item, described } = found;
+        let described = described.clone()?;
         // Some documents tell operations of one path apart by a query behind it.
         let (path, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
         let template = Template::parse(path)?;
@@ -79,7 +110,8 @@ impl<'d> Reader<'d> {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             endpoint.sent.set(Fixed::query(name, value)?.plain());
         }
-        let own = self.openapi.own_base(described).or_else(|| self.openapi.own_base(item));
+        let own = self.openapi.own_base(described.get("servers"));
+        let own = own.or_else(|| self.openapi.own_base(item.get("servers")));
         let own =
             own.transpose().map_err(|error| HttpToolsError::new(format!("its server is none: {error}")))?;
         // Credentials of the document's server are not sent to another.
@@ -97,7 +129,7 @@ impl<'d> Reader<'d> {
             }
         }
         let mut closure = Closure::new(self.document, Direction::Request, REQUEST_ROOM);
-        self.parameters(found, &template, is_at_home, &mut closure, &mut endpoint)?;
+        self.parameters((item, described), &template, is_at_home, &mut closure, &mut endpoint)?;
         self.body(described, &mut closure, &mut endpoint)?;
         endpoint.defs = closure.finish();
         unclashed(&mut endpoint);
@@ -160,7 +192,7 @@ impl<'d> Reader<'d> {
 
 /// Method and path as a name.
 fn made_id(method: &str, path: &str) -> String {
-    let mut id = method.to_owned();
+    let mut id = method.to_ascii_lowercase();
     for step in path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|step| !step.is_empty()) {
         id.push('_');
         id.push_str(step);

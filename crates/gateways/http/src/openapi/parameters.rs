@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::names::{free_name, shortened};
-use super::operation::{Found, Reader};
+use super::operation::Reader;
+use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::Closure;
 use crate::endpoint::Endpoint;
@@ -17,7 +18,7 @@ use crate::template::Template;
 impl<'d> Reader<'d> {
     pub(super) fn parameters(
         &self,
-        found: &Found<'d>,
+        (item, described): (&PathItem<'d>, &'d Value),
         template: &Template,
         is_at_home: bool,
         closure: &mut Closure<'d>,
@@ -25,8 +26,8 @@ impl<'d> Reader<'d> {
     ) -> Result<(), HttpToolsError> {
         // An operation's word on a parameter stands in place of its path's.
         let mut all: Vec<(&str, &str, &Value)> = Vec::new();
-        for list in [found.item, found.described] {
-            for parameter in list.get("parameters").and_then(Value::as_array).into_iter().flatten() {
+        for list in [item.get("parameters"), described.get("parameters")].into_iter().flatten() {
+            for parameter in list.as_array().into_iter().flatten() {
                 let parameter = resolved(self.document, parameter)?;
                 let (Some(name), Some(place)) = (text(parameter, "name"), text(parameter, "in")) else {
                     // Nobody knows what the service misses without it.
@@ -52,6 +53,12 @@ impl<'d> Reader<'d> {
                 "header" => self.header(name, parameter, is_at_home, endpoint)?,
                 "cookie" if flag(parameter, "required") && !endpoint.sent.has_cookie(name) => {
                     let message = format!("it demands the cookie {name}, which is not passed on");
+                    return Err(HttpToolsError::new(message));
+                }
+                "path" | "cookie" => {}
+                other if flag(parameter, "required") => {
+                    let message =
+                        format!("it demands the parameter {name} in {other:?}, a place that is not known");
                     return Err(HttpToolsError::new(message));
                 }
                 _ => {}

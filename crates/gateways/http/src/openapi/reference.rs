@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::HttpToolsError;
 
 /// The most references that may lead to one another.
-const LONGEST_CHAIN: usize = 16;
+pub(super) const LONGEST_CHAIN: usize = 16;
 
 /// A member that is a text.
 pub(super) fn text<'v>(object: &'v Value, name: &str) -> Option<&'v str> {

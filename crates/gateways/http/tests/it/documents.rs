@@ -2,14 +2,23 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "what is written in place reads best without a mark")]
 
-use attache_core::ToolHandler;
-use attache_http_tools::OpenApi;
+use attache_core::{Effect, ToolHandler};
+use attache_http_tools::{HttpToolsConfig, OpenApi};
 use serde_json::{Value, json};
 
 use crate::openapi::{document, parameter, schema, tools};
+use crate::support::{call, value};
 
 fn skipped(document: &OpenApi) -> Vec<String> {
     document.skipped().unwrap().iter().map(ToString::to_string).collect()
+}
+
+fn names(document: &OpenApi) -> Vec<String> {
+    document.endpoints().unwrap().iter().map(|endpoint| endpoint.name().to_owned()).collect()
+}
+
+fn with_body(id: &str, content: Value) -> Value {
+    json!({"operationId": id, "requestBody": {"required": true, "content": content}})
 }
 
 // YAML 1.2 knows `true` and `false` alone; documents of OpenAPI are YAML 1.2.
@@ -63,6 +72,101 @@ fn a_large_document_of_yaml_is_read_as_one_of_json_is() {
     assert_eq!(problem(&with(1, 140)), "the OpenAPI document has more than 128 levels");
     let aliases = format!("openapi: 3.0.0\na: &a 1\nb: [{}]\n", "*a, ".repeat(60_000));
     assert!(problem(&aliases).starts_with("the OpenAPI document has more than"), "{}", problem(&aliases));
+}
+
+#[tokio::test]
+async fn paths_that_are_elsewhere_and_methods_that_are_no_tools_are_told() {
+    let get = |id: &str| json!({"get": {"operationId": id}});
+    let paths = json!({
+        "/other": {"$ref": "paths/other.yaml"},
+        "/none": {"$ref": "#/components/pathItems/None"},
+        "/circle": {"$ref": "#/components/pathItems/Circle"},
+        "/beside": {
+            "$ref": "#/components/pathItems/Shared",
+            "post": {"operationId": "own-post"},
+            "parameters": [parameter("own", "query", json!({}))],
+        },
+        "/half": {"$ref": "paths/half.yaml", "get": {"operationId": "half"}},
+        "/local": {"$ref": "#/components/pathItems/Shared"},
+        "/operation": {"get": {"$ref": "operations/get.yaml"}},
+        "/nothing": {"get": null},
+        "/odd": 7,
+        "/more": {"options": {"operationId": "asks"}, "trace": {"operationId": "traces"}, "get": {"operationId": "more"}},
+        "x-internal": {"get": {"operationId": "none"}},
+    });
+    let shared = json!({
+        "get": {"operationId": "shared-get"}, "post": {"operationId": "shared-post"},
+        "parameters": [parameter("theirs", "query", json!({}))],
+    });
+    let components =
+        json!({"pathItems": {"Shared": shared, "Circle": {"$ref": "#/components/pathItems/Circle"}}});
+    let document = document("3.1.0", paths, components);
+    let mut read = names(&document);
+    read.sort();
+    assert_eq!(read, ["half", "more", "own-post", "shared-get", "shared-get_2", "shared-post"]);
+    let skipped = skipped(&document);
+    for why in [
+        "/other: its reference \"paths/other.yaml\" leads into another file, which is not read",
+        "/none: its reference \"#/components/pathItems/None\" leads nowhere",
+        "/circle: its references lead in a circle",
+        "/half: its reference \"paths/half.yaml\" leads into another file, which is not read",
+        "get_operation: its reference \"operations/get.yaml\" leads into another file, which is not read",
+        "get_nothing: it is no object",
+        "/odd: it is no object",
+        "asks: an OPTIONS is no tool",
+        "traces: a TRACE is no tool",
+    ] {
+        assert!(skipped.iter().any(|told| told == why), "{why}: {skipped:#?}");
+    }
+    assert_eq!(skipped.len(), 9, "{skipped:#?}");
+    let tools = tools(&document);
+    let of = async |name: &str| {
+        let specs = ToolHandler::tools(&tools).await.unwrap();
+        let spec = specs.iter().find(|spec| spec.definition.name() == name).unwrap().clone();
+        spec.definition.input_schema()["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (of("own-post").await, of("shared-post").await),
+        (vec!["own".to_owned()], vec!["theirs".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn openapi_3_2_is_read_and_later_ones_are_not() {
+    let paths = json!({"/orders": {
+        "query": with_body("orders.search", json!({"application/json": {"schema": {"type": "object", "properties": {"text": {"type": "string"}}}}})),
+        "additionalOperations": {"COPY": {"operationId": "orders.copy"}, "MOVE": {}},
+    }});
+    let read = document("3.2.0", paths.clone(), json!({}));
+    let tools = tools(&read);
+    let spec = &ToolHandler::tools(&tools).await.unwrap()[0];
+    assert_eq!((spec.definition.name(), spec.metadata.effect), ("orders.search", Effect::Read));
+    let sent = value(&call(&tools, "orders.search", json!({"text": "x"})).await.unwrap());
+    assert_eq!((&sent["method"], &sent["body"]), (&json!("QUERY"), &json!(r#"{"text":"x"}"#)));
+    assert_eq!(skipped(&read), ["orders.copy: a COPY is no tool", "move_orders: a MOVE is no tool"]);
+    for version in ["3.3.0", "3.10.0", "3.x", "3"] {
+        let error = OpenApi::of(json!({"openapi": version, "paths": paths})).unwrap_err().to_string();
+        assert!(error.contains("no OpenAPI 3.0, 3.1 or 3.2"), "{error}");
+    }
+    let config = json!({"base_url": "https://h", "openapi": "o.json", "methods": ["query"]});
+    let config: HttpToolsConfig = serde_json::from_value(config).unwrap();
+    let text = json!({"openapi": "3.2.0", "paths": paths}).to_string();
+    assert_eq!(config.tools("orders", |_| Ok(text)).unwrap().endpoints().len(), 1);
+}
+
+#[test]
+fn a_parameter_whose_place_is_unknown_is_told_if_it_must_be_sent() {
+    let with = |id: &str, required: bool| json!({"operationId": id, "parameters": [{"name": "all", "in": "querystring", "required": required}]});
+    let document = document(
+        "3.1.0",
+        json!({"/a": {"get": with("a", true)}, "/b": {"get": with("b", false)}}),
+        json!({}),
+    );
+    assert_eq!(names(&document), ["b"]);
+    assert_eq!(
+        skipped(&document),
+        ["a: it demands the parameter all in \"querystring\", a place that is not known"]
+    );
 }
 
 // A document may be as hostile as its author.
