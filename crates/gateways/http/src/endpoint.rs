@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
+use crate::members::named;
 use crate::origin::Base;
 use crate::parameter::{Parameter, Place};
 use crate::template::Template;
@@ -167,12 +168,14 @@ impl Endpoint {
         if let Some(Value::Object(properties)) = schema.remove("properties") {
             for (name, mut schema) in properties {
                 moved(&mut schema);
+                let members = named(&schema, |reference| self.defs.get(reference.strip_prefix("#/$defs/")?));
                 let place = match (in_path.contains(&name), takes_body) {
                     (true, _) => Parameter::path(&name, schema),
                     (false, true) => Parameter::body(&name, schema),
                     (false, false) => Parameter::query(&name, schema),
                 };
-                self.parameters.push(if required.contains(&name) { place.required() } else { place });
+                let place = if required.contains(&name) { place.required() } else { place };
+                self.parameters.push(Parameter { members, ..place });
             }
         }
         self

@@ -12,6 +12,7 @@ use super::schema::Closure;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::Fixed;
+use crate::members::{Named, named};
 use crate::parameter::{Parameter, Place};
 use crate::template::Template;
 
@@ -105,25 +106,14 @@ impl<'d> Reader<'d> {
         made.style = parameter.get("style").and_then(|style| serde_json::from_value(style.clone()).ok());
         made.explode = parameter.get("explode").and_then(Value::as_bool);
         // The members of an object that stand for themselves are those that its schema names, wherever it is.
-        made.open_members = self.member_names(schema);
+        made.members = self.named_members(schema);
         made.part_type = content.map(|(media_type, _)| media_type.clone());
         Ok(made)
     }
 
-    pub(super) fn member_names(&self, schema: &Value) -> Vec<String> {
-        let names = |schema: &Value| -> Vec<String> {
-            schema
-                .get("properties")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-                .map(|(name, _)| name.clone())
-                .collect()
-        };
-        match text(schema, "$ref") {
-            Some(reference) => super::reference::at(self.document, reference).map(names).unwrap_or_default(),
-            None => names(schema),
-        }
+    /// The members that a schema names, wherever in the document.
+    pub(super) fn named_members(&self, schema: &Value) -> Named {
+        named(schema, |reference| super::reference::at(self.document, reference).ok())
     }
 
     /// A header is fixed by the program, by the document if it leaves no choice, or passed on; a model writes none.

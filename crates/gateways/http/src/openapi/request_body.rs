@@ -37,10 +37,17 @@ impl<'d> Reader<'d> {
         }
         let is_required = flag(body, "required");
         let content = body.get("content").and_then(Value::as_object);
-        let Some((media_type, media)) = content.and_then(preferred) else { return Ok(()) };
+        let preferred = content.and_then(|content| preferred(self.document, content));
+        let Some((media_type, media)) = preferred else { return Ok(()) };
         let any = &Value::Null;
         let schema = media.get("schema").unwrap_or(any);
-        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        // A range says what is taken, and a request what it is.
+        let media_type = match essence_of(media_type) {
+            range if is_range_of_json(self.document, &range, media) => "application/json",
+            range if range == "text/*" => "text/plain",
+            _ => media_type,
+        };
+        let essence = essence_of(media_type);
         endpoint.format = match essence.as_str() {
             "multipart/form-data" => BodyFormat::Multipart,
             "application/x-www-form-urlencoded" => BodyFormat::Form,
@@ -51,7 +58,7 @@ impl<'d> Reader<'d> {
             && let Some(object) = closure.object(schema)
         {
             if !is_form && essence != "application/json" {
-                endpoint.body_type = Some(media_type.clone());
+                endpoint.body_type = Some(media_type.to_owned());
             }
             self.members(&object, media, is_required, closure, endpoint);
             return Ok(());
@@ -74,7 +81,7 @@ impl<'d> Reader<'d> {
             _ => whole,
         };
         endpoint.whole = Some(if is_required { whole.required() } else { whole });
-        endpoint.body_type = Some(media_type.clone());
+        endpoint.body_type = Some(media_type.to_owned());
         Ok(())
     }
 
@@ -120,7 +127,7 @@ impl<'d> Reader<'d> {
             if made.is_document && required.contains(name.as_str()) && may_be_null(self.document, plain) {
                 made.schema = json!({"anyOf": [made.schema, {"type": "null"}]});
             }
-            made.open_members = self.member_names(schema);
+            made.members = self.named_members(schema);
             if let Some(encoding) = encoding {
                 made.style = encoding
                     .get("style")
@@ -143,15 +150,37 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// The form of a body that says most of what a model writes.
-fn preferred(content: &Map<String, Value>) -> Option<(&String, &Value)> {
-    let rank = |media_type: &str| match media_type.split(';').next().unwrap_or_default().trim() {
+/// The form of a body that says most of what a model writes. Of the patches of JSON it is one that a model writes like
+/// the thing itself.
+fn preferred<'d>(document: &'d Value, content: &'d Map<String, Value>) -> Option<(&'d String, &'d Value)> {
+    let rank = |media_type: &str, media: &Value| match essence_of(media_type).as_str() {
         "application/json" => 0,
-        _ if is_json(media_type) => 1,
-        "multipart/form-data" => 2,
-        "application/x-www-form-urlencoded" => 3,
-        text if text.starts_with("text/") => 4,
-        _ => 5,
+        "application/merge-patch+json" => 1,
+        "application/strategic-merge-patch+json" => 2,
+        // A list of steps, which the schemas of some services do not say.
+        "application/json-patch+json" if !is_list(document, media) => 5,
+        _ if is_json(media_type) => 3,
+        range if is_range_of_json(document, range, media) => 4,
+        "multipart/form-data" => 6,
+        "application/x-www-form-urlencoded" => 7,
+        text if text.starts_with("text/") => 8,
+        _ => 9,
     };
-    content.iter().min_by_key(|(media_type, _)| rank(media_type))
+    content.iter().min_by_key(|(media_type, media)| rank(media_type, media))
+}
+
+/// A media type without its parameters.
+fn essence_of(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_list(document: &Value, media: &Value) -> bool {
+    let schema = media.get("schema").and_then(|schema| resolved(document, schema).ok());
+    schema.is_some_and(|schema| text(schema, "type") == Some("array"))
+}
+
+/// True for a range of media types whose schema describes more than bytes: services that take anything so take JSON.
+fn is_range_of_json(document: &Value, range: &str, media: &Value) -> bool {
+    let schema = media.get("schema").filter(|_| matches!(range, "*/*" | "application/*"));
+    schema.is_some_and(|schema| file_of(document, schema, BodyFormat::Multipart, None).is_none())
 }

@@ -6,7 +6,7 @@ use attache_core::{Effect, ToolHandler};
 use attache_http_tools::{HttpToolsConfig, OpenApi};
 use serde_json::{Value, json};
 
-use crate::openapi::{document, parameter, schema, tools};
+use crate::openapi::{document, one, parameter, schema, target, tools};
 use crate::support::{call, value};
 
 fn skipped(document: &OpenApi) -> Vec<String> {
@@ -167,6 +167,91 @@ fn a_parameter_whose_place_is_unknown_is_told_if_it_must_be_sent() {
         skipped(&document),
         ["a: it demands the parameter all in \"querystring\", a place that is not known"]
     );
+}
+
+// As Kubernetes writes its own.
+#[tokio::test]
+async fn ranges_are_json_and_patches_are_merges() {
+    let patch = json!({"schema": {"type": "object"}});
+    let object = json!({"schema": {"type": "object", "properties": {"name": {"type": "string"}}}});
+    let list = json!({"schema": {"type": "array", "items": {"type": "object"}}});
+    let file = json!({"schema": {"type": "string", "format": "binary"}});
+    for (content, arguments, media, body) in [
+        (json!({"*/*": object}), json!({"name": "n"}), "application/json", r#"{"name":"n"}"#),
+        (json!({"application/*": patch}), json!({"body": {"a": 1}}), "application/json", r#"{"a":1}"#),
+        (
+            json!({"application/apply-patch+yaml": patch, "application/json-patch+json": patch, "application/strategic-merge-patch+json": patch, "application/merge-patch+json": patch}),
+            json!({"body": {"a": 1}}),
+            "application/merge-patch+json",
+            r#"{"a":1}"#,
+        ),
+        (
+            json!({"application/json-patch+json": patch, "application/strategic-merge-patch+json": patch, "application/a+json": patch}),
+            json!({"body": {"a": 1}}),
+            "application/strategic-merge-patch+json",
+            r#"{"a":1}"#,
+        ),
+        (
+            json!({"application/json-patch+json": patch, "*/*": patch}),
+            json!({"body": {"a": 1}}),
+            "application/json",
+            r#"{"a":1}"#,
+        ),
+        (
+            json!({"application/json-patch+json": list, "application/x-www-form-urlencoded": object}),
+            json!({"body": [{"op": "test"}]}),
+            "application/json-patch+json",
+            r#"[{"op":"test"}]"#,
+        ),
+        (json!({"text/*": {"schema": {"type": "string"}}}), json!({"body": "x"}), "text/plain", "x"),
+        (
+            json!({"Application/JSON": object, "application/a+json": object}),
+            json!({"name": "n"}),
+            "application/json",
+            r#"{"name":"n"}"#,
+        ),
+    ] {
+        let tools = tools(&one("patch", "/x", with_body("x", content.clone())));
+        let sent = value(&call(&tools, "x", arguments).await.unwrap());
+        assert_eq!(
+            (&sent["headers"]["content-type"], &sent["body"]),
+            (&json!(media), &json!(body)),
+            "{content}"
+        );
+    }
+    let taken = schema(&tools(&one("post", "/x", with_body("x", json!({"*/*": file})))), 0).await;
+    assert!(taken["properties"]["body"]["description"].as_str().unwrap().contains("document"), "{taken}");
+}
+
+// What a model is shown can be sent.
+#[tokio::test]
+async fn objects_in_a_query_are_known_wherever_their_members_are() {
+    let named = |name: &str| json!({"type": "object", "properties": {name: {"type": "integer"}}});
+    let of = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let components = json!({"schemas": {
+        "A": named("a"), "B": named("b"),
+        "All": {"allOf": [of("A"), of("B")]},
+        "Alias": of("All"),
+        "Nullable": {"anyOf": [of("Alias"), {"type": "null"}]},
+        "Choice": {"anyOf": [of("A"), of("B")]},
+        "Open": {"type": "object", "properties": {"x": {}}, "additionalProperties": {"type": "integer"}},
+    }});
+    let inline = json!({"anyOf": [{"allOf": [named("a"), named("b")]}, {"type": "null"}]});
+    for schema in ["All", "Alias", "Nullable", "Choice", ""] {
+        let schema = if schema.is_empty() { inline.clone() } else { of(schema) };
+        for (style, expected) in [("form", "/v1/x?a=1&b=2"), ("deepObject", "/v1/x?q%5Ba%5D=1&q%5Bb%5D=2")] {
+            let operation = json!({"operationId": "x", "parameters": [parameter("q", "query", json!({"schema": schema, "style": style, "explode": true}))]});
+            let tools = tools(&document("3.1.0", json!({"/x": {"get": operation}}), components.clone()));
+            let both = call(&tools, "x", json!({"q": {"a": 1, "b": 2}})).await;
+            let sent = both.unwrap_or_else(|error| panic!("{schema} {style}: {error:?}"));
+            assert_eq!(value(&sent)["target"], expected, "{schema}");
+            let forged = call(&tools, "x", json!({"q": {"a": 1, "evil": 2}})).await.unwrap_err();
+            assert!(forged.for_model().contains("cannot be sent with: \"evil\""), "{schema}");
+        }
+    }
+    let open = json!({"operationId": "x", "parameters": [parameter("q", "query", json!({"schema": of("Open"), "style": "deepObject"}))]});
+    let open = tools(&document("3.1.0", json!({"/x": {"get": open}}), components));
+    assert_eq!(target(&open, "x", json!({"q": {"any": 1}})).await, "/v1/x?q%5Bany%5D=1");
 }
 
 // A document may be as hostile as its author.
