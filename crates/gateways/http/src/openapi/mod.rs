@@ -14,8 +14,6 @@ mod told;
 #[cfg(feature = "yaml")]
 mod yaml;
 
-use std::collections::HashSet;
-
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::skipped::Skipped;
@@ -23,7 +21,7 @@ use crate::tools::HttpTools;
 
 pub use self::document::{OpenApi, Operation};
 
-use self::names::free_name;
+use self::names::Names;
 use self::operation::Reader;
 
 impl OpenApi {
@@ -64,7 +62,7 @@ impl OpenApi {
         let reader = Reader::new(self)?;
         let mut endpoints = Vec::new();
         let (all, mut skipped) = reader.operations();
-        let mut names = HashSet::new();
+        let mut names = Names::default();
         for found in all {
             let operation = &found.operation;
             if self.filter.as_ref().is_some_and(|filter| !filter(operation)) {
@@ -75,7 +73,7 @@ impl OpenApi {
                 skipped.push(skip("it is deprecated".to_owned()));
                 continue;
             }
-            let name = free_name(&mut names, &format!("{}{}", self.prefix, operation.id));
+            let name = names.free(&format!("{}{}", self.prefix, operation.id));
             match reader.endpoint(&found, name) {
                 Ok(endpoint) => endpoints.push(endpoint),
                 Err(error) => skipped.push(skip(error.to_string())),

@@ -25,6 +25,10 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "patch", "head", "qu
 const REQUEST_ROOM: usize = 96 << 10;
 const RESPONSE_ROOM: usize = 24 << 10;
 
+/// The most bytes of the schema of all arguments, and of a path.
+const MOST_SCHEMA: usize = 256 << 10;
+const LONGEST_PATH: usize = 4 << 10;
+
 /// An operation where it stands in the document.
 pub(super) struct Found<'d> {
     pub(super) operation: Operation,
@@ -101,6 +105,9 @@ impl<'d> Reader<'d> {
     pub(super) fn endpoint(&self, found: &Found<'d>, name: String) -> Result<Endpoint, HttpToolsError> {
         let Found { operation, item, described } = found;
         let described = described.clone()?;
+        if operation.path.len() > LONGEST_PATH {
+            return Err(HttpToolsError::new(format!("its path has more than {LONGEST_PATH} bytes")));
+        }
         // Some documents tell operations of one path apart by a query behind it.
         let (path, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
         let template = Template::parse(path)?;
@@ -137,7 +144,12 @@ impl<'d> Reader<'d> {
         let description = describe(described, &endpoint.parameters);
         let mut endpoint = endpoint.with_description(description);
         endpoint.check()?;
-        if endpoint.spec().definition.schema().is_err() {
+        let spec = endpoint.spec();
+        if spec.definition.input_schema().to_string().len() > MOST_SCHEMA {
+            let message = format!("the schema of its arguments has more than {MOST_SCHEMA} bytes");
+            return Err(HttpToolsError::new(message));
+        }
+        if spec.definition.schema().is_err() {
             endpoint
                 .parameters
                 .iter_mut()

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::names::{free_name, shortened};
+use super::names::{Names, shortened};
 use super::operation::Reader;
 use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
@@ -16,6 +16,9 @@ use crate::members::{Named, named};
 use crate::parameter::{Parameter, Place};
 use crate::template::Template;
 
+/// Operations with more parameters are no tools.
+const MOST_PARAMETERS: usize = 1_024;
+
 impl<'d> Reader<'d> {
     pub(super) fn parameters(
         &self,
@@ -26,7 +29,8 @@ impl<'d> Reader<'d> {
         endpoint: &mut Endpoint,
     ) -> Result<(), HttpToolsError> {
         // An operation's word on a parameter stands in place of its path's.
-        let mut all: Vec<(&str, &str, &Value)> = Vec::new();
+        let mut all: HashMap<(&str, &str), (usize, &Value)> = HashMap::new();
+        let mut count = 0_usize;
         for list in [item.get("parameters"), described.get("parameters")].into_iter().flatten() {
             for parameter in list.as_array().into_iter().flatten() {
                 let parameter = resolved(self.document, parameter)?;
@@ -34,12 +38,17 @@ impl<'d> Reader<'d> {
                     // Nobody knows what the service misses without it.
                     return Err(HttpToolsError::new("a parameter of it has no textual `name` or `in`"));
                 };
-                all.retain(|(known, at, _)| (*known, *at) != (name, place));
-                all.push((name, place, parameter));
+                all.insert((name, place), (count, parameter));
+                count += 1;
             }
         }
+        if all.len() > MOST_PARAMETERS {
+            return Err(HttpToolsError::new(format!("it has more than {MOST_PARAMETERS} parameters")));
+        }
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_unstable_by_key(|(_, (at, _))| *at);
         let names = template.names();
-        for (name, place, parameter) in all {
+        for ((name, place), (_, parameter)) in all {
             if self.security.is_credential(place, name) {
                 continue;
             }
@@ -162,13 +171,13 @@ pub(super) fn unclashed(endpoint: &mut Endpoint) {
     for parameter in endpoint.parameters.iter().chain(&endpoint.whole) {
         *count.entry(parameter.argument.clone()).or_default() += 1;
     }
-    let mut taken: HashSet<String> =
-        count.iter().filter(|(_, times)| **times == 1).map(|(name, _)| name.clone()).collect();
+    let once = count.iter().filter(|(_, times)| **times == 1).map(|(name, _)| name.clone());
+    let mut taken = Names::of(once);
     for parameter in endpoint.parameters.iter_mut().chain(&mut endpoint.whole) {
         if count.get(&parameter.argument).is_none_or(|times| *times == 1) {
             continue;
         }
-        if parameter.place == Place::Path && taken.insert(parameter.argument.clone()) {
+        if parameter.place == Place::Path && taken.take(&parameter.argument) {
             continue;
         }
         let place = match parameter.place {
@@ -177,6 +186,6 @@ pub(super) fn unclashed(endpoint: &mut Endpoint) {
             Place::Body => "body",
         };
         let own: String = parameter.argument.chars().take(50).collect();
-        parameter.argument = free_name(&mut taken, &format!("{place}_{own}"));
+        parameter.argument = taken.free(&format!("{place}_{own}"));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::file::{File, file_of, may_be_null};
 use super::names::shortened;
 use super::operation::Reader;
-use super::reference::{flag, resolved, text};
+use super::reference::{flag, is_marked, resolved, text};
 use super::schema::Closure;
 use crate::body::is_json;
 use crate::endpoint::{BodyFormat, Endpoint};
@@ -101,7 +101,7 @@ impl<'d> Reader<'d> {
         let members = object.get("properties").and_then(Value::as_object);
         for (name, schema) in members.into_iter().flatten() {
             let plain = resolved(self.document, schema).unwrap_or(schema);
-            if flag(plain, "readOnly") {
+            if is_marked(self.document, schema, "readOnly") {
                 continue;
             }
             let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
@@ -112,7 +112,7 @@ impl<'d> Reader<'d> {
                 None => Parameter::body(name, closure.take(schema)),
             };
             if made.is_document
-                && let Some(told) = text(plain, "description")
+                && let Some(told) = text(schema, "description").or_else(|| text(plain, "description"))
             {
                 let hint = document_schema()
                     .get("description")

@@ -254,6 +254,75 @@ async fn objects_in_a_query_are_known_wherever_their_members_are() {
     assert_eq!(target(&open, "x", json!({"q": {"any": 1}})).await, "/v1/x?q%5Bany%5D=1");
 }
 
+#[tokio::test]
+async fn what_stands_beside_a_reference_counts_from_3_1_on() {
+    let of = |name: &str, more: Value| {
+        let mut schema = json!({"$ref": format!("#/components/schemas/{name}")});
+        schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        schema
+    };
+    let components = json!({"schemas": {
+        "Id": {"type": "string"}, "Shown": {"type": "string", "readOnly": true}, "Alias": {"$ref": "#/components/schemas/Shown"},
+        "Body": {"type": "object", "properties": {
+            "from": of("Id", json!({"description": "The sender.", "maxLength": 9, "default": "me", "example": "x"})),
+            "made": of("Id", json!({"readOnly": true})),
+            "shown": of("Shown", json!({})), "alias": of("Alias", json!({})),
+        }},
+        "Outer": {"type": "object", "properties": {"inner": of("Body", json!({"required": ["from"]}))}},
+    }});
+    for (version, beside) in [
+        ("3.0.3", json!({})),
+        ("3.1.0", json!({"description": "The sender.", "maxLength": 9, "default": "me"})),
+    ] {
+        let read = async |body: Value| {
+            let operation = with_body("x", json!({"application/json": {"schema": body}}));
+            schema(&tools(&document(version, json!({"/x": {"post": operation}}), components.clone())), 0)
+                .await
+        };
+        let mut member = beside.clone();
+        member["$ref"] = json!("#/$defs/Id");
+        let flat = read(of("Body", json!({"required": ["from"]}))).await;
+        assert_eq!(flat["properties"], json!({"from": member}), "{version}");
+        assert_eq!(flat.get("required").is_some(), version != "3.0.3");
+        let nested = read(json!({"type": "object", "properties": {"outer": of("Outer", json!({}))}})).await;
+        assert_eq!(nested["$defs"]["Body"]["properties"], json!({"from": member}), "{version}");
+        assert_eq!(
+            nested["$defs"]["Outer"]["properties"]["inner"].get("required").is_some(),
+            version != "3.0.3"
+        );
+    }
+}
+
+// What each of many is compared with is not all others.
+#[test]
+fn a_document_of_many_equal_things_is_read_in_little_time() {
+    let body = |schema: Value| json!({"requestBody": {"content": {"application/json": {"schema": schema}}}});
+    let many: Vec<Value> = (0..200_000).map(|n| json!({"name": format!("p{n}"), "in": "query"})).collect();
+    let names: Vec<String> = (0..200_000).map(|n| format!("n{n}")).collect();
+    let mut paths = json!({
+        "/many": {"get": {"parameters": many}},
+        "/twice": {"get": {"parameters": vec![parameter("p", "query", json!({})); 200_000]}},
+        "/required": {"post": body(json!({"allOf": [
+            {"type": "object", "required": names, "properties": {"a": {}}}, {"required": names},
+        ]}))},
+    });
+    let equal = (0..20_000).map(|n| (format!("/equal/{n}"), json!({"get": {"operationId": "same"}})));
+    paths.as_object_mut().unwrap().extend(equal);
+    let document =
+        OpenApi::of(json!({"openapi": "3.0.0", "servers": [{"url": "https://h"}], "paths": paths})).unwrap();
+    let began = std::time::Instant::now();
+    let tools = document.tools("x").unwrap();
+    // Much more than it needs; what is quadratic here takes some ten minutes.
+    assert!(began.elapsed() < std::time::Duration::from_secs(90), "{:?}", began.elapsed());
+    let names: Vec<&str> = tools.endpoints().map(|endpoint| endpoint.name()).collect();
+    let (equal, others): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| name.starts_with("same"));
+    assert_eq!((equal.len(), equal.last()), (20_000, Some(&"same_20000")));
+    assert_eq!(others, ["get_twice", "post_required"]);
+    let skipped: Vec<String> = tools.skipped().iter().map(ToString::to_string).collect();
+    assert_eq!(skipped, ["get_many: it has more than 1024 parameters"]);
+}
+
 // A document may be as hostile as its author.
 #[test]
 fn a_hostile_document_is_bounded() {
@@ -285,6 +354,8 @@ fn a_hostile_document_is_bounded() {
         "/nowhere": {"post": body(json!({"$ref": "#/components/schemas/None"}))},
         "/file": {"post": body(json!({"$ref": "other.json#/X"}))},
         "/pattern": {"get": {"parameters": [parameter("p", "query", json!({"schema": {"type": "string", "pattern": "(?<=x)y("}}))]}},
+        "/inline": {"get": {"parameters": [parameter("p", "query", json!({"schema": {"enum": vec!["y".repeat(1000); 2000]}}))]}},
+        "/long".repeat(2_000): {"get": {}},
         "/circle": {"get": {"parameters": [{"$ref": "#/components/parameters/A"}]}},
         "https://evil.example/": {"get": {}},
         "/../x": {"get": {}},
@@ -297,7 +368,9 @@ fn a_hostile_document_is_bounded() {
     let names: Vec<&str> = tools.endpoints().map(|endpoint| endpoint.name()).collect();
     assert_eq!(names, ["post_bomb", "post_wide", "post_deep", "post_nowhere", "post_file", "get_pattern"]);
     let skipped: Vec<String> = document.skipped().unwrap().iter().map(ToString::to_string).collect();
-    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    assert_eq!(skipped.len(), 5, "{skipped:?}");
+    let why = "get_inline: the schema of its arguments has more than 262144 bytes";
+    assert!(skipped.iter().any(|skipped| skipped == why), "{skipped:?}");
     let specs = futures_now(ToolHandler::tools(&tools)).unwrap();
     for spec in &specs {
         assert!(spec.definition.input_schema().to_string().len() < 300 << 10, "{}", spec.definition.name());
