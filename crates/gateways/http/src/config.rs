@@ -237,7 +237,7 @@ impl HttpToolsConfig {
 /// A method that an endpoint may have, however it is written.
 fn method_of(written: &str) -> Option<Method> {
     let method = written.to_ascii_uppercase();
-    let is_known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&&*method);
+    let is_known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY"].contains(&&*method);
     method.parse().ok().filter(|_| is_known)
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
+use crate::members::named;
 use crate::origin::Base;
 use crate::parameter::{Parameter, Place};
 use crate::template::Template;
@@ -44,7 +45,7 @@ pub enum BodyFormat {
 /// # let _ = find;
 /// ```
 ///
-/// GET and HEAD are reads: they may run beside others and are repeated where the network fails. PUT is idempotent, every
+/// GET, HEAD and QUERY are reads: they may run beside others and are repeated where the network fails. PUT is idempotent, every
 /// other method has effects; [`with_effect`](Self::with_effect) says otherwise.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -167,12 +168,14 @@ impl Endpoint {
         if let Some(Value::Object(properties)) = schema.remove("properties") {
             for (name, mut schema) in properties {
                 moved(&mut schema);
+                let members = named(&schema, |reference| self.defs.get(reference.strip_prefix("#/$defs/")?));
                 let place = match (in_path.contains(&name), takes_body) {
                     (true, _) => Parameter::path(&name, schema),
                     (false, true) => Parameter::body(&name, schema),
                     (false, false) => Parameter::query(&name, schema),
                 };
-                self.parameters.push(if required.contains(&name) { place.required() } else { place });
+                let place = if required.contains(&name) { place.required() } else { place };
+                self.parameters.push(Parameter { members, ..place });
             }
         }
         self
@@ -368,6 +371,7 @@ impl Endpoint {
             Method::GET | Method::HEAD | Method::OPTIONS => Effect::Read,
             // A second DELETE answers that there is nothing, which reads as a failure.
             Method::PUT => Effect::Idempotent,
+            _ if self.method.as_str() == "QUERY" => Effect::Read,
             _ => Effect::SideEffect,
         })
     }

@@ -18,6 +18,7 @@ mod config;
 mod endpoint;
 mod error;
 mod fixed_values;
+mod members;
 mod openapi;
 mod origin;
 mod parameter;

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::members::{Named, named};
+
 /// The place of a parameter in a request. Headers and cookies are none of them: no model writes those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -60,8 +62,8 @@ pub struct Parameter {
     pub(crate) is_document: bool,
     /// The media type of its part in a form of several parts; in a query, that of its text.
     pub(crate) part_type: Option<String>,
-    /// The members that its schema names where it is referred to.
-    pub(crate) open_members: Vec<String>,
+    /// The members that its schema names.
+    pub(crate) members: Named,
 }
 
 impl Parameter {
@@ -71,6 +73,7 @@ impl Parameter {
             place,
             argument: argument_name(&name),
             name,
+            members: named(&schema, |_| None),
             schema,
             required: place == Place::Path,
             is_required_in_body: false,
@@ -78,7 +81,6 @@ impl Parameter {
             explode: None,
             is_document: false,
             part_type: None,
-            open_members: Vec::new(),
         }
     }
 
@@ -174,22 +176,12 @@ impl Parameter {
     /// True if a deep object may have such a member: one that its schema names, or any where the schema says so or names
     /// none at all.
     pub(crate) fn takes_member(&self, name: &str) -> bool {
-        let others = self.schema.get("additionalProperties");
-        let takes_others = others.is_some_and(|others| *others != Value::Bool(false));
-        let choices =
-            ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|of| self.schema.get(of)?.as_array());
-        let choices: Vec<&Value> = choices.flatten().collect();
-        let names_none = self.open_members.is_empty() && self.schema.get("properties").is_none();
-        let named = choices.iter().filter_map(|choice| choice.get("properties"));
-        let of_choices = named.clone().any(|own| own.get(name).is_some()) || named.count() == 0;
-        takes_others || self.names_member(name) || names_none && of_choices
+        self.members.takes_others || self.members.names.is_empty() || self.names_member(name)
     }
 
     /// True if its schema names such a member.
     pub(crate) fn names_member(&self, name: &str) -> bool {
-        let own = self.schema.get("properties").and_then(Value::as_object);
-        own.is_some_and(|members| members.contains_key(name))
-            || self.open_members.iter().any(|known| known == name)
+        self.members.names.contains(name)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Its id, or method and path.
+    /// Its id, or method and path; the path alone where none of its operations can be read.
     pub operation: String,
     /// Why.
     pub why: String,

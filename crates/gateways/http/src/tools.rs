@@ -1,5 +1,6 @@
 //! Endpoints of one service as a family of tools.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,7 @@ pub struct HttpTools {
     name: String,
     base: Base,
     endpoints: Vec<Declared>,
+    names: HashSet<String>,
     sent: Sent,
     manner: Manner,
     network: Network,
@@ -106,6 +108,7 @@ impl HttpTools {
             name: name.into(),
             base,
             endpoints: Vec::new(),
+            names: HashSet::new(),
             sent: Sent::default(),
             manner,
             network,
@@ -119,7 +122,7 @@ impl HttpTools {
     /// If the parts of the declaration do not fit together, or a tool has that name already.
     pub fn with_endpoint(mut self, endpoint: Endpoint) -> Result<Self, HttpToolsError> {
         let template = endpoint.check().map_err(|error| error.of(&endpoint.name))?;
-        if self.endpoints.iter().any(|known| known.endpoint.name == endpoint.name) {
+        if !self.names.insert(endpoint.name.clone()) {
             return Err(HttpToolsError::new("another endpoint has that name").of(&endpoint.name));
         }
         let clash = |name: &str| self.sent.has_query(name);

@@ -310,6 +310,21 @@ mod tests {
         assert_eq!(line(&pairs), "color%5Bany%5D=1");
     }
 
+    // As schemars writes an object that may be left out.
+    #[test]
+    fn members_of_a_definition_can_be_sent() {
+        let schema = json!({
+            "properties": {"filter": {"anyOf": [{"$ref": "#/$defs/Filter"}, {"type": "null"}]}},
+            "$defs": {"Filter": {"type": "object", "properties": {"state": {"type": "string"}}}},
+        });
+        let endpoint = crate::Endpoint::get("list", "/").with_schema(schema);
+        let mut pairs = Vec::new();
+        let parameter = endpoint.parameters.first().unwrap();
+        in_query(parameter, &json!({"state": "open"}), &mut pairs).unwrap();
+        assert_eq!(line(&pairs), "state=open");
+        assert!(in_query(parameter, &json!({"admin": "true"}), &mut pairs).is_err());
+    }
+
     #[test]
     fn nothing_is_written_for_null_and_nothing() {
         for nothing in [json!(null), json!([]), json!([null]), json!({})] {

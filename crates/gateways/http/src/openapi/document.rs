@@ -13,7 +13,7 @@ use crate::error::HttpToolsError;
 use crate::origin::Base;
 
 /// Longer documents are none that a person wrote or a tool could use.
-const LONGEST: usize = 64 << 20;
+pub(super) const LONGEST: usize = 64 << 20;
 
 /// An operation of a document, for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl OpenApi {
     /// Reads a document of JSON, or of YAML with the feature `yaml`.
     ///
     /// # Errors
-    /// If it is neither, is longer than 64 MiB, or is no OpenAPI 3.0 or 3.1.
+    /// If it is neither, is longer than 64 MiB, or is no OpenAPI 3.0, 3.1 or 3.2.
     pub fn parse(text: &str) -> Result<Self, HttpToolsError> {
         if text.len() > LONGEST {
             return Err(HttpToolsError::new("the OpenAPI document is longer than 64 MiB"));
@@ -91,13 +91,14 @@ impl OpenApi {
     /// Takes a document that is read already.
     ///
     /// # Errors
-    /// If it is no OpenAPI 3.0 or 3.1.
+    /// If it is no OpenAPI 3.0, 3.1 or 3.2.
     pub fn of(document: Value) -> Result<Self, HttpToolsError> {
         let version = text(&document, "openapi").unwrap_or_default();
-        if !version.starts_with("3.") {
+        let mut numbers = version.trim().split('.');
+        if !matches!((numbers.next(), numbers.next()), (Some("3"), Some("0" | "1" | "2"))) {
             let found = match document.get("swagger") {
                 Some(_) => "a document of Swagger 2, which converters turn into OpenAPI 3",
-                None => "no OpenAPI 3 document",
+                None => "no OpenAPI 3.0, 3.1 or 3.2 document",
             };
             return Err(HttpToolsError::new(format!("this is {found}")));
         }
@@ -158,7 +159,7 @@ impl OpenApi {
         self
     }
 
-    /// Gives the value of a header that operations demand.
+    /// Gives the value of a header that operations demand. It is sent to the origin of the base URL alone.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
         self.headers.insert(name.into().to_ascii_lowercase(), value.into());
@@ -181,7 +182,7 @@ impl OpenApi {
 
     /// The base URL: what the program says, or the document's first server.
     pub(super) fn base(&self) -> Result<Base, HttpToolsError> {
-        match (&self.server, self.server_of(&self.document)) {
+        match (&self.server, self.server_of(self.document.get("servers"))) {
             (Some(server), _) => Base::parse(server),
             (None, Some(url)) if url.starts_with('/') => {
                 let message =
@@ -197,16 +198,16 @@ impl OpenApi {
 
     /// The base URL of a path or an operation that names a server of its own, unless the program says where all of them
     /// are.
-    pub(super) fn own_base(&self, item: &Value) -> Option<Result<Base, HttpToolsError>> {
+    pub(super) fn own_base(&self, servers: Option<&Value>) -> Option<Result<Base, HttpToolsError>> {
         match self.server {
             Some(_) => None,
-            None => Some(Base::parse(&self.server_of(item)?)),
+            None => Some(Base::parse(&self.server_of(servers)?)),
         }
     }
 
-    /// The first server that an object names, with its variables filled in.
-    fn server_of(&self, object: &Value) -> Option<String> {
-        let server = object.get("servers")?.as_array()?.first()?;
+    /// The first of these servers, with its variables filled in.
+    fn server_of(&self, servers: Option<&Value>) -> Option<String> {
+        let server = servers?.as_array()?.first()?;
         let mut url = text(server, "url")?.to_owned();
         if let Some(variables) = server.get("variables").and_then(Value::as_object) {
             for (name, variable) in variables {
@@ -229,10 +230,7 @@ impl fmt::Debug for OpenApi {
 
 #[cfg(feature = "yaml")]
 fn from_yaml(text: &str) -> Result<Value, HttpToolsError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let shown: String = error.to_string().chars().take(300).collect();
-        HttpToolsError::new(format!("the OpenAPI document is no YAML: {shown}"))
-    })
+    super::yaml::read(text)
 }
 
 #[cfg(not(feature = "yaml"))]

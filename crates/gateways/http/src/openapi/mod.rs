@@ -1,15 +1,18 @@
-//! Endpoints that an OpenAPI document describes, 3.0 and 3.1.
+//! Endpoints that an OpenAPI document describes, 3.0, 3.1 and 3.2.
 
 mod document;
 mod file;
 mod names;
 mod operation;
+mod parameters;
+mod path_item;
 mod reference;
+mod request_body;
 mod schema;
 mod security;
 mod told;
-
-use std::collections::HashSet;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
@@ -18,7 +21,7 @@ use crate::tools::HttpTools;
 
 pub use self::document::{OpenApi, Operation};
 
-use self::names::free_name;
+use self::names::Names;
 use self::operation::Reader;
 
 impl OpenApi {
@@ -41,7 +44,8 @@ impl OpenApi {
         Ok(self.read()?.0)
     }
 
-    /// The operations that became no tool, but for those that the filter left out.
+    /// The operations that became no tool, but for those that the filter left out, and the paths that could not be read as a
+    /// whole.
     ///
     /// # Errors
     /// See [`tools`](Self::tools).
@@ -51,14 +55,15 @@ impl OpenApi {
 
     /// All operations, in the order of the document.
     pub(crate) fn operations(&self) -> Result<Vec<Operation>, HttpToolsError> {
-        Ok(Reader::new(self)?.operations().into_iter().map(|found| found.operation).collect())
+        Ok(Reader::new(self)?.operations().0.into_iter().map(|found| found.operation).collect())
     }
 
     pub(crate) fn read(&self) -> Result<(Vec<Endpoint>, Vec<Skipped>), HttpToolsError> {
         let reader = Reader::new(self)?;
-        let (mut endpoints, mut skipped) = (Vec::new(), Vec::new());
-        let mut names = HashSet::new();
-        for found in reader.operations() {
+        let mut endpoints = Vec::new();
+        let (all, mut skipped) = reader.operations();
+        let mut names = Names::default();
+        for found in all {
             let operation = &found.operation;
             if self.filter.as_ref().is_some_and(|filter| !filter(operation)) {
                 continue;
@@ -68,7 +73,7 @@ impl OpenApi {
                 skipped.push(skip("it is deprecated".to_owned()));
                 continue;
             }
-            let name = free_name(&mut names, &format!("{}{}", self.prefix, operation.id));
+            let name = names.free(&format!("{}{}", self.prefix, operation.id));
             match reader.endpoint(&found, name) {
                 Ok(endpoint) => endpoints.push(endpoint),
                 Err(error) => skipped.push(skip(error.to_string())),

@@ -1,19 +1,42 @@
 //! Names and descriptions that fit.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Longer descriptions are cut.
 const LONGEST_DESCRIPTION: usize = 1_500;
 
-/// A name that no other has.
-pub(super) fn free_name(taken: &mut HashSet<String>, name: &str) -> String {
-    let mut free = name.to_owned();
-    let mut count = 1_u32;
-    while !taken.insert(free.clone()) {
-        count += 1;
-        free = format!("{name}_{count}");
+/// Names that are taken.
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The number behind a name that was asked for before.
+    counts: HashMap<String, u32>,
+}
+
+impl Names {
+    pub(super) fn of(taken: impl IntoIterator<Item = String>) -> Self {
+        Self { taken: taken.into_iter().collect(), counts: HashMap::new() }
     }
-    free
+
+    /// Takes a name; false if another has it.
+    pub(super) fn take(&mut self, name: &str) -> bool {
+        self.taken.insert(name.to_owned())
+    }
+
+    /// A name that no other has.
+    pub(super) fn free(&mut self, name: &str) -> String {
+        if self.take(name) {
+            return name.to_owned();
+        }
+        let count = self.counts.entry(name.to_owned()).or_insert(1);
+        loop {
+            *count = count.saturating_add(1);
+            let free = format!("{name}_{count}");
+            if self.taken.insert(free.clone()) {
+                return free;
+            }
+        }
+    }
 }
 
 /// A text that is not too long for a description.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::HttpToolsError;
 
 /// The most references that may lead to one another.
-const LONGEST_CHAIN: usize = 16;
+pub(super) const LONGEST_CHAIN: usize = 16;
 
 /// A member that is a text.
 pub(super) fn text<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
@@ -38,4 +38,19 @@ pub(super) fn resolved<'d>(document: &'d Value, value: &'d Value) -> Result<&'d 
         }
     }
     Err(HttpToolsError::new("its references lead in a circle"))
+}
+
+/// True if a flag stands on a schema, or on one that it refers to.
+pub(super) fn is_marked(document: &Value, schema: &Value, name: &str) -> bool {
+    let mut schema = schema;
+    for _ in 0..LONGEST_CHAIN {
+        if flag(schema, name) {
+            return true;
+        }
+        match text(schema, "$ref").and_then(|reference| at(document, reference).ok()) {
+            Some(next) => schema = next,
+            None => return false,
+        }
+    }
+    false
 }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::names::{free_name, shortened};
-use super::reference::{at, resolved};
+use super::names::{Names, shortened};
+use super::reference::{at, is_marked, text};
 
 /// Deeper schemas say no more.
 const DEEPEST: usize = 40;
@@ -49,8 +49,10 @@ const KEPT: [&str; 17] = [
 pub(super) struct Closure<'d> {
     document: &'d Value,
     direction: Direction,
+    /// True if keywords beside a reference count, as they do since 3.1.
+    counts_beside: bool,
     names: HashMap<String, String>,
-    taken: HashSet<String>,
+    taken: Names,
     waiting: VecDeque<(String, String)>,
     /// The merges that are left.
     merges: Cell<usize>,
@@ -64,8 +66,10 @@ impl<'d> Closure<'d> {
         Self {
             document,
             direction,
+            counts_beside: !text(document, "openapi")
+                .is_some_and(|version| version.trim().starts_with("3.0")),
             names: HashMap::new(),
-            taken: HashSet::new(),
+            taken: Names::default(),
             waiting: VecDeque::new(),
             merges: Cell::new(MOST_MERGES),
             room,
@@ -111,8 +115,7 @@ impl<'d> Closure<'d> {
 
     /// The members of an object with `allOf` in it merged, if it is plainly an object; for the parameters of a body.
     pub(super) fn object(&self, schema: &'d Value) -> Option<Map<String, Value>> {
-        let schema = resolved(self.document, schema).ok()?.as_object()?;
-        let merged = self.merged(schema, DEEPEST_MERGE)?;
+        let merged = self.merged(schema.as_object()?, DEEPEST_MERGE)?;
         let is_plain = ["oneOf", "anyOf", "not", "if", "allOf", "patternProperties"]
             .iter()
             .all(|word| !merged.contains_key(*word));
@@ -129,7 +132,14 @@ impl<'d> Closure<'d> {
         };
         let Some(depth) = depth.checked_sub(1) else { return json!({}) };
         if let Some(Value::String(reference)) = schema.get("$ref") {
-            return json!({"$ref": format!("#/$defs/{}", self.name_of(reference))});
+            let name = self.name_of(reference);
+            let mut out = match self.beside(schema).map(|beside| self.convert(&Value::Object(beside), depth))
+            {
+                Some(Value::Object(beside)) => beside,
+                _ => Map::new(),
+            };
+            out.insert("$ref".to_owned(), Value::String(format!("#/$defs/{name}")));
+            return Value::Object(out);
         }
         let merged = schema.contains_key("allOf").then(|| self.merged(schema, DEEPEST_MERGE)).flatten();
         let schema = merged.as_ref().unwrap_or(schema);
@@ -179,9 +189,7 @@ impl<'d> Closure<'d> {
         if let Some(Value::Object(members)) = schema.get("properties") {
             let mut kept = Map::new();
             for (name, member) in members {
-                let is_hidden = resolved(self.document, member)
-                    .is_ok_and(|member| member.get(hidden) == Some(&Value::Bool(true)));
-                match is_hidden {
+                match is_marked(self.document, member, hidden) {
                     true => {
                         gone.insert(name.as_str());
                     }
@@ -213,21 +221,48 @@ impl<'d> Closure<'d> {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
             .collect();
-        let name = free_name(&mut self.taken, if legal.is_empty() { "schema" } else { &legal });
+        let name = self.taken.free(if legal.is_empty() { "schema" } else { &legal });
         self.names.insert(reference.to_owned(), name.clone());
         self.waiting.push_back((reference.to_owned(), name.clone()));
         name
     }
 
+    /// The keywords beside a reference, if they count.
+    fn beside(&self, schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+        if !self.counts_beside || schema.len() < 2 {
+            return None;
+        }
+        let mut beside = schema.clone();
+        // What it refers to has a title of its own, and what may be null is said there.
+        for word in ["$ref", "title", "nullable"] {
+            beside.remove(word);
+        }
+        Some(beside)
+    }
+
     /// A schema and the members of its `allOf` as one, as they are written in the document; `None` if they cannot be.
     fn merged(&self, schema: &Map<String, Value>, depth: usize) -> Option<Map<String, Value>> {
         self.merges.set(self.merges.get().checked_sub(1)?);
+        if schema.contains_key("$ref") {
+            let Some(mut beside) = self.beside(schema) else {
+                let reference = schema.get("$ref")?.as_str()?;
+                let next = at(self.document, reference).ok()?.as_object()?;
+                return self.merged(next, depth.checked_sub(usize::from(next.contains_key("$ref")))?);
+            };
+            let depth = depth.checked_sub(1)?;
+            let mut whole =
+                self.merged(at(self.document, schema.get("$ref")?.as_str()?).ok()?.as_object()?, depth)?;
+            if beside.contains_key("allOf") {
+                beside = self.merged(&beside, depth)?;
+            }
+            merge(&mut whole, beside)?;
+            return Some(whole);
+        }
         let Some(Value::Array(parts)) = schema.get("allOf") else { return Some(schema.clone()) };
         let depth = depth.checked_sub(1)?;
         let mut whole = Map::new();
         for part in parts {
-            let part = resolved(self.document, part).ok()?.as_object()?;
-            merge(&mut whole, self.merged(part, depth)?)?;
+            merge(&mut whole, self.merged(part.as_object()?, depth)?)?;
         }
         // A part closes its own members alone, which no object with those of the others could pass.
         if whole.get("additionalProperties") == Some(&Value::Bool(false)) && parts.len() > 1 {
@@ -253,11 +288,15 @@ fn merge(whole: &mut Map<String, Value>, part: Map<String, Value>) -> Option<()>
             }
             ("required", Some(Value::Array(known))) => {
                 let Value::Array(names) = value else { return None };
-                for name in names {
-                    if !known.contains(&name) {
-                        known.push(name);
-                    }
-                }
+                let new: Vec<Value> = {
+                    let mut seen: HashSet<&str> = known.iter().filter_map(Value::as_str).collect();
+                    names
+                        .iter()
+                        .filter(|name| name.as_str().is_some_and(|name| seen.insert(name)))
+                        .cloned()
+                        .collect()
+                };
+                known.extend(new);
             }
             ("additionalProperties", Some(known)) => {
                 if *known == Value::Bool(false) || value == Value::Bool(false) {

@@ -1,6 +1,6 @@
 //! Security schemes and the credentials that a program has for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use attache_core::Secret;
 use serde_json::Value;
@@ -9,6 +9,9 @@ use super::document::OpenApi;
 use super::reference::{resolved, text};
 use crate::error::HttpToolsError;
 use crate::fixed_values::Fixed;
+
+/// The alternatives of one operation that are looked at.
+const MOST_ALTERNATIVES: usize = 256;
 
 /// The way in which a scheme's credential is sent.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ enum Scheme {
 pub(super) struct Security<'d> {
     openapi: &'d OpenApi,
     schemes: BTreeMap<&'d str, Scheme>,
+    /// Where they have their credentials.
+    places: HashSet<(&'static str, String)>,
 }
 
 impl<'d> Security<'d> {
@@ -44,24 +49,30 @@ impl<'d> Security<'d> {
                 format!("the document has no security scheme {unknown:?}; it has: {}", known.join(", "));
             return Err(HttpToolsError::new(message));
         }
-        Ok(Self { openapi, schemes })
+        let place = |scheme: &Scheme| match scheme {
+            Scheme::Header(name) => Some(("header", name.to_ascii_lowercase())),
+            Scheme::Query(name) => Some(("query", name.clone())),
+            Scheme::Cookie(name) => Some(("cookie", name.clone())),
+            Scheme::Bearer | Scheme::Basic => None,
+        };
+        let places = schemes.values().filter_map(place).collect();
+        Ok(Self { openapi, schemes, places })
     }
 
     /// True if a parameter is where a scheme has its credential.
     pub(super) fn is_credential(&self, place: &str, name: &str) -> bool {
-        self.schemes.values().any(|scheme| match scheme {
-            Scheme::Header(known) => place == "header" && known.eq_ignore_ascii_case(name),
-            Scheme::Query(known) => place == "query" && known == name,
-            Scheme::Cookie(known) => place == "cookie" && known == name,
-            Scheme::Bearer | Scheme::Basic => false,
-        })
+        match place {
+            "header" => self.places.contains(&("header", name.to_ascii_lowercase())),
+            "query" | "cookie" => self.places.contains(&(place, name.to_owned())),
+            _ => false,
+        }
     }
 
     /// The credentials that an operation sends: the first alternative that it allows and that is complete.
     pub(super) fn credentials(&self, operation: &Value) -> Result<Vec<Fixed>, HttpToolsError> {
         let allowed = operation.get("security").or_else(|| self.openapi.document.get("security"));
         let alternatives = allowed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for alternative in alternatives.iter().filter_map(Value::as_object) {
+        for alternative in alternatives.iter().take(MOST_ALTERNATIVES).filter_map(Value::as_object) {
             let all: Option<Vec<(&Scheme, &Secret)>> = alternative
                 .keys()
                 .map(|name| Some((self.schemes.get(name.as_str())?, self.openapi.credentials.get(name)?)))

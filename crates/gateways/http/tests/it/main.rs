@@ -7,6 +7,8 @@ mod binding;
 #[cfg(test)]
 mod bodies;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod mounted;

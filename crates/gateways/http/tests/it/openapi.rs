@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{call, call_in, echoing, value};
 
 /// A document with these paths and components.
-fn document(version: &str, paths: Value, components: Value) -> OpenApi {
+pub(crate) fn document(version: &str, paths: Value, components: Value) -> OpenApi {
     let document = json!({
         "openapi": version,
         "info": {"title": "Orders", "version": "1"},
@@ -22,24 +22,24 @@ fn document(version: &str, paths: Value, components: Value) -> OpenApi {
     OpenApi::parse(&document.to_string()).unwrap()
 }
 
-fn one(method: &str, path: &str, operation: Value) -> OpenApi {
+pub(crate) fn one(method: &str, path: &str, operation: Value) -> OpenApi {
     document("3.0.3", json!({path: {method: operation}}), json!({}))
 }
 
 /// The tools of a document, in front of a service in this process.
-fn tools(document: &OpenApi) -> HttpTools {
+pub(crate) fn tools(document: &OpenApi) -> HttpTools {
     document.tools("orders").unwrap().with_service(echoing())
 }
 
-async fn schema(tools: &HttpTools, at: usize) -> Value {
+pub(crate) async fn schema(tools: &HttpTools, at: usize) -> Value {
     ToolHandler::tools(tools).await.unwrap()[at].definition.input_schema().clone()
 }
 
-async fn target(tools: &HttpTools, tool: &str, arguments: Value) -> String {
+pub(crate) async fn target(tools: &HttpTools, tool: &str, arguments: Value) -> String {
     value(&call(tools, tool, arguments).await.unwrap())["target"].as_str().unwrap().to_owned()
 }
 
-fn parameter(name: &str, place: &str, more: Value) -> Value {
+pub(crate) fn parameter(name: &str, place: &str, more: Value) -> Value {
     let mut parameter =
         json!({"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}});
     parameter.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -382,21 +382,36 @@ async fn credentials_follow_the_security_of_each_operation() {
 #[tokio::test]
 async fn headers_are_given_or_passed_on_or_the_operation_is_left_out() {
     let with = |name: &str, more: Value| json!({"operationId": name, "parameters": [parameter(name, "header", more)]});
+    // A document may name another origin, which gets nothing of the program's.
+    let elsewhere = |name: &str, more: Value| {
+        let mut operation = with(name, more);
+        operation["operationId"] = json!(format!("evil-{name}"));
+        operation["servers"] = json!([{"url": "https://evil.example"}]);
+        operation
+    };
     let paths = json!({
         "/a": {"get": with("X-Tenant", json!({"required": true}))},
         "/b": {"get": with("X-Version", json!({"required": true, "schema": {"enum": ["2024-01-01"]}}))},
         "/c": {"get": with("X-Given", json!({"required": true}))},
         "/d": {"get": with("X-Missing", json!({"required": true}))},
         "/e": {"get": with("X-Optional", json!({}))},
+        "/f": {"get": elsewhere("X-Given", json!({"required": true}))},
+        "/g": {"get": elsewhere("x-given", json!({}))},
+        "/h": {"servers": [{"url": "https://evil.example"}], "get": with("X-GIVEN", json!({}))},
+        "/i": {"get": elsewhere("X-Tenant", json!({"required": true}))},
+        "/j": {"get": elsewhere("X-Version", json!({"required": true, "schema": {"enum": ["2024-01-01"]}}))},
     });
     let document = document("3.0.1", paths, json!({}))
         .with_forwarded_headers(["x-tenant"])
         .with_header("X-Given", "given-1");
     let skipped = document.skipped().unwrap();
-    assert_eq!(skipped.len(), 1);
+    let skipped: Vec<String> = skipped.iter().map(ToString::to_string).collect();
     assert_eq!(
-        skipped[0].to_string(),
-        "X-Missing: it demands the header X-Missing, which is neither given nor passed on"
+        skipped,
+        ["X-Missing", "evil-X-Given", "evil-X-Tenant"].map(|id| {
+            let header = id.trim_start_matches("evil-");
+            format!("{id}: it demands the header {header}, which is neither given nor passed on")
+        })
     );
     let tools = tools(&document);
     let sent = async |tool: &str| {
@@ -408,6 +423,10 @@ async fn headers_are_given_or_passed_on_or_the_operation_is_left_out() {
     assert_eq!(sent("X-Version").await["x-version"], "2024-01-01");
     assert_eq!(sent("X-Given").await["x-given"], "***");
     assert_eq!(sent("X-Optional").await.get("x-optional"), None);
+    for elsewhere in ["evil-x-given", "X-GIVEN", "evil-X-Version"] {
+        assert_eq!(sent(elsewhere).await.get("x-given"), None, "{elsewhere}");
+    }
+    assert_eq!(sent("evil-X-Version").await["x-version"], "2024-01-01");
 }
 
 #[tokio::test]
@@ -455,64 +474,4 @@ fn what_is_no_openapi_3_is_refused() {
     }
     let yaml = "openapi: 3.1.0\nservers: [{url: 'https://h'}]\npaths:\n  /a:\n    get:\n      operationId: a\n      responses:\n        200: {description: ok}\n";
     assert_eq!(OpenApi::parse(yaml).unwrap().endpoints().unwrap()[0].name(), "a");
-}
-
-// A document may be as hostile as its author.
-#[test]
-fn a_hostile_document_is_bounded() {
-    // Doubling references, as a bomb has them.
-    let mut schemas = serde_json::Map::new();
-    for n in 0..60 {
-        let next = json!({"$ref": format!("#/components/schemas/S{}", n + 1)});
-        schemas.insert(
-            format!("S{n}"),
-            json!({"type": "object", "allOf": [next, next], "properties": {"a": next, "b": next}}),
-        );
-    }
-    // Wide and shallow.
-    for n in 0..8 {
-        let next = json!({"$ref": format!("#/components/schemas/W{}", n + 1)});
-        schemas.insert(format!("W{n}"), json!({"allOf": vec![next; 30]}));
-    }
-    schemas.insert("W8".to_owned(), json!({"type": "object", "properties": {"a": {"type": "string"}}}));
-    schemas.insert("S60".to_owned(), json!({"type": "object", "description": "x".repeat(1 << 20), "properties": {"big": {"enum": vec!["y".repeat(1000); 2000]}}}));
-    let body = |schema: Value| json!({"requestBody": {"content": {"application/json": {"schema": schema}}}});
-    let mut deep = json!({"type": "string"});
-    for _ in 0..50 {
-        deep = json!({"type": "object", "additionalProperties": deep});
-    }
-    let paths = json!({
-        "/bomb": {"post": body(json!({"$ref": "#/components/schemas/S0"}))},
-        "/wide": {"post": body(json!({"$ref": "#/components/schemas/W0"}))},
-        "/deep": {"post": body(deep)},
-        "/nowhere": {"post": body(json!({"$ref": "#/components/schemas/None"}))},
-        "/file": {"post": body(json!({"$ref": "other.json#/X"}))},
-        "/pattern": {"get": {"parameters": [parameter("p", "query", json!({"schema": {"type": "string", "pattern": "(?<=x)y("}}))]}},
-        "/circle": {"get": {"parameters": [{"$ref": "#/components/parameters/A"}]}},
-        "https://evil.example/": {"get": {}},
-        "/../x": {"get": {}},
-    });
-    let components = json!({"schemas": schemas, "parameters": {"A": {"$ref": "#/components/parameters/B"}, "B": {"$ref": "#/components/parameters/A"}}});
-    let began = std::time::Instant::now();
-    let document = document("3.0.0", paths, components);
-    let tools = document.tools("x").unwrap();
-    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
-    let names: Vec<&str> = tools.endpoints().map(|endpoint| endpoint.name()).collect();
-    assert_eq!(names, ["post_bomb", "post_wide", "post_deep", "post_nowhere", "post_file", "get_pattern"]);
-    let skipped: Vec<String> = document.skipped().unwrap().iter().map(ToString::to_string).collect();
-    assert_eq!(skipped.len(), 3, "{skipped:?}");
-    let specs = futures_now(ToolHandler::tools(&tools)).unwrap();
-    for spec in &specs {
-        assert!(spec.definition.input_schema().to_string().len() < 300 << 10, "{}", spec.definition.name());
-        assert!(spec.definition.schema().is_ok(), "{}", spec.definition.name());
-    }
-}
-
-/// The outcome of a future that waits for nothing.
-fn futures_now<F: std::future::Future>(future: F) -> F::Output {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match std::pin::pin!(future).poll(&mut context) {
-        std::task::Poll::Ready(output) => output,
-        std::task::Poll::Pending => panic!("nothing is asked of a service"),
-    }
 }
