@@ -76,6 +76,12 @@ impl AgUi {
         self
     }
 
+    /// Tells what the client said itself, too: a page that comes back has lost it.
+    pub(crate) fn retelling(mut self) -> Self {
+        self.answer = self.answer.retelling();
+        self
+    }
+
     /// Ends what the client shows as under way: calls whose results it did not hear.
     pub(crate) fn with_running(mut self, calls: impl IntoIterator<Item = ToolCallId>) -> Self {
         self.running.extend(calls);

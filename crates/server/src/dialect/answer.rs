@@ -30,6 +30,8 @@ pub(crate) struct Answer {
     made: usize,
     usage: Usage,
     asking: Asking,
+    /// True if the client is told what it said itself.
+    retells: bool,
 }
 
 /// Words, and what stands beside them, that are not told yet.
@@ -163,6 +165,11 @@ impl Answer {
         Self { held: is_whole.then(Vec::new), ..self }
     }
 
+    /// Tells what the client said itself, too: one that comes back has lost it.
+    pub(crate) fn retelling(self) -> Self {
+        Self { retells: true, ..self }
+    }
+
     /// Takes an entry in, and tells its pieces.
     pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
         let event = match &entry.what {
@@ -265,7 +272,10 @@ impl Answer {
                     }
                     CallState::Client => self.for_client(&call.id, &call.name, &call.arguments, tell),
                     CallState::Finished(entry) => {
-                        self.written(&call.id, &call.name, &call.arguments, tell);
+                        // A call of another drive of the run has a result here, and nothing else.
+                        if !call.name.is_empty() {
+                            self.written(&call.id, &call.name, &call.arguments, tell);
+                        }
                         if let Some((result, disposition)) = event_json::result_of(entry) {
                             self.result(result, disposition, tell);
                         }
@@ -428,7 +438,7 @@ impl Answer {
 
     fn result(&mut self, result: &ToolResult, disposition: Disposition, tell: &mut dyn FnMut(Piece<'_>)) {
         // The client knows what it said itself.
-        if disposition == Disposition::Submitted {
+        if disposition == Disposition::Submitted && !self.retells {
             return;
         }
         if let Some(call) = self.known(&result.call_id)

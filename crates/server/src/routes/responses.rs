@@ -250,9 +250,9 @@ pub(crate) async fn one(
         let began = began(&live).await;
         let told = Response::new(head_of(&id, &live.agent, began), app.shown, Approvals::Words);
         if asked.stream {
-            return Ok(sse::response(Viewer::of_all(live), told.after(asked.starting_after), Vec::new()));
+            return Ok(sse::response(Viewer::of_answer(live), told.after(asked.starting_after), Vec::new()));
         }
-        let (view, last) = live.view();
+        let (view, last) = live.answer_view();
         let mut told = told;
         sse::tell(&mut told, &Seen::View(Box::new(view), last), &mut Vec::new());
         return Ok(json(told.body()));
@@ -428,7 +428,7 @@ pub(crate) async fn cancel(
     if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
         let head = Head { is_background: true, ..head_of(&id, &live.agent, began(&live).await) };
         let mut told = Response::new(head, app.shown, Approvals::Words).whole();
-        gather(Viewer::behind(live, None), &mut told).await;
+        gather(Viewer::of_answer(live), &mut told).await;
         return Ok(json(told.body()));
     }
     // Whoever drives it looks twice a second.

@@ -11,6 +11,7 @@ mod attacks;
 mod chat;
 mod chatting;
 mod cited;
+mod coming_back;
 mod common;
 mod cut;
 mod elsewhere;
