@@ -63,6 +63,8 @@ pub(crate) struct Follower {
     alone: Option<Instant>,
     /// The part of the run that is told, if not all of it.
     part: Option<Part>,
+    /// True if it ends where the run waits.
+    ends_waiting: bool,
     /// The store of the images that are told with their content.
     images: Option<Arc<dyn DocumentStore>>,
 }
@@ -114,6 +116,7 @@ impl Follower {
             look,
             alone,
             part,
+            ends_waiting: false,
             images: None,
         }
     }
@@ -121,6 +124,12 @@ impl Follower {
     /// Tells the images that the model made with their content, for clients that have no address for it.
     pub(crate) fn with_images(mut self, store: Arc<dyn DocumentStore>) -> Self {
         self.images = Some(store);
+        self
+    }
+
+    /// Ends where the run waits, for its client or for somebody else: it is the turn of those who are told then.
+    pub(crate) fn until_it_waits(mut self) -> Self {
+        self.ends_waiting = true;
         self
     }
 
@@ -240,7 +249,8 @@ impl Follower {
         let is_answer = self.part.is_some() && !is_before;
         if self.view.end.is_none() && !is_before {
             match (Stand::of(self.log.run()), drive) {
-                (Stand::Waits, _) if is_answer => self.finish(&mut news),
+                (Stand::AsksClient(_), _) if self.ends_waiting => self.close(What::Paused, &mut news),
+                (Stand::Waits, _) if is_answer || self.ends_waiting => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Abandoned) => {
                     self.close(What::Broken(Broken::Abandoned), &mut news);

@@ -80,7 +80,7 @@ async fn back(app: &App, principal: &Principal, hosted: &Hosted, asked: Asked) -
         None => {
             let log = hosted.agent().log_events();
             let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
-            Ok(sse::response(follower, told, Vec::new()))
+            Ok(sse::response(follower.until_it_waits(), told, Vec::new()))
         }
     }
 }

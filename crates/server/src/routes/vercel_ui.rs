@@ -83,7 +83,7 @@ pub(crate) async fn resume(
     let told = told(&app, &run.id, &id, own, HashSet::new()).retelling();
     let log = hosted.agent().log_events();
     let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
-    Ok(named(sse::response(follower, told, Vec::new())))
+    Ok(named(sse::response(follower.until_it_waits(), told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.

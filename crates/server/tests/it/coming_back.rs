@@ -245,3 +245,63 @@ async fn a_page_whose_run_moves_to_its_node_is_told_all_of_the_message() {
     assert_eq!(deltas(&events), "Before.Then.After it.", "{events:?}");
     assert_eq!(places(&events, "tool-input-available").len(), 2, "{events:?}");
 }
+
+// A page that comes back at another node is told that it is its turn.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_back_elsewhere_is_told_that_it_is_its_turn() {
+    for path in ["/v1/ui", "/v1/ag-ui"] {
+        let (stage, gate) = (Stage::new(three()), Arc::new(Semaphore::new(0)));
+        let [one, other] = nodes(&stage, &gate);
+        let body = |messages: Value| if path == "/v1/ui" { ui(None) } else { ag_ui("r", messages) };
+        drop(one.post(path, body(json!([user()]))).await);
+        let back = match path {
+            "/v1/ui" => other.get("/v1/ui/chat/stream").await,
+            _ => other.post(path, body(json!([]))).await,
+        };
+        assert_eq!(back.status(), StatusCode::OK);
+        gate.add_permits(1);
+        let back = tokio::time::timeout(Duration::from_secs(60), text(back)).await.expect("it ends");
+        let events = data(&back);
+        assert!(back.contains("Before.") && back.contains("Then."), "{back}");
+        if path == "/v1/ui" {
+            let call = find(&events, "tool-input-available", "notify");
+            assert_eq!(call["dynamic"], Value::Null, "it is the page's own: {back}");
+            assert_eq!(events[events.len() - 2]["finishReason"], "tool-calls", "{back}");
+        } else {
+            assert!(back.contains("notify"), "{back}");
+            assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED", "{back}");
+        }
+    }
+}
+
+// So is one whose run waits for a decision.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_back_elsewhere_is_asked_for_the_approval() {
+    let gate = Arc::new(Semaphore::new(0));
+    let stage = Stage::new([Turn::call("look", json!({})), Turn::call("pay", json!({}))]);
+    let store = Arc::new(MemorySessions::new());
+    let [one, other] = [(), ()].map(|()| {
+        let gate = Arc::clone(&gate);
+        let look = tool_fn("look", "Looks", move || {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok::<_, ToolError>("seen")
+            }
+        });
+        let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+        let agent = Agent::builder(stage.clone()).tool(look).tool(pay).build().unwrap();
+        Client::new(trusting(Server::new("papers", Sessions::new(agent, store.clone()))))
+    });
+    drop(one.post("/v1/ui", ui(None)).await);
+    let page = other.get("/v1/ui/chat/stream").await;
+    let thread = other.post("/v1/ag-ui", ag_ui("r", json!([]))).await;
+    gate.add_permits(1);
+    let page = tokio::time::timeout(Duration::from_secs(60), text(page)).await.expect("it ends");
+    let page = data(&page);
+    assert_eq!(places(&page, "tool-approval-request").len(), 1, "{page:?}");
+    assert_eq!(page[page.len() - 2]["finishReason"], "tool-calls", "{page:?}");
+    let thread = tokio::time::timeout(Duration::from_secs(60), text(thread)).await.expect("it ends");
+    let thread = data(&thread);
+    assert_eq!(thread.last().unwrap()["outcome"]["type"], "interrupt", "{thread:?}");
+}
