@@ -98,7 +98,8 @@ impl AgUi {
         let mut out = Vec::new();
         // The snapshot has what it said.
         let outcome = Some(outcome).filter(|_| end != End::Stop);
-        self.piece(Piece::End { end, usage: &Usage::default(), outcome }, &mut out);
+        let usage = &Usage::default();
+        self.piece(Piece::End { end, usage, total: usage, outcome }, &mut out);
         out
     }
 
@@ -268,7 +269,7 @@ impl AgUi {
             Piece::Made(document) => event("CUSTOM", out, |object| {
                 object.with("name", "attache.document").by("value", |out| describe(document, out))
             }),
-            Piece::End { end, usage, outcome } => {
+            Piece::End { end, usage, outcome, .. } => {
                 let text = outcome.map(|outcome| outcome.text.as_str()).filter(|text| !text.is_empty());
                 let asks = matches!(end, End::Approval | End::Input);
                 self.finish(

@@ -5,6 +5,7 @@ mod annotation;
 pub(crate) mod answer;
 pub(crate) mod chat;
 mod chat_documents;
+mod ending;
 pub(crate) mod event_json;
 pub(crate) mod event_stream;
 pub(crate) mod location;

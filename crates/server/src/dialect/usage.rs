@@ -4,6 +4,15 @@ use attache_core::Usage;
 
 use crate::json::Object;
 
+/// The counts of a part, by those of all and of what came before it.
+pub(crate) fn behind(all: &Usage, before: &Usage) -> Usage {
+    let less = |all: Option<u64>, before: Option<u64>| all.map(|all| all.saturating_sub(before.unwrap_or(0)));
+    Usage::new(less(all.input_tokens, before.input_tokens), less(all.output_tokens, before.output_tokens))
+        .with_cached_tokens(less(all.cached_tokens, before.cached_tokens))
+        .with_cache_write_tokens(less(all.cache_write_tokens, before.cache_write_tokens))
+        .with_reasoning_tokens(less(all.reasoning_tokens, before.reasoning_tokens))
+}
+
 /// Writes the counts in the shape of Chat Completions; `null` where nobody counted.
 pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
     let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) else {

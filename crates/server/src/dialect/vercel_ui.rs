@@ -306,7 +306,8 @@ impl Ui {
                 self.close(out);
                 self.file(document, out);
             }
-            Piece::End { end, usage: tokens, outcome } => {
+            // A run is one message, which has the tokens of all of it.
+            Piece::End { end, total: tokens, outcome, .. } => {
                 self.close(out);
                 self.step(out);
                 let reason = match end {

@@ -119,7 +119,8 @@ impl Ending {
         live.let_go(false).await;
         let calls: Vec<_> = live.own_view().0.client_calls().map(|call| call.id.clone()).collect();
         live.park(&calls);
-        live.push(What::Paused);
+        let usage = live.view().0.usage;
+        live.push(What::Paused(usage));
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.

@@ -231,7 +231,7 @@ impl Follower {
             match self.pauses() {
                 None => {}
                 Some(0) => {
-                    self.close(What::Paused, &mut news);
+                    self.pause(&mut news);
                     break;
                 }
                 Some(_) => {
@@ -249,7 +249,7 @@ impl Follower {
         let is_answer = self.part.is_some() && !is_before;
         if self.view.end.is_none() && !is_before {
             match (Stand::of(self.log.run()), drive) {
-                (Stand::AsksClient(_), _) if self.ends_waiting => self.close(What::Paused, &mut news),
+                (Stand::AsksClient(_), _) if self.ends_waiting => self.pause(&mut news),
                 (Stand::Waits, _) if is_answer || self.ends_waiting => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Abandoned) => {
@@ -293,6 +293,12 @@ impl Follower {
         let before = part.before;
         part.before = before.saturating_sub(1);
         Some(before)
+    }
+
+    /// Tells that the client is to answer.
+    fn pause(&mut self, news: &mut Vec<Arc<Entry>>) {
+        let usage = self.log.run().usage().clone();
+        self.close(What::Paused(usage), news);
     }
 
     /// Nothing comes behind that.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Session, is_read};
+use attache_agent::{Session, is_read};
 use attache_core::Document;
 use axum::Extension;
 use axum::body::Body;
@@ -346,6 +346,7 @@ fn from_log(
     use attache_core::AssistantPart;
     let Log { messages, external } = Log::of(stored);
     let outcome = &stored.outcome(shown);
+    let usage = &stored.spent(&external, before)?;
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     let mut last_spoke = false;
@@ -390,14 +391,13 @@ fn from_log(
         return Ok(false);
     }
     if before < last {
-        // The tokens of one answer of several are not in the log.
-        tell(Piece::End { end: End::Calls, usage: &attache_core::Usage::default(), outcome: None });
+        tell(Piece::End { end: End::Calls, usage, total: &outcome.usage, outcome: None });
         return Ok(true);
     }
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
     }
-    let notice = (outcome.reason == EndReason::PendingApproval).then(|| notice(outcome));
+    let notice = notice(outcome);
     for words in unsaid(outcome, last_spoke).into_iter().chain(notice.as_deref()) {
         if std::mem::replace(&mut spoke, true) {
             tell(Piece::Break);
@@ -405,7 +405,7 @@ fn from_log(
         tell(Piece::Text(words));
     }
     match end(outcome, spoke) {
-        Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+        Some(end) => tell(Piece::End { end, usage, total: &outcome.usage, outcome: Some(outcome) }),
         None => tell(Piece::Failed(match stored.run.failure() {
             Some(failure) => Fault::from(&failure),
             None => Fault::unanswered(&outcome.reason, outcome.detail.as_deref()),

@@ -32,6 +32,7 @@ mod pages;
 mod record;
 mod responses;
 mod sockets;
+mod spent;
 mod storms;
 mod threads;
 mod typed;
