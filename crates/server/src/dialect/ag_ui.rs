@@ -33,6 +33,8 @@ pub(crate) struct AgUi {
     writing: Vec<ToolCallId>,
     /// Those that said how far they have come, and have no result.
     running: Vec<ToolCallId>,
+    /// Those that the client is to answer.
+    pending: Vec<ToolCallId>,
     /// The event with the messages that the client lacks, until it was told.
     snapshot: Vec<u8>,
 }
@@ -57,6 +59,7 @@ impl AgUi {
             thoughts: 0,
             writing: Vec::new(),
             running: Vec::new(),
+            pending: Vec::new(),
             snapshot: Vec::new(),
         }
     }
@@ -205,6 +208,9 @@ impl AgUi {
             });
             out.append(&mut self.snapshot);
         }
+        if let Piece::Call { id, .. } = &piece {
+            self.pending.push((*id).clone());
+        }
         match piece {
             Piece::Step | Piece::Break => self.close(out),
             Piece::Reply(reply) => {
@@ -251,6 +257,7 @@ impl AgUi {
             }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
+                self.pending.retain(|pending| *pending != result.call_id);
                 let before = self.running.len();
                 self.running.retain(|running| *running != result.call_id);
                 if self.running.len() < before {
@@ -272,10 +279,15 @@ impl AgUi {
             Piece::End { end, usage, outcome, .. } => {
                 let text = outcome.map(|outcome| outcome.text.as_str()).filter(|text| !text.is_empty());
                 let asks = matches!(end, End::Approval | End::Input);
+                let pending = std::mem::take(&mut self.pending);
                 self.finish(
                     |out| match outcome.filter(|_| asks) {
                         Some(outcome) => interrupts(outcome, out),
-                        None => Object::begin(out).with("type", "success").end(),
+                        None => {
+                            let pending = Some(pending).filter(|calls| !calls.is_empty());
+                            let object = Object::begin(out).with("type", "success");
+                            object.maybe("pendingToolCallIds", pending.as_ref()).end();
+                        }
                     },
                     Some(usage),
                     text.filter(|_| !asks),

@@ -438,7 +438,9 @@ impl Answer {
             has_text = true;
             tell(Piece::Text(unsaid));
         }
-        if let Some(notice) = notice(outcome) {
+        let is_asked = self.calls.iter().any(|call| call.is_for_client && !call.has_result);
+        let is_turn = is_asked && outcome.reason == EndReason::PendingExternal;
+        if let Some(notice) = notice(outcome).filter(|_| !is_turn) {
             match self.asking {
                 Asking::Pieces => {}
                 Asking::Words => {
@@ -450,8 +452,9 @@ impl Answer {
                 Asking::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
             }
         }
+        let end = if is_turn { Some(End::Calls) } else { end(outcome, has_text) };
         let (usage, total) = (&self.usage, &outcome.usage);
-        match end(outcome, has_text) {
+        match end {
             Some(end) => tell(Piece::End { end, usage, total, outcome: Some(outcome) }),
             None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
         }

@@ -2,7 +2,7 @@
 
 use attache_agent::{ApprovalRequest, EndReason, Outcome};
 
-/// The way in which a client learns that calls wait for approval.
+/// The way in which a client learns that calls wait for approval, or for a result that comes later.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Asking {
     /// The dialect has pieces of its own for it.
@@ -10,7 +10,7 @@ pub(crate) enum Asking {
     Pieces,
     /// It has none: the answer says it.
     Words,
-    /// Nobody can ever decide, since no session keeps the run: there is no answer.
+    /// Nobody can ever decide, or deliver the result, since no session keeps the run: there is no answer.
     Never,
 }
 
@@ -21,13 +21,18 @@ impl Asking {
     }
 }
 
-/// Says which calls wait for approval, for those who read the answer alone.
+/// Says for what a run waits that no client of an answer gives, for those who read the answer alone.
 pub(crate) fn notice(outcome: &Outcome) -> Option<String> {
     match outcome.reason {
         EndReason::PendingApproval => {
             let name = |asked: &ApprovalRequest| format!("{} (approval {})", asked.call.name, asked.id);
             let calls: Vec<String> = outcome.approvals.iter().map(name).collect();
             Some(format!("[Waits for approval: {}. It goes on once they are decided.]", calls.join(", ")))
+        }
+        EndReason::PendingExternal => {
+            let calls: Vec<&str> =
+                outcome.deferred.iter().map(|request| request.call.name.as_str()).collect();
+            Some(format!("[Waits for the result of {}. It goes on once that is there.]", calls.join(", ")))
         }
         _ => None,
     }
@@ -69,7 +74,8 @@ pub(crate) fn end(outcome: &Outcome, has_text: bool) -> Option<End> {
         EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => End::Stop,
         EndReason::InputRequired => End::Input,
         EndReason::PendingApproval => End::Approval,
-        EndReason::PendingExternal => End::Calls,
+        // Whoever was told calls to answer knows it. Another result is nobody's here to give.
+        EndReason::PendingExternal => End::Stop,
         EndReason::Cancelled => return None,
         _ if outcome.reason.is_failure() => return None,
         // A check ended it, and has no words for the client.

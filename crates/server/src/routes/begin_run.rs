@@ -19,7 +19,7 @@ use crate::dialect::Tell;
 use crate::fault::Fault;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
-use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
+use crate::live::{CallState, CallView, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::paused_runs::{Kept, Parked, Taken};
 use crate::record::Of;
 use crate::request;
@@ -293,7 +293,10 @@ impl Asking<'_> {
         let parked: Arc<Parked> = Arc::clone(&self.app.parked);
         let (principal, agent) = (self.principal.shared(), Arc::clone(&hosted.name));
         Box::new(move |view: &View, calls: &[ToolCallId]| {
-            if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
+            // A call whose result comes later has begun, too.
+            let has_begun =
+                |call: &CallView| matches!(call.state, CallState::Finished(_) | CallState::Deferred);
+            if always || view.calls().any(has_begun) {
                 let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
                 parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
             }

@@ -23,6 +23,7 @@ mod hidden;
 mod inbound;
 mod jwt;
 mod kept;
+mod later;
 mod leaving;
 mod made;
 mod messages;
