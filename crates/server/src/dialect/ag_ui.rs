@@ -7,6 +7,7 @@ use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json::{document as describe, progressed};
+use super::iso_time::iso_time;
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
@@ -369,6 +370,7 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                     .text("message", &message)
                     .with("toolCallId", &asked.call.id)
                     .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
+                    .maybe("expiresAt", iso_time(asked.expires_at).as_ref())
                     .by("metadata", |out| {
                         Object::begin(out)
                             .with("toolName", &asked.call.name)
@@ -385,7 +387,12 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                     .with("reason", "input_required")
                     .maybe("message", request.deferred.prompt.as_ref())
                     .with("toolCallId", &request.call.id)
-                    .maybe("responseSchema", request.deferred.schema.as_ref())
+                    // The protocol has room for an object alone: `true` says nothing.
+                    .maybe(
+                        "responseSchema",
+                        request.deferred.schema.as_ref().filter(|schema| schema.is_object()),
+                    )
+                    .maybe("expiresAt", request.deferred.expires_at.and_then(iso_time).as_ref())
                     .end();
             }
             out.push(b']');

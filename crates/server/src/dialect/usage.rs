@@ -24,7 +24,10 @@ pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
         .with("completion_tokens", &output)
         .with("total_tokens", &input.saturating_add(output))
         .by("prompt_tokens_details", |out| {
-            Object::begin(out).with("cached_tokens", &usage.cached_tokens.unwrap_or(0)).end();
+            Object::begin(out)
+                .with("cached_tokens", &usage.cached_tokens.unwrap_or(0))
+                .with("cache_write_tokens", &usage.cache_write_tokens.unwrap_or(0))
+                .end();
         })
         .by("completion_tokens_details", |out| {
             Object::begin(out).with("reasoning_tokens", &usage.reasoning_tokens.unwrap_or(0)).end();
@@ -64,6 +67,7 @@ pub(crate) fn plain(usage: &Usage, out: &mut Vec<u8>) {
         .maybe("totalTokens", total.as_ref())
         .maybe("reasoningTokens", usage.reasoning_tokens.as_ref())
         .maybe("cachedInputTokens", usage.cached_tokens.as_ref())
+        .maybe("cacheWriteInputTokens", usage.cache_write_tokens.as_ref())
         .end();
 }
 

@@ -1,5 +1,7 @@
 //! Calls whose results come later, and which no client of an answer has to give.
 
+use std::time::Duration;
+
 use attache_agent::{Agent, tool_fn};
 use attache_core::ToolError;
 use attache_core::tool::Deferred;
@@ -121,4 +123,25 @@ async fn pages_are_told_which_calls_are_theirs() {
     let begun = beside.iter().find(|event| event["toolCallName"] == "weather").unwrap();
     let outcome = json!({"type": "success", "pendingToolCallIds": [begun["toolCallId"]]});
     assert_eq!(beside.last().unwrap()["outcome"], outcome, "{beside:?}");
+}
+
+// A question says until when it can be answered, in the form of the protocol, which knows no schema but an object.
+#[tokio::test]
+async fn an_interrupt_has_its_time_and_a_schema_that_is_an_object() {
+    for (schema, told) in [(json!(true), Value::Null), (json!({"type": "string"}), json!({"type": "string"}))]
+    {
+        let ask = tool_fn("year", "Asks", move || {
+            let hour = Duration::from_secs(3600);
+            Ok::<_, ToolError>(Deferred::ask("Which?").with_schema(schema.clone()).with_lifetime(hour))
+        });
+        let stage = Stage::new([Turn::call("year", json!({}))]);
+        let client = Client::new(server(Agent::builder(stage).tool(ask)));
+        let user = json!({"id": "m1", "role": "user", "content": "x"});
+        let body = json!({"threadId": "t", "runId": "r", "messages": [user], "tools": [], "context": []});
+        let events = data(&text(client.post("/v1/ag-ui", body).await).await);
+        let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0];
+        assert_eq!(interrupt["responseSchema"], told, "{interrupt}");
+        let time = interrupt["expiresAt"].as_str().unwrap_or_else(|| panic!("{interrupt}"));
+        assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
+    }
 }
