@@ -146,12 +146,26 @@ impl Fault {
     /// A run that waits for an approval, which nobody can give where no session keeps the run. Clients do not try this
     /// status again by themselves, as they do others: the tools before would run once more.
     pub(crate) fn needs_session(outcome: &Outcome) -> Self {
-        let calls: Vec<&str> = outcome.approvals.iter().map(|asked| asked.call.name.as_str()).collect();
-        let message = format!(
-            "calls need approval and were not run: {}; ask in a session (the header X-Attache-Session), where somebody can decide",
-            calls.join(", ")
-        );
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID, "approval_required", message)
+        let asked = outcome.approvals.iter().map(|asked| asked.call.name.as_str());
+        let later = outcome.deferred.iter().map(|request| request.call.name.as_str());
+        let names = |calls: &mut dyn Iterator<Item = &str>| calls.collect::<Vec<_>>().join(", ");
+        let (code, message) = match outcome.reason {
+            EndReason::PendingApproval => (
+                "approval_required",
+                format!(
+                    "calls need approval and were not run: {}; ask in a session (the header X-Attache-Session), where somebody can decide",
+                    names(&mut { asked })
+                ),
+            ),
+            _ => (
+                "session_required",
+                format!(
+                    "results of calls come later: {}; ask in a session (the header X-Attache-Session), where somebody can deliver them",
+                    names(&mut { later })
+                ),
+            ),
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID, code, message)
     }
 
     /// Says after how many seconds the client may try again.

@@ -179,9 +179,13 @@ pub(crate) async fn began_with(
 }
 
 /// The tools and settings that came with a run, which no agent has.
-async fn offered(session: &Session, run: &str) -> Result<Offered, Fault> {
-    let entries = session.journal_of(run).load().await?;
-    Ok(entries.iter().find_map(started).unwrap_or_default())
+pub(crate) async fn offered(session: &Session, run: &str) -> Result<Offered, Fault> {
+    Ok(offered_in(&session.journal_of(run).load().await?))
+}
+
+/// The same, by the log of the run.
+pub(crate) fn offered_in(entries: &[LogEntry]) -> Offered {
+    entries.iter().find_map(started).unwrap_or_default()
 }
 
 fn started(entry: &LogEntry) -> Option<Offered> {

@@ -7,6 +7,7 @@ use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json::{document as describe, progressed};
+use super::iso_time::iso_time;
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
@@ -33,6 +34,8 @@ pub(crate) struct AgUi {
     writing: Vec<ToolCallId>,
     /// Those that said how far they have come, and have no result.
     running: Vec<ToolCallId>,
+    /// Those that the client is to answer.
+    pending: Vec<ToolCallId>,
     /// The event with the messages that the client lacks, until it was told.
     snapshot: Vec<u8>,
 }
@@ -57,6 +60,7 @@ impl AgUi {
             thoughts: 0,
             writing: Vec::new(),
             running: Vec::new(),
+            pending: Vec::new(),
             snapshot: Vec::new(),
         }
     }
@@ -76,6 +80,12 @@ impl AgUi {
         self
     }
 
+    /// Tells what the client said itself, too: a page that comes back has lost it.
+    pub(crate) fn retelling(mut self) -> Self {
+        self.answer = self.answer.retelling();
+        self
+    }
+
     /// Ends what the client shows as under way: calls whose results it did not hear.
     pub(crate) fn with_running(mut self, calls: impl IntoIterator<Item = ToolCallId>) -> Self {
         self.running.extend(calls);
@@ -92,7 +102,8 @@ impl AgUi {
         let mut out = Vec::new();
         // The snapshot has what it said.
         let outcome = Some(outcome).filter(|_| end != End::Stop);
-        self.piece(Piece::End { end, usage: &Usage::default(), outcome }, &mut out);
+        let usage = &Usage::default();
+        self.piece(Piece::End { end, usage, total: usage, outcome }, &mut out);
         out
     }
 
@@ -198,6 +209,9 @@ impl AgUi {
             });
             out.append(&mut self.snapshot);
         }
+        if let Piece::Call { id, .. } = &piece {
+            self.pending.push((*id).clone());
+        }
         match piece {
             Piece::Step | Piece::Break => self.close(out),
             Piece::Reply(reply) => {
@@ -244,6 +258,7 @@ impl AgUi {
             }
             Piece::Result { result, .. } => {
                 self.end_call(&result.call_id, out);
+                self.pending.retain(|pending| *pending != result.call_id);
                 let before = self.running.len();
                 self.running.retain(|running| *running != result.call_id);
                 if self.running.len() < before {
@@ -262,13 +277,18 @@ impl AgUi {
             Piece::Made(document) => event("CUSTOM", out, |object| {
                 object.with("name", "attache.document").by("value", |out| describe(document, out))
             }),
-            Piece::End { end, usage, outcome } => {
+            Piece::End { end, usage, outcome, .. } => {
                 let text = outcome.map(|outcome| outcome.text.as_str()).filter(|text| !text.is_empty());
                 let asks = matches!(end, End::Approval | End::Input);
+                let pending = std::mem::take(&mut self.pending);
                 self.finish(
                     |out| match outcome.filter(|_| asks) {
                         Some(outcome) => interrupts(outcome, out),
-                        None => Object::begin(out).with("type", "success").end(),
+                        None => {
+                            let pending = Some(pending).filter(|calls| !calls.is_empty());
+                            let object = Object::begin(out).with("type", "success");
+                            object.maybe("pendingToolCallIds", pending.as_ref()).end();
+                        }
                     },
                     Some(usage),
                     text.filter(|_| !asks),
@@ -350,6 +370,7 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                     .text("message", &message)
                     .with("toolCallId", &asked.call.id)
                     .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
+                    .maybe("expiresAt", iso_time(asked.expires_at).as_ref())
                     .by("metadata", |out| {
                         Object::begin(out)
                             .with("toolName", &asked.call.name)
@@ -366,7 +387,12 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                     .with("reason", "input_required")
                     .maybe("message", request.deferred.prompt.as_ref())
                     .with("toolCallId", &request.call.id)
-                    .maybe("responseSchema", request.deferred.schema.as_ref())
+                    // The protocol has room for an object alone: `true` says nothing.
+                    .maybe(
+                        "responseSchema",
+                        request.deferred.schema.as_ref().filter(|schema| schema.is_object()),
+                    )
+                    .maybe("expiresAt", request.deferred.expires_at.and_then(iso_time).as_ref())
                     .end();
             }
             out.push(b']');

@@ -4,6 +4,7 @@ use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome}
 use attache_core::tool::Progress;
 use attache_core::{Citation, Document, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
+pub(crate) use super::ending::{Asking, End, end, notice, unsaid};
 use super::event_json;
 use crate::fault::Fault;
 use crate::live::{Block, Broken, CallState, Entry, View, What};
@@ -30,6 +31,8 @@ pub(crate) struct Answer {
     made: usize,
     usage: Usage,
     asking: Asking,
+    /// True if the client is told what it said itself.
+    retells: bool,
 }
 
 /// Words, and what stands beside them, that are not told yet.
@@ -39,32 +42,6 @@ enum Held {
     Thinking(String),
     Citation(Box<Citation>),
     Made(Box<Document>),
-}
-
-/// The way in which a client learns that calls wait for approval.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Asking {
-    /// The dialect has pieces of its own for it.
-    #[default]
-    Pieces,
-    /// It has none: the answer says it.
-    Words,
-    /// Nobody can ever decide, since no session keeps the run: there is no answer.
-    Never,
-}
-
-impl Asking {
-    /// The way of a dialect that has no word for approvals.
-    pub(crate) fn of(has_session: bool) -> Self {
-        if has_session { Self::Words } else { Self::Never }
-    }
-}
-
-/// Says which calls wait for approval, for those who read the answer alone.
-pub(crate) fn notice(outcome: &Outcome) -> String {
-    let name = |asked: &ApprovalRequest| format!("{} (approval {})", asked.call.name, asked.id);
-    let calls: Vec<String> = outcome.approvals.iter().map(name).collect();
-    format!("[Waits for approval: {}. It goes on once they are decided.]", calls.join(", "))
 }
 
 /// A call, and what of it was told.
@@ -128,26 +105,14 @@ pub(crate) enum Piece<'p> {
     /// There is an answer, and this is its end.
     End {
         end: End,
+        /// The tokens of the answer, which may be one of several of its run.
         usage: &'p Usage,
+        /// Those of the run so far.
+        total: &'p Usage,
         outcome: Option<&'p Outcome>,
     },
     /// There is none, or no whole one.
     Failed(Fault),
-}
-
-/// The end of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Stop,
-    Length,
-    Filter,
-    Refusal,
-    /// The client has calls to answer.
-    Calls,
-    /// Somebody has to approve calls.
-    Approval,
-    /// Somebody is asked something.
-    Input,
 }
 
 /// The break between what a model says in one step and in another, where both stand in one text.
@@ -163,13 +128,18 @@ impl Answer {
         Self { held: is_whole.then(Vec::new), ..self }
     }
 
+    /// Tells what the client said itself, too: one that comes back has lost it.
+    pub(crate) fn retelling(self) -> Self {
+        Self { retells: true, ..self }
+    }
+
     /// Takes an entry in, and tells its pieces.
     pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
         let event = match &entry.what {
             What::Event(event) => event,
-            What::Paused => {
+            What::Paused(total) => {
                 self.let_out(tell);
-                return tell(Piece::End { end: End::Calls, usage: &self.usage, outcome: None });
+                return tell(Piece::End { end: End::Calls, usage: &self.usage, total, outcome: None });
             }
             What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
             What::Broken(broken) => return tell(Piece::Failed(Fault::unavailable(broken.text()))),
@@ -177,6 +147,7 @@ impl Answer {
         let mut kind = &event.kind;
         while let EventKind::Nested { event, .. } = kind {
             kind = &event.kind;
+            self.spend(kind);
             // Clients answer calls of agents inside, too, and people approve them; the rest is theirs.
             if !matches!(
                 kind,
@@ -187,6 +158,7 @@ impl Answer {
                 return;
             }
         }
+        self.spend(kind);
         match kind {
             EventKind::Content(piece) => self.say(event.step, piece, tell),
             EventKind::Thinking(piece) => self.think(piece, tell),
@@ -196,7 +168,6 @@ impl Answer {
                 self.of(Some(reply), tell);
             }
             EventKind::ReplyWithdrawn { reply } => self.take_back(Some(reply)),
-            EventKind::StepFinished { usage, .. } => self.usage.add(usage),
             EventKind::ToolCallDelta { id, name, arguments_delta } => {
                 self.delta(id, name.as_deref(), arguments_delta, tell);
             }
@@ -216,6 +187,13 @@ impl Answer {
             EventKind::Finished(Ok(outcome)) => self.end(outcome, tell),
             EventKind::Finished(Err(error)) => tell(Piece::Failed(Fault::from(error))),
             _ => {}
+        }
+    }
+
+    /// Counts the tokens of what happened: all that a run counts, with those of agents inside.
+    fn spend(&mut self, kind: &EventKind) {
+        if let EventKind::StepFinished { usage, .. } | EventKind::Compacted { usage, .. } = kind {
+            self.usage.add(usage);
         }
     }
 
@@ -265,7 +243,10 @@ impl Answer {
                     }
                     CallState::Client => self.for_client(&call.id, &call.name, &call.arguments, tell),
                     CallState::Finished(entry) => {
-                        self.written(&call.id, &call.name, &call.arguments, tell);
+                        // A call of another drive of the run has a result here, and nothing else.
+                        if !call.name.is_empty() {
+                            self.written(&call.id, &call.name, &call.arguments, tell);
+                        }
                         if let Some((result, disposition)) = event_json::result_of(entry) {
                             self.result(result, disposition, tell);
                         }
@@ -428,7 +409,7 @@ impl Answer {
 
     fn result(&mut self, result: &ToolResult, disposition: Disposition, tell: &mut dyn FnMut(Piece<'_>)) {
         // The client knows what it said itself.
-        if disposition == Disposition::Submitted {
+        if disposition == Disposition::Submitted && !self.retells {
             return;
         }
         if let Some(call) = self.known(&result.call_id)
@@ -457,52 +438,25 @@ impl Answer {
             has_text = true;
             tell(Piece::Text(unsaid));
         }
-        if outcome.reason == EndReason::PendingApproval {
+        let is_asked = self.calls.iter().any(|call| call.is_for_client && !call.has_result);
+        let is_turn = is_asked && outcome.reason == EndReason::PendingExternal;
+        if let Some(notice) = notice(outcome).filter(|_| !is_turn) {
             match self.asking {
                 Asking::Pieces => {}
                 Asking::Words => {
                     if has_text {
                         tell(Piece::Break);
                     }
-                    tell(Piece::Text(&notice(outcome)));
+                    tell(Piece::Text(&notice));
                 }
                 Asking::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
             }
         }
-        match end(outcome, has_text) {
-            Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+        let end = if is_turn { Some(End::Calls) } else { end(outcome, has_text) };
+        let (usage, total) = (&self.usage, &outcome.usage);
+        match end {
+            Some(end) => tell(Piece::End { end, usage, total, outcome: Some(outcome) }),
             None => tell(Piece::Failed(Fault::unanswered(&outcome.reason, outcome.detail.as_deref()))),
         }
     }
-}
-
-/// The words of the end that no step has told. `spoke` says that the last step told some.
-pub(crate) fn unsaid(outcome: &Outcome, spoke: bool) -> Option<&str> {
-    // A run that waits has said all of it, maybe to a client that asked before.
-    let waits = matches!(
-        outcome.reason,
-        EndReason::PendingApproval | EndReason::PendingExternal | EndReason::InputRequired
-    );
-    let question = outcome.deferred.iter().find_map(|request| request.deferred.prompt.as_deref());
-    let text = Some(outcome.text.as_str()).filter(|_| !spoke && !waits);
-    question.or(text).filter(|text| !text.is_empty())
-}
-
-/// The end of an answer by that of its run; `None` if there is no answer.
-pub(crate) fn end(outcome: &Outcome, has_text: bool) -> Option<End> {
-    Some(match outcome.reason {
-        EndReason::Length => End::Length,
-        EndReason::ContentFilter => End::Filter,
-        EndReason::Refusal => End::Refusal,
-        EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => End::Stop,
-        EndReason::InputRequired => End::Input,
-        EndReason::PendingApproval => End::Approval,
-        EndReason::PendingExternal => End::Calls,
-        EndReason::Cancelled => return None,
-        _ if outcome.reason.is_failure() => return None,
-        // A check ended it, and has no words for the client.
-        EndReason::GuardrailTripped if outcome.text.is_empty() => return None,
-        _ if has_text => End::Stop,
-        _ => return None,
-    })
 }

@@ -19,7 +19,7 @@ use crate::live::{Block, CallState, CallView, Entry, View, What};
 pub(crate) fn entry(entry: &Entry, shown: Shown, out: &mut Vec<u8>) -> Option<&'static str> {
     match &entry.what {
         What::Event(told) => event(told, shown, out),
-        What::Paused => {
+        What::Paused(_) => {
             Object::begin(out).with("type", "paused").end();
             Some("paused")
         }
@@ -164,7 +164,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
         None if view.client_calls().next().is_some() => "waiting",
         None => "running",
         Some(What::Event(_)) => "ended",
-        Some(What::Paused) => "paused",
+        Some(What::Paused(_)) => "paused",
         Some(What::Broken(_)) => "interrupted",
     };
     let is_shown = |block: &&Block| match block {

@@ -293,7 +293,7 @@ mod tests {
             Piece::Text("900"),
             Piece::Call { index: 0, id: &call, name: "look", arguments: "{}" },
             Piece::Citation(&citation),
-            Piece::End { end: End::Calls, usage: &usage, outcome: None },
+            Piece::End { end: End::Calls, usage: &usage, total: &usage, outcome: None },
         ];
         pieces.into_iter().for_each(|piece| reply.piece(piece, &mut out));
         (reply, String::from_utf8(out).unwrap())

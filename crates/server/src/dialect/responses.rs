@@ -28,7 +28,7 @@ pub(crate) struct Head {
 }
 
 /// The members of a request that a response repeats, with what stands where the request has none.
-pub(crate) const ECHO: [(&str, &str); 12] = [
+pub(crate) const ECHO: [(&str, &str); 13] = [
     ("instructions", "null"),
     ("max_output_tokens", "null"),
     ("metadata", "{}"),
@@ -41,6 +41,7 @@ pub(crate) const ECHO: [(&str, &str); 12] = [
     ("tool_choice", "\"auto\""),
     ("tools", "[]"),
     ("top_p", "null"),
+    ("truncation", "\"disabled\""),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +176,6 @@ impl Response {
             });
         }
         object
-            .with("truncation", "disabled")
             .by("usage", |out| match &self.usage {
                 Some(tokens) => usage::responses(tokens, out),
                 None => out.extend_from_slice(b"null"),

@@ -118,7 +118,7 @@ impl Tell for Typed {
         self.begin(out);
         match &entry.what {
             What::Event(event) => self.kind(&event.kind, true, out),
-            What::Paused => done(out),
+            What::Paused(_) => done(out),
             What::Broken(broken) => {
                 tagged("ERROR", broken.text(), out, |object| object.with("code", broken.as_str()));
                 done(out);

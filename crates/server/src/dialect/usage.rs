@@ -4,6 +4,15 @@ use attache_core::Usage;
 
 use crate::json::Object;
 
+/// The counts of a part, by those of all and of what came before it.
+pub(crate) fn behind(all: &Usage, before: &Usage) -> Usage {
+    let less = |all: Option<u64>, before: Option<u64>| all.map(|all| all.saturating_sub(before.unwrap_or(0)));
+    Usage::new(less(all.input_tokens, before.input_tokens), less(all.output_tokens, before.output_tokens))
+        .with_cached_tokens(less(all.cached_tokens, before.cached_tokens))
+        .with_cache_write_tokens(less(all.cache_write_tokens, before.cache_write_tokens))
+        .with_reasoning_tokens(less(all.reasoning_tokens, before.reasoning_tokens))
+}
+
 /// Writes the counts in the shape of Chat Completions; `null` where nobody counted.
 pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
     let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) else {
@@ -15,7 +24,10 @@ pub(crate) fn write(usage: &Usage, out: &mut Vec<u8>) {
         .with("completion_tokens", &output)
         .with("total_tokens", &input.saturating_add(output))
         .by("prompt_tokens_details", |out| {
-            Object::begin(out).with("cached_tokens", &usage.cached_tokens.unwrap_or(0)).end();
+            Object::begin(out)
+                .with("cached_tokens", &usage.cached_tokens.unwrap_or(0))
+                .with("cache_write_tokens", &usage.cache_write_tokens.unwrap_or(0))
+                .end();
         })
         .by("completion_tokens_details", |out| {
             Object::begin(out).with("reasoning_tokens", &usage.reasoning_tokens.unwrap_or(0)).end();
@@ -55,6 +67,7 @@ pub(crate) fn plain(usage: &Usage, out: &mut Vec<u8>) {
         .maybe("totalTokens", total.as_ref())
         .maybe("reasoningTokens", usage.reasoning_tokens.as_ref())
         .maybe("cachedInputTokens", usage.cached_tokens.as_ref())
+        .maybe("cacheWriteInputTokens", usage.cache_write_tokens.as_ref())
         .end();
 }
 

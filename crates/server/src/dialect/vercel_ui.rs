@@ -29,7 +29,7 @@ pub(crate) struct Ui {
     open: Option<Open>,
     /// The number of the next text or reasoning.
     next: usize,
-    /// The calls that the client answers.
+    /// The calls of tools of the client.
     calls: Vec<ToolCallId>,
     /// The media types of the documents that were seen.
     kinds: Vec<(DocumentId, String)>,
@@ -65,6 +65,12 @@ impl Ui {
             kinds: Vec::new(),
             sources: 0,
         }
+    }
+
+    /// Tells what the client said itself, too: a page that comes back has lost it.
+    pub(crate) fn retelling(mut self) -> Self {
+        self.answer = self.answer.retelling();
+        self
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -119,14 +125,17 @@ impl Ui {
 
     fn result(&mut self, result: &ToolResult, is_denied: bool, out: &mut Vec<u8>) {
         let id = &result.call_id;
-        let ran_here = |object: Object<'_>| {
-            object.with("providerExecuted", &true).with("dynamic", &true).end();
+        let is_own = self.calls.contains(id);
+        let is_seen = self.shown.details || is_own;
+        let ran_here = |object: Object<'_>| match is_own {
+            true => object.end(),
+            false => object.with("providerExecuted", &true).with("dynamic", &true).end(),
         };
         if is_denied {
             part("tool-output-denied", out, |object| object.with("toolCallId", id));
         } else if result.is_error() {
             let text = result.tree.model_text();
-            let text = if self.shown.details { &*text } else { "failure" };
+            let text = if is_seen { &*text } else { "failure" };
             line(out, |out| {
                 let object = Object::begin(out).with("type", "tool-output-error").with("toolCallId", id);
                 ran_here(object.text("errorText", text));
@@ -134,7 +143,7 @@ impl Ui {
         } else {
             line(out, |out| {
                 let object = Object::begin(out).with("type", "tool-output-available").with("toolCallId", id);
-                ran_here(object.by("output", |out| match self.shown.details {
+                ran_here(object.by("output", |out| match is_seen {
                     true => write_json(out, result.tree.json()),
                     false => out.extend_from_slice(b"\"success\""),
                 }));
@@ -248,6 +257,9 @@ impl Ui {
             }
             Piece::Arguments { .. } => {}
             Piece::Written { id, name, arguments } => {
+                if self.own.contains(name) {
+                    self.calls.push(id.clone());
+                }
                 let arguments = if self.sees(name) { arguments } else { "{}" };
                 line(out, |out| {
                     let object = Object::begin(out).with("type", "tool-input-available");
@@ -255,7 +267,6 @@ impl Ui {
                 });
             }
             Piece::Call { id, name, arguments, .. } => {
-                self.calls.push(id.clone());
                 // The client answers a tool of the agent's, or of an agent inside.
                 if !self.own.contains(name) {
                     part("tool-input-available", out, |object| {
@@ -295,7 +306,8 @@ impl Ui {
                 self.close(out);
                 self.file(document, out);
             }
-            Piece::End { end, usage: tokens, outcome } => {
+            // A run is one message, which has the tokens of all of it.
+            Piece::End { end, total: tokens, outcome, .. } => {
                 self.close(out);
                 self.step(out);
                 let reason = match end {

@@ -1,5 +1,6 @@
 //! The tools that a client answers itself, and its settings.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_agent::{Agent, RunOptions, Tools};
@@ -101,6 +102,7 @@ impl Offered {
             let kept = user.metadata.get(TOOLS).and_then(|kept| Vec::<ClientTool>::deserialize(kept).ok());
             for tool in kept.unwrap_or_default() {
                 offered.tools = offered.tools.with_external(tool.definition());
+                offered.kept.push(tool);
             }
             if let Some(settings) = user.metadata.get(SETTINGS).and_then(settings::of_kept) {
                 offered.settings = Some(Box::new(settings));
@@ -110,6 +112,11 @@ impl Offered {
             }
         }
         offered
+    }
+
+    /// The names of the tools.
+    pub(crate) fn names(&self) -> HashSet<String> {
+        self.kept.iter().map(|tool| tool.name.clone()).collect()
     }
 
     /// The options of the run, with that which the program around the server takes from the request.
@@ -182,7 +189,7 @@ pub(crate) async fn tools(agent: &Agent, tools: Vec<ClientTool>) -> Result<Offer
     if tools.len() > MOST {
         return Err(Fault::invalid(format!("there are more than {MOST} tools")).at("tools"));
     }
-    let mut names = std::collections::HashSet::new();
+    let mut names = HashSet::new();
     for tool in &tools {
         if !names.insert(&tool.name) {
             return Err(tool.wrong("there are two of that name"));

@@ -42,8 +42,11 @@ async fn recall(live: &Live, mut before: LogEvents) {
             Err(error) => tracing::warn!(run = live.id, %error, "an entry of a log cannot be told"),
         }
     }
-    // Its end is told when the run tells it.
-    live.recall(events.into_iter().filter(|event| !matches!(event.kind, EventKind::Finished(_))));
+    // Its end is told when the run tells it, and nobody is asked for results that are delivered already.
+    let is_answered =
+        |event: &Event| pending(&event.kind).is_some_and(|call| live.answered.contains(&call.id));
+    let is_told = |event: &Event| !matches!(event.kind, EventKind::Finished(_)) && !is_answered(event);
+    live.recall(events.into_iter().filter(is_told));
 }
 
 struct Ending {
@@ -114,9 +117,10 @@ impl Ending {
         // The session is free before the client learns that it is its turn.
         self.run = None;
         live.let_go(false).await;
-        let calls: Vec<_> = live.view().0.client_calls().map(|call| call.id.clone()).collect();
+        let calls: Vec<_> = live.own_view().0.client_calls().map(|call| call.id.clone()).collect();
         live.park(&calls);
-        live.push(What::Paused);
+        let usage = live.view().0.usage;
+        live.push(What::Paused(usage));
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.

@@ -1,7 +1,7 @@
 //! The things that happen in a run, as its ring keeps them.
 
 use attache_agent::{Disposition, EndReason, Event, EventKind, Outcome, Run};
-use attache_core::{Document, DocumentSource, Message, Role};
+use attache_core::{Document, DocumentSource, Message, Role, Usage};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub(crate) enum What {
     /// The run tells it.
     Event(Event),
     /// Nothing goes on until the client answers its calls; the run is let go and can be resumed.
-    Paused,
+    /// These are its tokens so far.
+    Paused(Usage),
     /// Nobody drives the run any more, and it has not ended.
     Broken(Broken),
 }
@@ -56,7 +57,7 @@ impl Entry {
     pub(crate) fn is_last(&self) -> bool {
         match &self.what {
             What::Event(event) => matches!(event.kind, EventKind::Finished(_)),
-            What::Paused | What::Broken(_) => true,
+            What::Paused(_) | What::Broken(_) => true,
         }
     }
 
@@ -127,7 +128,7 @@ pub(super) fn weight(what: &What) -> usize {
     size_of::<Entry>()
         + match what {
             What::Event(event) => weight_of(&event.kind),
-            What::Paused | What::Broken(_) => 0,
+            What::Paused(_) | What::Broken(_) => 0,
         }
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct Follower {
     alone: Option<Instant>,
     /// The part of the run that is told, if not all of it.
     part: Option<Part>,
+    /// True if it ends where the run waits.
+    ends_waiting: bool,
     /// The store of the images that are told with their content.
     images: Option<Arc<dyn DocumentStore>>,
 }
@@ -114,6 +116,7 @@ impl Follower {
             look,
             alone,
             part,
+            ends_waiting: false,
             images: None,
         }
     }
@@ -121,6 +124,12 @@ impl Follower {
     /// Tells the images that the model made with their content, for clients that have no address for it.
     pub(crate) fn with_images(mut self, store: Arc<dyn DocumentStore>) -> Self {
         self.images = Some(store);
+        self
+    }
+
+    /// Ends where the run waits, for its client or for somebody else: it is the turn of those who are told then.
+    pub(crate) fn until_it_waits(mut self) -> Self {
+        self.ends_waiting = true;
         self
     }
 
@@ -222,7 +231,7 @@ impl Follower {
             match self.pauses() {
                 None => {}
                 Some(0) => {
-                    self.close(What::Paused, &mut news);
+                    self.pause(&mut news);
                     break;
                 }
                 Some(_) => {
@@ -240,7 +249,8 @@ impl Follower {
         let is_answer = self.part.is_some() && !is_before;
         if self.view.end.is_none() && !is_before {
             match (Stand::of(self.log.run()), drive) {
-                (Stand::Waits, _) if is_answer => self.finish(&mut news),
+                (Stand::AsksClient(_), _) if self.ends_waiting => self.pause(&mut news),
+                (Stand::Waits, _) if is_answer || self.ends_waiting => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Abandoned) => {
                     self.close(What::Broken(Broken::Abandoned), &mut news);
@@ -283,6 +293,12 @@ impl Follower {
         let before = part.before;
         part.before = before.saturating_sub(1);
         Some(before)
+    }
+
+    /// Tells that the client is to answer.
+    fn pause(&mut self, news: &mut Vec<Arc<Entry>>) {
+        let usage = self.log.run().usage().clone();
+        self.close(What::Paused(usage), news);
     }
 
     /// Nothing comes behind that.

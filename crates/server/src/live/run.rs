@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::entry::{Entry, What};
 use super::event_buffer::{Bounds, Ring};
 use super::origins::Origins;
-use super::rules::Rules;
+use super::rules::{ClientCalls, Rules};
 use super::view::View;
 use crate::record::Of;
 
@@ -70,6 +70,8 @@ pub(crate) type Parking = Box<dyn Fn(&View, &[ToolCallId]) + Send + Sync>;
 struct State {
     ring: Ring,
     view: View,
+    /// The part of the view that this drive tells itself, where a client goes on with a run: it knows what came before.
+    own: Option<View>,
     /// There where clients do not see what tools return.
     origins: Option<Origins>,
     viewers: usize,
@@ -118,9 +120,11 @@ impl Live {
         let NewRun { id, request, principal, agent, session: held, rules, parking, answered, before: _ } =
             new;
         let session = held.as_ref().map(|session| session.id().to_string());
+        let has_own = goes_on && matches!(rules.client_calls, ClientCalls::Pause);
         let state = State {
             ring: Ring::new(bounds),
             view: View::default(),
+            own: has_own.then(View::default),
             origins,
             viewers: 0,
             left: None,
@@ -160,7 +164,11 @@ impl Live {
         }
         let entry = state.ring.push(what);
         state.view.add(&entry);
-        let waits = matches!(&entry.what, What::Event(_)) && state.view.waits_for_client();
+        if let Some(own) = &mut state.own {
+            own.add(&entry);
+        }
+        // The calls from before that were answered are not taken by the run yet.
+        let waits = matches!(&entry.what, What::Event(_)) && state.own().waits_for_client();
         let is_awaited = state.awaited <= entry.seq || state.view.end.is_some();
         if is_awaited {
             state.awaited = u64::MAX;
@@ -188,6 +196,11 @@ impl Live {
         self.goes_on
     }
 
+    /// True if this drive tells one answer of several that the run gives.
+    pub(super) fn is_answer(&self) -> bool {
+        self.answer.get().is_some()
+    }
+
     /// Says which answer of the run this drive gives.
     pub(crate) fn gives(&self, answer: u32) {
         let _ = self.answer.set(answer);
@@ -209,8 +222,8 @@ impl Live {
     }
 
     /// The entries behind that place. Unless there are so many, or the last one is there, [`changed`](Self::changed) tells
-    /// when they are.
-    pub(super) fn look(&self, behind: u64, at_least: u64, most: usize) -> Look {
+    /// when they are. Whoever has fallen behind is given the run so far, or what this drive told of it if `is_own`.
+    pub(super) fn look(&self, behind: u64, at_least: u64, most: usize, is_own: bool) -> Look {
         let mut state = self.lock();
         let last = state.ring.last();
         let awaited = behind.saturating_add(at_least);
@@ -219,6 +232,7 @@ impl Live {
             return Look::Nothing;
         }
         match state.ring.behind(behind, most) {
+            None if is_own => Look::Fallen(Box::new(state.own().clone()), last),
             None => Look::Fallen(Box::new(state.view.clone()), last),
             Some(entries) if entries.is_empty() => Look::Over,
             Some(entries) => Look::Entries(entries),
@@ -229,6 +243,20 @@ impl Live {
     pub(crate) fn view(&self) -> (View, u64) {
         let state = self.lock();
         (state.view.clone(), state.ring.last())
+    }
+
+    /// The answer that this drive gives, or the run so far where it gives none of several.
+    pub(crate) fn answer_view(&self) -> (View, u64) {
+        match self.is_answer() {
+            true => self.own_view(),
+            false => self.view(),
+        }
+    }
+
+    /// The part of the run that this drive tells itself, and the number of its last entry.
+    pub(super) fn own_view(&self) -> (View, u64) {
+        let state = self.lock();
+        (state.own().clone(), state.ring.last())
     }
 
     /// True once the last entry is there.
@@ -342,7 +370,7 @@ impl Live {
     /// Keeps the run for the client's answers to these calls, if somebody keeps such runs.
     pub(super) fn park(&self, calls: &[ToolCallId]) {
         if let Some(park) = &self.parking {
-            park(&self.view().0, calls);
+            park(&self.own_view().0, calls);
         }
     }
 
@@ -370,6 +398,13 @@ impl Live {
             overdue,
             next_due: state.waiting.iter().map(|(_, until)| *until).min(),
         }
+    }
+}
+
+impl State {
+    /// The part of the run that this drive tells itself.
+    fn own(&self) -> &View {
+        self.own.as_ref().unwrap_or(&self.view)
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) struct View {
     /// The steps whose documents were routed in another way than before.
     pub(crate) routing: Vec<(u32, Arc<RoutingReport>)>,
     pub(crate) citations: Vec<Citation>,
+    /// All tokens, with those of agents inside.
     pub(crate) usage: Usage,
     /// The last entry, once it is there.
     pub(crate) end: Option<Arc<Entry>>,
@@ -170,7 +171,7 @@ impl View {
                 EventKind::Content(piece) => self.say(piece, event.step),
                 _ => self.event(event, entry, None),
             },
-            What::Paused | What::Broken(_) => {}
+            What::Paused(_) | What::Broken(_) => {}
         }
         if entry.is_last() {
             self.end = Some(Arc::clone(entry));
@@ -277,7 +278,9 @@ impl View {
                 self.spoke = false;
                 self.withdrawn.push(reply.clone());
             }
-            EventKind::StepFinished { usage, .. } if is_own => self.usage.add(usage),
+            EventKind::StepFinished { usage, .. } | EventKind::Compacted { usage, .. } => {
+                self.usage.add(usage)
+            }
             EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),
             EventKind::Finished(_) if is_own => {
                 let Some(outcome) = event.kind.outcome() else { return };

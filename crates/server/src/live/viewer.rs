@@ -24,6 +24,8 @@ pub(crate) struct Viewer {
     at_least: u64,
     /// True if nobody leaves when it is dropped.
     is_quiet: bool,
+    /// True if it is told what this drive tells, and nothing from before.
+    is_own: bool,
 }
 
 /// The things that a viewer sees next.
@@ -35,15 +37,16 @@ pub(crate) enum Seen {
 }
 
 impl Viewer {
-    /// A viewer of all that happens.
+    /// A viewer of all that happens in this drive of the run.
     pub(super) fn new(live: Arc<Live>) -> Self {
         live.enter();
-        Self { live, seen: 0, begins_with_view: false, at_least: 1, is_quiet: false }
+        Self { live, seen: 0, begins_with_view: false, at_least: 1, is_quiet: false, is_own: true }
     }
 
     /// A viewer that goes on behind an entry, or begins with the run so far.
     pub(crate) fn behind(live: Arc<Live>, seen: Option<u64>) -> Self {
         let mut viewer = Self::new(live);
+        viewer.is_own = false;
         viewer.begins_with_view = seen.is_none();
         viewer.seen = seen.unwrap_or(0);
         viewer
@@ -53,6 +56,15 @@ impl Viewer {
     pub(crate) fn of_all(live: Arc<Live>) -> Self {
         let seen = (!live.goes_on()).then_some(0);
         Self::behind(live, seen)
+    }
+
+    /// A viewer of the answer that this drive gives, of a run that asks its client in between; of the run from its beginning
+    /// where it gives no such one.
+    pub(crate) fn of_answer(live: Arc<Live>) -> Self {
+        match live.is_answer() {
+            true => Self::new(live),
+            false => Self::of_all(live),
+        }
     }
 
     /// Sees many entries at a time: a task that is woken for each of them would do little with it.
@@ -80,7 +92,7 @@ impl Viewer {
         }
         loop {
             let changed = self.live.changed.notified();
-            match self.live.look(self.seen, self.at_least, AT_ONCE) {
+            match self.live.look(self.seen, self.at_least, AT_ONCE, self.is_own) {
                 Look::Entries(entries) => {
                     self.seen = entries.last().map_or(self.seen, |entry| entry.seq);
                     return Some(Seen::Entries(entries));

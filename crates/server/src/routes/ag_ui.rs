@@ -74,13 +74,13 @@ async fn back(app: &App, principal: &Principal, hosted: &Hosted, asked: Asked) -
         EntryKind::Started(started) => Some(started.messages.as_slice()),
         _ => None,
     });
-    let told = told.with_snapshot(&Thread::new(begun.unwrap_or_default(), &[]));
+    let told = told.with_snapshot(&Thread::new(begun.unwrap_or_default(), &[])).retelling();
     match under_way(app, principal, &run.id) {
         Some(live) => Ok(sse::response(Viewer::of_all(live), told, Vec::new())),
         None => {
             let log = hosted.agent().log_events();
             let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
-            Ok(sse::response(follower, told, Vec::new()))
+            Ok(sse::response(follower.until_it_waits(), told, Vec::new()))
         }
     }
 }

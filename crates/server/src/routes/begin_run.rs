@@ -19,7 +19,7 @@ use crate::dialect::Tell;
 use crate::fault::Fault;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
-use crate::live::{CallState, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
+use crate::live::{CallState, CallView, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
 use crate::paused_runs::{Kept, Parked, Taken};
 use crate::record::Of;
 use crate::request;
@@ -169,7 +169,7 @@ impl Asking<'_> {
         let options = self.options(offered, self.hosted);
         let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
         let run = session.run(input);
-        self.drive(self.hosted, session, id, run, Vec::new())
+        self.drive(self.hosted, session, id, run, Vec::new(), false)
     }
 
     /// Goes on with the last run of a session, with the agent that it began with. The room for it, its tools and its results
@@ -196,7 +196,8 @@ impl Asking<'_> {
         if !is_heard {
             inject(&run.control(), &conversation)?;
         }
-        self.drive(&hosted, &session, id, run, answered(&conversation))
+        // Others who look at the run are told of its beginning, too.
+        self.drive(&hosted, &session, id, run, answered(&conversation), true)
     }
 
     /// Records decisions about calls of a run.
@@ -230,9 +231,10 @@ impl Asking<'_> {
         id: String,
         run: AgentRun,
         answered: Vec<ToolCallId>,
+        goes_on: bool,
     ) -> Result<Viewer, Fault> {
         let parking = self.has_tools.then(|| self.parking(hosted, Kept::Session(session.clone()), true));
-        let way = self.way(parking, answered);
+        let way = Way { goes_on, ..self.way(parking, answered) };
         self.app.start(self.principal, hosted, Some(session), id, run, way)
     }
 
@@ -291,7 +293,10 @@ impl Asking<'_> {
         let parked: Arc<Parked> = Arc::clone(&self.app.parked);
         let (principal, agent) = (self.principal.shared(), Arc::clone(&hosted.name));
         Box::new(move |view: &View, calls: &[ToolCallId]| {
-            if always || view.calls().any(|call| matches!(call.state, CallState::Finished(_))) {
+            // A call whose result comes later has begun, too.
+            let has_begun =
+                |call: &CallView| matches!(call.state, CallState::Finished(_) | CallState::Deferred);
+            if always || view.calls().any(has_begun) {
                 let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
                 parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
             }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{EndReason, Session, is_read};
+use attache_agent::{Session, is_read};
 use attache_core::Document;
 use axum::Extension;
 use axum::body::Body;
@@ -250,9 +250,9 @@ pub(crate) async fn one(
         let began = began(&live).await;
         let told = Response::new(head_of(&id, &live.agent, began), app.shown, Approvals::Words);
         if asked.stream {
-            return Ok(sse::response(Viewer::of_all(live), told.after(asked.starting_after), Vec::new()));
+            return Ok(sse::response(Viewer::of_answer(live), told.after(asked.starting_after), Vec::new()));
         }
-        let (view, last) = live.view();
+        let (view, last) = live.answer_view();
         let mut told = told;
         sse::tell(&mut told, &Seen::View(Box::new(view), last), &mut Vec::new());
         return Ok(json(told.body()));
@@ -346,6 +346,7 @@ fn from_log(
     use attache_core::AssistantPart;
     let Log { messages, external } = Log::of(stored);
     let outcome = &stored.outcome(shown);
+    let usage = &stored.spent(&external, before)?;
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
     let (mut at, mut spoke, mut asks) = (0, false, false);
     let mut last_spoke = false;
@@ -390,14 +391,13 @@ fn from_log(
         return Ok(false);
     }
     if before < last {
-        // The tokens of one answer of several are not in the log.
-        tell(Piece::End { end: End::Calls, usage: &attache_core::Usage::default(), outcome: None });
+        tell(Piece::End { end: End::Calls, usage, total: &outcome.usage, outcome: None });
         return Ok(true);
     }
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));
     }
-    let notice = (outcome.reason == EndReason::PendingApproval).then(|| notice(outcome));
+    let notice = notice(outcome);
     for words in unsaid(outcome, last_spoke).into_iter().chain(notice.as_deref()) {
         if std::mem::replace(&mut spoke, true) {
             tell(Piece::Break);
@@ -405,7 +405,7 @@ fn from_log(
         tell(Piece::Text(words));
     }
     match end(outcome, spoke) {
-        Some(end) => tell(Piece::End { end, usage: &outcome.usage, outcome: Some(outcome) }),
+        Some(end) => tell(Piece::End { end, usage, total: &outcome.usage, outcome: Some(outcome) }),
         None => tell(Piece::Failed(match stored.run.failure() {
             Some(failure) => Fault::from(&failure),
             None => Fault::unanswered(&outcome.reason, outcome.detail.as_deref()),
@@ -428,7 +428,7 @@ pub(crate) async fn cancel(
     if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
         let head = Head { is_background: true, ..head_of(&id, &live.agent, began(&live).await) };
         let mut told = Response::new(head, app.shown, Approvals::Words).whole();
-        gather(Viewer::behind(live, None), &mut told).await;
+        gather(Viewer::of_answer(live), &mut told).await;
         return Ok(json(told.body()));
     }
     // Whoever drives it looks twice a second.

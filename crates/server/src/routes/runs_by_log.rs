@@ -7,13 +7,13 @@ use std::time::Duration;
 use attache_agent::{
     Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
 };
-use attache_core::{Message, ToolCallId};
+use attache_core::{Message, ToolCallId, Usage};
 use futures_util::stream::{StreamExt as _, iter};
 
 use crate::agents::Hosted;
 use crate::app::App;
 use crate::auth::Principal;
-use crate::dialect::Shown;
+use crate::dialect::{Shown, usage};
 use crate::fault::Fault;
 use crate::live::{Entry as Told, Origins, Stand, failure};
 use crate::resuming::known;
@@ -50,6 +50,34 @@ impl Stored {
             Origins::of(&outcome.messages).hide_in(&mut outcome);
         }
         outcome
+    }
+
+    /// The tokens of one answer of several that the run gives, by the calls that its client answers: up to the first result
+    /// that came for it, and behind that of the answer before.
+    pub(super) fn spent(&self, external: &[ToolCallId], before: u32) -> Result<Usage, Fault> {
+        let (mut run, mut asks, mut at) = (Run::new(), false, 0);
+        let mut begin = Usage::default();
+        for entry in &self.entries {
+            match &entry.kind {
+                EntryKind::Reply(reply) => {
+                    if let Message::Assistant(message) = &*reply.message {
+                        asks |= message.tool_calls().any(|call| external.contains(&call.id));
+                    }
+                }
+                EntryKind::ToolOutcome(told)
+                    if told.disposition == Disposition::Submitted && std::mem::take(&mut asks) =>
+                {
+                    if at == before {
+                        break;
+                    }
+                    at += 1;
+                    begin = run.usage().clone();
+                }
+                _ => {}
+            }
+            run.apply(entry).map_err(|error| Fault::internal(&error))?;
+        }
+        Ok(usage::behind(run.usage(), &begin))
     }
 
     /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed

@@ -22,6 +22,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::tools;
 use crate::inbound::vercel_ui::Body as Asked;
 use crate::live::{Follower, Viewer};
+use crate::resuming::{offered, offered_in};
 use crate::sse;
 
 static PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
@@ -59,7 +60,11 @@ pub(crate) async fn resume(
     let nothing = StatusCode::NO_CONTENT;
     let runs = app.runs.of_session(principal.name(), &id);
     if let Some(live) = runs.into_iter().find(|live| !live.has_ended()) {
-        let told = told(&app, &live.id, &id, HashSet::new(), HashSet::new());
+        let own = match live.in_session() {
+            Some(session) => offered(session, &live.id).await?.names(),
+            None => HashSet::new(),
+        };
+        let told = told(&app, &live.id, &id, own, HashSet::new()).retelling();
         return Ok(named(sse::response(Viewer::of_all(live), told, Vec::new())));
     }
     let hosted = &app.hosted(model.model.as_deref())?;
@@ -74,10 +79,11 @@ pub(crate) async fn resume(
     if !stored.is_under_way() || stored.failure(&app, hosted).await?.is_some() {
         return Ok(nothing.into_response());
     }
-    let told = told(&app, &run.id, &id, HashSet::new(), HashSet::new());
+    let own = offered_in(&stored.entries).names();
+    let told = told(&app, &run.id, &id, own, HashSet::new()).retelling();
     let log = hosted.agent().log_events();
     let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
-    Ok(named(sse::response(follower, told, Vec::new())))
+    Ok(named(sse::response(follower.until_it_waits(), told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.

@@ -346,5 +346,12 @@ pub(crate) fn named(text: &str) -> String {
         whole.push_str("\"tokens\":0");
         whole.push_str(part.trim_start_matches(|letter: char| letter.is_ascii_digit()));
     }
-    whole
+    // Times in words.
+    let mut parts = whole.split("\"expiresAt\":\"");
+    let mut timeless = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        timeless.push_str("\"expiresAt\":\"0");
+        timeless.push_str(part.find('"').and_then(|end| part.get(end..)).unwrap_or_default());
+    }
+    timeless
 }

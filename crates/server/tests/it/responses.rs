@@ -43,9 +43,11 @@ fn said(answer: &Value) -> String {
 async fn an_answer_whole_and_streamed() {
     let turn =
         || Turn::text("EUR 900 a month.").and_thinking("hm").costing(Usage::new(20, 7).with_cached_tokens(4));
-    let client = Client::new(server(Agent::builder(Stage::new([turn(), turn()]))).thinking(true));
+    let client = Client::new(server(Agent::builder(Stage::new([turn(), turn(), turn()]))).thinking(true));
     let more = json!({"instructions": "Be brief.", "metadata": {"a": "b"}, "unknown": 1});
     insta::assert_snapshot!("responses_whole", named(&respond(&client, more).await.to_string()));
+    let cut = respond(&client, json!({"truncation": "auto"})).await;
+    assert_eq!(cut["truncation"], "auto", "it is repeated as it was asked for");
     let streamed = client.post("/v1/responses", asked(json!({"stream": true}))).await;
     insta::assert_snapshot!("responses_streamed", named(&text(streamed).await));
 }
