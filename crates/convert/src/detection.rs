@@ -34,9 +34,7 @@ pub(crate) fn resolve(declared: Format, bytes: &Bytes) -> Result<Format, Convert
     match (declared, found) {
         (_, Some(found)) => Ok(found),
         // Systems call text by the names of programs that open it, and know few of its endings.
-        (Format::Unknown | Format::Office, None) if charset::decode(bytes, None).is_some() => {
-            Ok(Format::Text)
-        }
+        (Format::Unknown | Format::Office, None) if charset::is_plain(bytes) => Ok(Format::Text),
         (Format::Unknown | Format::Office, None) => Err(ConvertError::UnknownFormat),
         (_, None) => Ok(declared),
     }
