@@ -50,6 +50,13 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], declared: Option<&str>) -> Option<Deco
     Some(Decoded { text, guessed: Some(encoding.name()) })
 }
 
+/// True if bytes of unknown type are text: they fit a charset, and hold no controls that text does not hold.
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+    let is_foreign =
+        |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c' | '\x1b' | '\u{85}');
+    decode(bytes, None).is_some_and(|decoded| !decoded.text.contains(is_foreign))
+}
+
 /// UTF-16 without its mark: every other byte is hardly ever zero in anything else.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.len() < 4 || !bytes.len().is_multiple_of(2) {

@@ -7,6 +7,7 @@ use crate::ConvertError;
 #[cfg(feature = "legacy")]
 use crate::Limits;
 use crate::archive::Archive;
+use crate::charset;
 #[cfg(feature = "legacy")]
 use crate::compound::Compound;
 use crate::format::Format;
@@ -32,6 +33,8 @@ pub(crate) fn resolve(declared: Format, bytes: &Bytes) -> Result<Format, Convert
     };
     match (declared, found) {
         (_, Some(found)) => Ok(found),
+        // Systems call text by the names of programs that open it, and know few of its endings.
+        (Format::Unknown | Format::Office, None) if charset::is_plain(bytes) => Ok(Format::Text),
         (Format::Unknown | Format::Office, None) => Err(ConvertError::UnknownFormat),
         (_, None) => Ok(declared),
     }

@@ -1,7 +1,8 @@
 //! The formats that are read, and the media types that say them.
 
+use attache_core::{MediaKind, MediaType};
+
 use crate::Note;
-use crate::media_type::essence;
 
 /// The formats that converters read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +49,10 @@ pub(crate) enum Format {
     Unknown,
 }
 
-/// Media types by essence, for those that are not text.
+/// Media types in their normal form, for those that are not read as they are.
 const TYPES: &[(&str, Format)] = &[
     #[cfg(feature = "pdf")]
     ("application/pdf", Format::Pdf),
-    #[cfg(feature = "pdf")]
-    ("application/x-pdf", Format::Pdf),
     #[cfg(feature = "office")]
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", Format::Docx),
     #[cfg(feature = "office")]
@@ -116,28 +115,10 @@ const TYPES: &[(&str, Format)] = &[
     ("message/global", Format::Email),
     ("text/csv", Format::Csv),
     ("application/csv", Format::Csv),
-    ("application/x-csv", Format::Csv),
-    ("text/comma-separated-values", Format::Csv),
-    ("text/x-csv", Format::Csv),
     ("text/tab-separated-values", Format::Tsv),
     ("application/json", Format::Json),
-    ("application/x-json", Format::Json),
-    ("text/json", Format::Json),
     ("application/x-ndjson", Format::JsonLines),
-    ("application/jsonl", Format::JsonLines),
-    ("application/jsonlines", Format::JsonLines),
-    ("application/xml", Format::Text),
-    ("application/yaml", Format::Text),
-    ("application/x-yaml", Format::Text),
-    ("application/toml", Format::Text),
-    ("application/sql", Format::Text),
-    ("application/javascript", Format::Text),
-    ("application/x-sh", Format::Text),
-    ("application/graphql", Format::Text),
-    ("application/x-www-form-urlencoded", Format::Text),
-    ("image/svg+xml", Format::Text),
     ("application/zip", Format::Zip),
-    ("application/x-zip-compressed", Format::Zip),
     ("application/msword", Format::Office),
     ("application/vnd.ms-excel", Format::Office),
     ("application/vnd.ms-powerpoint", Format::Office),
@@ -150,15 +131,13 @@ const TYPES: &[(&str, Format)] = &[
 impl Format {
     /// The format that a media type says; parameters and case do not matter.
     pub(crate) fn of(media_type: &str) -> Option<Self> {
-        let essence = essence(media_type).to_ascii_lowercase();
-        if let Some((_, format)) = TYPES.iter().find(|(name, _)| *name == essence) {
+        let media = MediaType::parse(media_type)?;
+        if let Some((_, format)) = TYPES.iter().find(|(name, _)| *name == media.essence()) {
             return Some(*format);
         }
-        let (kind, subtype) = essence.split_once('/')?;
-        match kind {
-            _ if subtype.ends_with("+json") => Some(Self::Json),
-            _ if subtype.ends_with("+xml") || subtype.ends_with("+yaml") => Some(Self::Text),
-            "text" => Some(Self::Text),
+        match media.kind() {
+            MediaKind::Text if media.essence().ends_with("+json") => Some(Self::Json),
+            MediaKind::Text => Some(Self::Text),
             _ => None,
         }
     }

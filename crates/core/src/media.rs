@@ -76,6 +76,20 @@ impl MediaKind {
                 | "application/sql"
                 | "application/csv"
                 | "application/x-sh"
+                | "application/x-csh"
+                | "application/x-subrip"
+                | "application/x-ruby"
+                | "application/x-perl"
+                | "application/x-python"
+                | "application/x-python-code"
+                | "application/x-php"
+                | "application/x-httpd-php"
+                | "application/x-tcl"
+                | "application/x-lua"
+                | "application/x-tex"
+                | "application/x-latex"
+                | "application/ecmascript"
+                | "application/typescript"
                 | "application/graphql"
                 | "application/x-www-form-urlencoded" => Self::Text,
                 "application/pdf" => Self::Pdf,
@@ -245,8 +259,22 @@ fn alias(essence: &str) -> &str {
         "text/yaml" | "text/x-yaml" | "application/x-yaml" => "application/yaml",
         "text/x-markdown" => "text/markdown",
         "text/comma-separated-values" | "text/x-csv" | "application/x-csv" => "text/csv",
-        "audio/x-wav" | "audio/wave" => "audio/wav",
-        "audio/mp3" => "audio/mpeg",
+        "application/x-javascript" => "application/javascript",
+        "application/x-typescript" => "application/typescript",
+        "application/jsonl" | "application/jsonlines" | "application/x-jsonlines" => "application/x-ndjson",
+        "image/svg" => "image/svg+xml",
+        "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "audio/wav",
+        "audio/mp3" | "audio/x-mp3" => "audio/mpeg",
+        "audio/m4a" | "audio/x-m4a" => "audio/mp4",
+        "audio/x-flac" => "audio/flac",
+        "audio/x-aac" => "audio/aac",
+        "audio/x-aiff" | "audio/aif" => "audio/aiff",
+        "video/x-m4v" => "video/mp4",
+        "video/mov" => "video/quicktime",
+        "video/mpg" => "video/mpeg",
+        "video/avi" | "video/msvideo" | "video/vnd.avi" => "video/x-msvideo",
+        "video/wmv" => "video/x-ms-wmv",
+        "video/flv" => "video/x-flv",
         "application/x-zip-compressed" => "application/zip",
         other => other,
     }
@@ -319,6 +347,88 @@ mod tests {
         assert_eq!(resolve(None, Some(b"\0\x01"), None), "application/octet-stream");
         assert_eq!(resolve(Some("application/json"), Some(b"{}"), Some("x.txt")), "application/json");
         assert_eq!(resolve(Some("text/csv"), Some(png), None), "image/png");
+    }
+
+    /// The heads are those that ffmpeg, QuickTime, browsers' recorders and phones write.
+    #[test]
+    fn sound_and_video_in_one_form_of_file_are_what_somebody_said() {
+        let brand = |brand: &str| [b"\0\0\0\x20ftyp", brand.as_bytes(), b"\0\0\x02\0isomiso2"].concat();
+        let ebml = |kind: &str| {
+            [b"\x1a\x45\xdf\xa3\x9fB\x86\x81\x01B\xf7\x81\x01B\x82\x84", kind.as_bytes()].concat()
+        };
+        let resolve = |declared: &str, bytes: &[u8], name: &str| {
+            let name = (!name.is_empty()).then_some(name);
+            MediaType::resolve(Some(declared), Some(bytes), name).essence().to_owned()
+        };
+        for (declared, bytes, name, is) in [
+            ("audio/mp4", brand("M4A "), "", "audio/mp4"),
+            ("audio/x-m4a", brand("mp42"), "", "audio/mp4"),
+            ("", brand("M4A "), "", "audio/mp4"),
+            ("", brand("isom"), "memo.m4a", "audio/mp4"),
+            ("video/quicktime", brand("qt  "), "", "video/quicktime"),
+            ("", brand("qt  "), "clip.mov", "video/quicktime"),
+            ("", brand("qt  "), "", "video/quicktime"),
+            ("video/3gpp", brand("3gp4"), "", "video/3gpp"),
+            ("", brand("3g2a"), "", "video/3gpp2"),
+            ("", brand("isom"), "", "video/mp4"),
+            ("audio/webm;codecs=opus", ebml("webm"), "", "audio/webm"),
+            ("video/webm", ebml("webm"), "", "video/webm"),
+            ("", ebml("matroska"), "", "video/x-matroska"),
+            ("video/x-matroska", ebml("matroska"), "", "video/x-matroska"),
+            ("", ebml("webm"), "", "video/webm"),
+            ("video/ogg", b"OggS\0\x02".to_vec(), "", "video/ogg"),
+            ("", b"OggS\0\x02".to_vec(), "a.opus", "audio/opus"),
+            // Of another form of file they are what their bytes say.
+            ("audio/mpeg", brand("M4A "), "", "audio/mp4"),
+            ("video/mp4", ebml("webm"), "", "video/webm"),
+            ("image/png", brand("isom"), "", "video/mp4"),
+        ] {
+            assert_eq!(resolve(declared, &bytes, name), is, "{declared} {name} {}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn text_that_systems_call_otherwise_is_text() {
+        let resolve = |declared: &str, bytes: &[u8], name: Option<&str>| {
+            MediaType::resolve(Some(declared), Some(bytes), name).essence().to_owned()
+        };
+        let excel = "application/vnd.ms-excel";
+        assert_eq!(resolve(excel, b"a,b\n1,2", Some("x.csv")), "text/csv");
+        assert_eq!(resolve(excel, b"a\tb\n1\t2", Some("x.xls")), "text/plain");
+        assert_eq!(resolve("", b"a\tb\n1\t2", Some("x.xls")), "text/plain");
+        assert_eq!(resolve("video/mp2t", b"const a = 1;\n", Some("a.ts")), "text/plain");
+        assert_eq!(resolve("application/msword", b"Dear all,", None), "text/plain");
+        // What is no text, and pages, which converters see, stay what they are said to be.
+        assert_eq!(resolve(excel, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Some("x.csv")), excel);
+        assert_eq!(resolve(excel, b"\xef\xbb\xbf <html><table>", Some("x.xls")), excel);
+        assert_eq!(resolve("video/mp2t", b"G@\0\x10\0", Some("a.ts")), "video/mp2t");
+        for script in
+            ["application/x-ruby", "application/x-javascript", "application/typescript", "application/jsonl"]
+        {
+            assert_eq!(kind(script), Some(MediaKind::Text), "{script}");
+        }
+    }
+
+    #[test]
+    fn usual_names_have_one_normal_form() {
+        for (name, is) in [
+            ("video/avi", "video/x-msvideo"),
+            ("video/vnd.avi", "video/x-msvideo"),
+            ("video/wmv", "video/x-ms-wmv"),
+            ("audio/x-aiff", "audio/aiff"),
+            ("audio/m4a", "audio/mp4"),
+            ("video/mov", "video/quicktime"),
+            ("image/svg", "image/svg+xml"),
+        ] {
+            assert_eq!(MediaType::parse(name).unwrap().essence(), is);
+        }
+        for (name, is) in
+            [("a.AVI", "video/x-msvideo"), ("a.mkv", "video/x-matroska"), ("a.aac", "audio/aac")]
+        {
+            assert_eq!(MediaType::from_file_name(name).unwrap().essence(), is);
+        }
+        assert_eq!(MediaType::parse("video/mp4").unwrap().extension(), Some("mp4"));
+        assert_eq!(MediaType::parse("audio/mp4").unwrap().extension(), Some("m4a"));
     }
 
     #[test]

@@ -171,6 +171,29 @@ fn text_in_odd_charsets_is_decoded_and_the_guess_said() {
     assert_eq!(text("text/x-rust", "fn main() {}"), "fn main() {}\n");
 }
 
+/// Systems call text by the names of programs that open it, and know few endings.
+#[test]
+fn text_of_a_type_that_says_little_is_read() {
+    let wide: Vec<u8> =
+        [vec![0xff, 0xfe], "Total: 9 €\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect()].concat();
+    for (media, bytes, is) in [
+        ("application/vnd.ms-excel", b"a,b\n1,2\n".to_vec(), "a,b\n1,2\n"),
+        ("application/msword", "Grüße".into(), "Grüße\n"),
+        ("application/octet-stream", wide, "Total: 9 €\n"),
+        (
+            "application/octet-stream",
+            b"Die L\xf6sung f\xfcr M\xfcller liegt \xfcber dem Tisch.\n".to_vec(),
+            "Die Lösung für Müller liegt über dem Tisch.\n",
+        ),
+    ] {
+        assert_eq!(text(media, bytes), is, "{media}");
+    }
+    for bytes in [&b"\x01\x02\x03\x04 binary"[..], &b"\0asm\x01\0\0\0"[..]] {
+        let result = convert("application/octet-stream", bytes.to_vec().into(), &Limits::new());
+        assert_eq!(result, Err(ConvertError::UnknownFormat), "{}", bytes.escape_ascii());
+    }
+}
+
 #[test]
 fn types_that_can_be_converted() {
     for media in [

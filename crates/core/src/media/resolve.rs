@@ -1,29 +1,49 @@
 //! Which type is believed: the declared one, that of the bytes, or that of the file name.
 
-use super::signature::{plain_text, signature};
+use super::signature::{is_markup, plain_text, signature};
 use super::{MediaKind, MediaType};
+
+/// A form of file that several media types share.
+#[derive(PartialEq, Eq)]
+enum Container {
+    IsoMedia,
+    Ebml,
+    Ogg,
+}
 
 impl MediaType {
     /// The best of what was declared, what the bytes say and what the file name says.
     ///
     /// A signature in the bytes wins over a declared image, PDF, sound or video type, over text that is none, and over a
-    /// missing or meaningless type; otherwise the declared type holds. A name speaks where neither does.
+    /// missing or meaningless type; otherwise the declared type holds. A name speaks where neither does. Text that systems
+    /// call by another name, such as CSV as `application/vnd.ms-excel`, is what its name says, or `text/plain`. Of sound and
+    /// video in one form of file (MP4, WebM, Ogg) the declared type or the name says which it is.
     pub fn resolve(declared: Option<&str>, bytes: Option<&[u8]>, file_name: Option<&str>) -> Self {
         let declared = declared.and_then(Self::parse).filter(|media| !media.is_unknown());
         let seen = bytes.and_then(signature).and_then(Self::parse);
         // Text may begin with the letters of a signature.
         let reads_as_text = || bytes.is_some_and(plain_text);
+        let plain = || Self::parse("text/plain");
+        // Pages that programs call spreadsheets are for converters, who see them.
+        let is_misnamed =
+            |media: &Self| media.is_often_wrong() && reads_as_text() && !bytes.is_some_and(is_markup);
         match (declared, seen) {
             (Some(declared), Some(_)) if declared.kind() == MediaKind::Text && reads_as_text() => declared,
             (Some(declared), Some(seen)) if declared.conflicts_with(&seen) => seen,
+            (Some(declared), None) if is_misnamed(&declared) => {
+                let named = file_name.and_then(Self::from_file_name);
+                named.filter(|named| named.kind() == MediaKind::Text).or_else(plain).unwrap_or(declared)
+            }
             (Some(declared), _) => declared,
             (None, seen) => {
                 let named = file_name.and_then(Self::from_file_name);
                 match (named, seen) {
                     // A zip that is named .docx is a DOCX.
                     (Some(named), Some(seen)) if named.conflicts_with(&seen) => seen,
-                    (Some(named), None) if named.has_signature() && reads_as_text() => {
-                        Self::parse("text/plain").unwrap_or(named)
+                    (Some(named), None)
+                        if named.has_signature() && reads_as_text() || is_misnamed(&named) =>
+                    {
+                        plain().unwrap_or(named)
                     }
                     (Some(named), _) => named,
                     (None, Some(seen)) => seen,
@@ -34,10 +54,34 @@ impl MediaType {
     }
 
     fn conflicts_with(&self, seen: &MediaType) -> bool {
-        let container =
+        // Whether such a file has pictures, sound or both, its head does not say, or says it wrong.
+        if self.container().is_some_and(|container| seen.container() == Some(container)) {
+            return false;
+        }
+        let archive =
             matches!(&*seen.essence, "application/zip" | "application/x-ole-storage" | "application/gzip");
-        !container && self.essence != seen.essence && self.kind() != MediaKind::Other
-            || container && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
+        !archive && self.essence != seen.essence && self.kind() != MediaKind::Other
+            || archive && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
+    }
+
+    /// The form of file in which the sound or pictures of this type come, where several types share one.
+    fn container(&self) -> Option<Container> {
+        let (kind, subtype) = self.essence.split_once('/')?;
+        if !matches!(kind, "audio" | "video") {
+            return None;
+        }
+        Some(match subtype {
+            "mp4" | "quicktime" | "3gpp" | "3gpp2" | "mj2" => Container::IsoMedia,
+            "webm" | "x-matroska" | "matroska" => Container::Ebml,
+            "ogg" | "opus" | "vorbis" | "speex" | "theora" => Container::Ogg,
+            _ => return None,
+        })
+    }
+
+    /// True for types by which systems call files of text: Windows calls CSV after the program that opens it, and an
+    /// ending stands for TypeScript too.
+    fn is_often_wrong(&self) -> bool {
+        matches!(&*self.essence, "application/vnd.ms-excel" | "application/msword" | "video/mp2t")
     }
 
     /// True if bytes of this type say it themselves.

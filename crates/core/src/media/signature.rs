@@ -22,12 +22,16 @@ pub(super) fn signature(bytes: &[u8]) -> Option<&'static str> {
         (b"OggS\0", "audio/ogg"),
         (b"fLaC\0", "audio/flac"),
         (b"fLaC\x80", "audio/flac"),
-        (b"\x1a\x45\xdf\xa3", "video/webm"),
+        (EBML, "video/webm"),
         (b"{\\rtf", "application/rtf"),
     ];
-    if let Some((_, media)) = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        let inside = || if *media == ZIP { in_zip(bytes) } else { None };
-        return Some(inside().unwrap_or(media));
+    if let Some((magic, media)) = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        let inside = match *magic {
+            _ if *media == ZIP => in_zip(bytes),
+            EBML => in_ebml(bytes),
+            _ => None,
+        };
+        return Some(inside.unwrap_or(media));
     }
     match (bytes.get(..4), bytes.get(4..8), bytes.get(8..12)) {
         (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
@@ -39,12 +43,27 @@ pub(super) fn signature(bytes: &[u8]) -> Option<&'static str> {
             Some(b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1"),
         ) => Some("image/heic"),
         (Some([0, ..]), Some(b"ftyp"), Some(b"avif" | b"avis")) => Some("image/avif"),
+        // Of the brands that say which tracks there are. (ISO/IEC 14496-12 4.3, and mp4ra.org)
+        (Some([0, ..]), Some(b"ftyp"), Some(b"M4A " | b"M4B " | b"M4P ")) => Some("audio/mp4"),
+        (Some([0, ..]), Some(b"ftyp"), Some(b"qt  ")) => Some("video/quicktime"),
+        (Some([0, ..]), Some(b"ftyp"), Some([b'3', b'g', b'2', _])) => Some("video/3gpp2"),
+        (Some([0, ..]), Some(b"ftyp"), Some([b'3', b'g', ..])) => Some("video/3gpp"),
         (Some([0, ..]), Some(b"ftyp"), Some(_)) => Some("video/mp4"),
         (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
             Some("image/bmp")
         }
         _ => None,
     }
+}
+
+/// The head of the files that Matroska and WebM write.
+const EBML: &[u8] = b"\x1a\x45\xdf\xa3";
+
+/// Matroska, if the head says so. (RFC 8794 11.2.5)
+fn in_ebml(bytes: &[u8]) -> Option<&'static str> {
+    let head = bytes.get(..64.min(bytes.len()))?;
+    let is_matroska = head.windows(8).any(|word| word == b"matroska");
+    is_matroska.then_some("video/x-matroska")
 }
 
 /// The document that a zip archive is: by the type that it says at its begin, or by the names in its directory.
@@ -80,6 +99,11 @@ fn in_zip(bytes: &[u8]) -> Option<&'static str> {
         at += 46 + name.len() + two(at + 30)? + two(at + 32)?;
     }
     None
+}
+
+/// True if a text begins as HTML and XML do.
+pub(super) fn is_markup(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start().starts_with(b"<")
 }
 
 /// The first 4 KiB hold nothing that text does not hold.

@@ -27,10 +27,10 @@ pub(super) fn block(media: &MediaType) -> Option<(&'static str, &'static str)> {
         (MediaKind::Audio, "audio/mpeg") => ("audio", "mp3"),
         (MediaKind::Audio, "audio/wav") => ("audio", "wav"),
         (MediaKind::Audio, "audio/aac") => ("audio", "aac"),
-        (MediaKind::Audio, "audio/flac" | "audio/x-flac") => ("audio", "flac"),
+        (MediaKind::Audio, "audio/flac") => ("audio", "flac"),
         (MediaKind::Audio, "audio/ogg") => ("audio", "ogg"),
         (MediaKind::Audio, "audio/opus") => ("audio", "opus"),
-        (MediaKind::Audio, "audio/mp4" | "audio/x-m4a" | "audio/m4a") => ("audio", "m4a"),
+        (MediaKind::Audio, "audio/mp4") => ("audio", "m4a"),
         (MediaKind::Audio, "audio/webm") => ("audio", "webm"),
         _ => return None,
     };

@@ -80,6 +80,8 @@ pub(crate) fn wire_type(media_type: &MediaType) -> &str {
     match media_type.essence() {
         "audio/mp4" => "audio/m4a",
         "video/quicktime" => "video/mov",
+        "video/x-msvideo" => "video/avi",
+        "video/x-ms-wmv" => "video/wmv",
         essence => essence,
     }
 }

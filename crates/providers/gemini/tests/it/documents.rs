@@ -55,11 +55,24 @@ fn the_table_and_the_emitter_agree() {
 // gemini.md 12: the API's own words
 #[test]
 fn media_types_in_the_words_of_the_api() {
-    for (media, word) in
-        [("audio/mp4", "audio/m4a"), ("video/quicktime", "video/mov"), ("audio/wav", "audio/wav")]
-    {
-        let body = body(&with(sample(media), Place::User));
-        assert_eq!(body["contents"][0]["parts"][1]["inlineData"]["mimeType"], word);
+    // With the heads that such files have, which say less than their types.
+    for (media, head, word) in [
+        ("audio/mp4", "\0\0\0\x20ftypM4A ", "audio/m4a"),
+        ("audio/x-m4a", "\0\0\0\x20ftypmp42", "audio/m4a"),
+        ("audio/webm;codecs=opus", "", "audio/webm"),
+        ("video/quicktime", "\0\0\0\x14ftypqt  ", "video/mov"),
+        ("video/x-msvideo", "RIFF....AVI LIST", "video/avi"),
+        ("video/x-ms-wmv", "", "video/wmv"),
+        ("audio/x-aiff", "FORM....AIFF", "audio/aiff"),
+        ("audio/wav", "RIFF....WAVEfmt ", "audio/wav"),
+    ] {
+        let mut bytes = head.as_bytes().to_vec();
+        if media.contains("webm") {
+            bytes = b"\x1a\x45\xdf\xa3\x9fB\x86\x81\x01B\x82\x84webm".to_vec();
+        }
+        bytes.extend(b"\0\x01\x02\xff");
+        let body = body(&with(Document::from_bytes(bytes, media), Place::User));
+        assert_eq!(body["contents"][0]["parts"][1]["inlineData"]["mimeType"], word, "{media}");
     }
 }
 
