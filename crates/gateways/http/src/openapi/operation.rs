@@ -46,6 +46,7 @@ pub(super) struct Reader<'d> {
 
 impl<'d> Reader<'d> {
     pub(super) fn new(openapi: &'d OpenApi) -> Result<Self, HttpToolsError> {
+        openapi.check_variables()?;
         let (document, base) = (&*openapi.document, openapi.base()?);
         Ok(Self { openapi, document, security: Security::new(openapi)?, base })
     }
@@ -113,9 +114,17 @@ impl<'d> Reader<'d> {
         let template = Template::parse(path)?;
         let mut endpoint =
             Endpoint::new(operation.method.clone(), name, path).with_tags(operation.tags.iter().cloned());
+        let mut asked = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            endpoint.sent.set(Fixed::query(name, value)?.plain());
+            match value.strip_prefix('{').and_then(|value| value.strip_suffix('}')) {
+                Some(of) if !of.is_empty() && !of.contains(['{', '}']) => asked.push((name, of)),
+                None if !value.contains(['{', '}']) => endpoint.sent.set(Fixed::query(name, value)?.plain()),
+                _ => {
+                    let message = format!("its path {path:?} has a parameter within a value of its query");
+                    return Err(HttpToolsError::new(message));
+                }
+            }
         }
         let own = self.openapi.own_base(described.get("servers"));
         let own = own.or_else(|| self.openapi.own_base(item.get("servers")));
@@ -136,7 +145,7 @@ impl<'d> Reader<'d> {
             }
         }
         let mut closure = Closure::new(self.document, Direction::Request, REQUEST_ROOM);
-        self.parameters((item, described), &template, is_at_home, &mut closure, &mut endpoint)?;
+        self.parameters((item, described), &template, &asked, is_at_home, &mut closure, &mut endpoint)?;
         self.body(described, &mut closure, &mut endpoint)?;
         endpoint.defs = closure.finish();
         unclashed(&mut endpoint);
