@@ -85,13 +85,6 @@ impl<'d> Reader<'d> {
         let known = resolved.as_ref().copied().unwrap_or(described);
         let id = text(known, "operationId").map(str::trim).filter(|id| !id.is_empty());
         let tags = known.get("tags").and_then(Value::as_array).into_iter().flatten();
-        let operation = Operation {
-            id: id.map_or_else(|| made_id(method.as_str(), path), str::to_owned),
-            method: method.clone(),
-            path: path.to_owned(),
-            tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
-            is_deprecated: flag(known, "deprecated"),
-        };
         let is_known = METHODS.iter().any(|known| known.eq_ignore_ascii_case(method.as_str()));
         let described = match is_known && method != Method::OPTIONS && method != Method::TRACE {
             true => resolved,
@@ -99,6 +92,13 @@ impl<'d> Reader<'d> {
                 let article = if method == Method::OPTIONS { "an" } else { "a" };
                 Err(HttpToolsError::new(format!("{article} {method} is no tool")))
             }
+        };
+        let operation = Operation {
+            id: id.map_or_else(|| made_id(method.as_str(), path), str::to_owned),
+            method,
+            path: path.to_owned(),
+            tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
+            is_deprecated: flag(known, "deprecated"),
         };
         Found { operation, item: item.clone(), described }
     }

@@ -1,6 +1,6 @@
 //! The parameters of operations, and their headers, which are none of the model's.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use attache_core::Effect;
 use serde_json::{Map, Value, json};

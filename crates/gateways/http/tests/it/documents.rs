@@ -76,7 +76,6 @@ fn a_large_document_of_yaml_is_read_as_one_of_json_is() {
 
 #[tokio::test]
 async fn paths_that_are_elsewhere_and_methods_that_are_no_tools_are_told() {
-    let get = |id: &str| json!({"get": {"operationId": id}});
     let paths = json!({
         "/other": {"$ref": "paths/other.yaml"},
         "/none": {"$ref": "#/components/pathItems/None"},
