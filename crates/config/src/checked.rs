@@ -295,12 +295,14 @@ fn holds_password(path: &str, text: &str) -> bool {
 
 /// True for the place of a secret: its value is not written into the file.
 fn is_secret(path: &str, name: &str) -> bool {
-    let is_of_server = path.starts_with("mcp.") || path.starts_with("http.") || path.starts_with("a2a.");
+    // The name of a server, which may be one of these words, and what stands in it.
+    let of_server = ["mcp.", "http.", "a2a."].iter().find_map(|section| path.strip_prefix(section));
     path.starts_with("server.api_keys.")
-        || is_of_server
-            && (path.ends_with(".bearer")
+        || of_server.is_some_and(|path| {
+            path.ends_with(".bearer")
                 || path.contains(".credentials.")
-                || (path.contains(".headers.") || path.contains(".env.")) && is_secret_name(name))
+                || (path.contains(".headers.") || path.contains(".env.")) && is_secret_name(name)
+        })
 }
 
 fn is_secret_path(path: &str) -> bool {
@@ -316,4 +318,24 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         || ends.iter().any(|end| {
             name == *end || name.strip_suffix(end).is_some_and(|head| head.ends_with('_') || head == "api")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_server_makes_no_secrets() {
+        for (path, expected) in [
+            ("mcp.credentials.command", false),
+            ("http.credentials.base_url", false),
+            ("mcp.headers.token", false),
+            ("http.credentials.credentials.key", true),
+            ("http.orders.credentials.key", true),
+            ("mcp.credentials.bearer", true),
+            ("mcp.env.env.API_KEY", true),
+        ] {
+            assert_eq!(is_secret_path(path), expected, "{path}");
+        }
+    }
 }

@@ -122,8 +122,14 @@ fn form(members: &[(&Parameter, Value)]) -> Result<Written, ToolError> {
     let mut pairs = Vec::new();
     for (parameter, value) in members {
         match value {
-            // Without a style an object stands as JSON. (OpenAPI, "Encoding Object")
+            // Without a style an object stands as JSON, and so does a list that its media type says it of. (OpenAPI,
+            // "Encoding Object")
             Value::Object(_) if parameter.style.is_none() => {
+                in_query(parameter, &Value::String(value.to_string()), &mut pairs)?;
+            }
+            Value::Array(_)
+                if parameter.style.is_none() && parameter.part_type.as_deref().is_some_and(is_json) =>
+            {
                 in_query(parameter, &Value::String(value.to_string()), &mut pairs)?;
             }
             value => in_query(parameter, value, &mut pairs)?,

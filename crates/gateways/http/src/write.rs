@@ -4,6 +4,7 @@ use attache_core::{ToolError, ToolErrorKind};
 use attache_transport::percent_encoded;
 use serde_json::{Map, Value};
 
+use crate::body::is_json;
 use crate::parameter::{Parameter, Place, Style};
 
 /// Deeper objects are none of a query.
@@ -18,6 +19,15 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(value.to_string()),
     }
+}
+
+/// A value as a text of the media type that its declaration names: JSON, or the text that it is.
+fn of_type(media_type: &str, value: &Value) -> String {
+    let text = match value {
+        Value::String(text) if !is_json(media_type) => text.clone(),
+        value => value.to_string(),
+    };
+    percent_encoded(text.as_bytes())
 }
 
 /// A scalar with everything encoded that is no letter, digit or one of `-._~`.
@@ -43,6 +53,10 @@ fn joined(pairs: &[(String, String)], between: &str, after: &str) -> String {
 
 /// A value of a path parameter. `None` if nothing is left of it.
 pub(crate) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
+    if let Some(media_type) = &parameter.part_type {
+        let text = Some(value).filter(|value| !value.is_null()).map(|value| of_type(media_type, value));
+        return text.filter(|text| !text.is_empty());
+    }
     let (style, explode) = (parameter.style(), parameter.explodes());
     let name = percent_encoded(parameter.name.as_bytes());
     let text = match value {
@@ -150,9 +164,10 @@ fn bracketed<'v>(value: &'v Value, deepest: usize, into: &mut Vec<&'v str>) {
 
 fn write(parameter: &Parameter, value: &Value, into: &mut Vec<(String, String)>) {
     // A parameter with a media type stands as a text of that type.
-    if parameter.place == Place::Query && parameter.part_type.is_some() && !value.is_null() {
-        let text = percent_encoded(value.to_string().as_bytes());
-        return into.push((percent_encoded(parameter.name.as_bytes()), text));
+    if let Some(media_type) = parameter.part_type.as_deref().filter(|_| parameter.place == Place::Query)
+        && !value.is_null()
+    {
+        return into.push((percent_encoded(parameter.name.as_bytes()), of_type(media_type, value)));
     }
     let (style, explode) = (parameter.style(), parameter.explodes());
     let name = percent_encoded(parameter.name.as_bytes());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use attache_core::Secret;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::reference::text;
 use crate::error::HttpToolsError;
@@ -123,7 +123,7 @@ impl OpenApi {
         self
     }
 
-    /// Sets a variable of the servers' URLs, in place of its default.
+    /// Sets a variable of the servers' URLs, in place of its default. One that no server has is a mistake.
     #[must_use]
     pub fn with_server_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.variables.insert(name.into(), value.into());
@@ -205,6 +205,28 @@ impl OpenApi {
         }
     }
 
+    /// Says which of the program's variables no server of the document has.
+    pub(super) fn check_variables(&self) -> Result<(), HttpToolsError> {
+        if self.variables.is_empty() {
+            return Ok(());
+        }
+        let items = self.document.get("paths").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let operations = items.clone().filter_map(Value::as_object).flat_map(Map::values);
+        let holders = std::iter::once(&*self.document).chain(items).chain(operations);
+        let servers: Vec<&Value> =
+            holders.filter_map(|holder| holder.get("servers")?.as_array()).flatten().collect();
+        let has = |server: &&Value, name: &str| {
+            server.get("variables").is_some_and(|variables| variables.get(name).is_some())
+                || text(server, "url").is_some_and(|url| url.contains(&format!("{{{name}}}")))
+        };
+        match self.variables.keys().find(|name| !servers.iter().any(|server| has(server, name))) {
+            Some(name) => {
+                Err(HttpToolsError::new(format!("no server of the document has the variable {name:?}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The first of these servers, with its variables filled in.
     fn server_of(&self, servers: Option<&Value>) -> Option<String> {
         let server = servers?.as_array()?.first()?;
@@ -215,6 +237,10 @@ impl OpenApi {
                     self.variables.get(name).map(String::as_str).or_else(|| text(variable, "default"));
                 url = url.replace(&format!("{{{name}}}"), value.unwrap_or_default());
             }
+        }
+        // Some documents name a variable in the URL alone.
+        for (name, value) in &self.variables {
+            url = url.replace(&format!("{{{name}}}"), value);
         }
         Some(url.trim_end_matches('/').to_owned()).filter(|url| !url.is_empty()).or(Some("/".to_owned()))
     }

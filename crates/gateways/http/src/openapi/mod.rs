@@ -28,7 +28,7 @@ impl OpenApi {
     /// The operations as a family of tools.
     ///
     /// # Errors
-    /// If no base URL is known, or a credential is of no scheme of the document.
+    /// If no base URL is known, or a credential is of no scheme of the document, or a variable of none of its servers.
     pub fn tools(&self, name: impl Into<String>) -> Result<HttpTools, HttpToolsError> {
         let (endpoints, skipped) = self.read()?;
         let mut tools = HttpTools::new(name, &self.base()?.url)?.with_endpoints(endpoints)?;

@@ -46,6 +46,7 @@ pub(super) struct Reader<'d> {
 
 impl<'d> Reader<'d> {
     pub(super) fn new(openapi: &'d OpenApi) -> Result<Self, HttpToolsError> {
+        openapi.check_variables()?;
         let (document, base) = (&*openapi.document, openapi.base()?);
         Ok(Self { openapi, document, security: Security::new(openapi)?, base })
     }
@@ -84,13 +85,6 @@ impl<'d> Reader<'d> {
         let known = resolved.as_ref().copied().unwrap_or(described);
         let id = text(known, "operationId").map(str::trim).filter(|id| !id.is_empty());
         let tags = known.get("tags").and_then(Value::as_array).into_iter().flatten();
-        let operation = Operation {
-            id: id.map_or_else(|| made_id(method.as_str(), path), str::to_owned),
-            method: method.clone(),
-            path: path.to_owned(),
-            tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
-            is_deprecated: flag(known, "deprecated"),
-        };
         let is_known = METHODS.iter().any(|known| known.eq_ignore_ascii_case(method.as_str()));
         let described = match is_known && method != Method::OPTIONS && method != Method::TRACE {
             true => resolved,
@@ -98,6 +92,13 @@ impl<'d> Reader<'d> {
                 let article = if method == Method::OPTIONS { "an" } else { "a" };
                 Err(HttpToolsError::new(format!("{article} {method} is no tool")))
             }
+        };
+        let operation = Operation {
+            id: id.map_or_else(|| made_id(method.as_str(), path), str::to_owned),
+            method,
+            path: path.to_owned(),
+            tags: tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect(),
+            is_deprecated: flag(known, "deprecated"),
         };
         Found { operation, item: item.clone(), described }
     }
@@ -113,9 +114,17 @@ impl<'d> Reader<'d> {
         let template = Template::parse(path)?;
         let mut endpoint =
             Endpoint::new(operation.method.clone(), name, path).with_tags(operation.tags.iter().cloned());
+        let mut asked = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            endpoint.sent.set(Fixed::query(name, value)?.plain());
+            match value.strip_prefix('{').and_then(|value| value.strip_suffix('}')) {
+                Some(of) if !of.is_empty() && !of.contains(['{', '}']) => asked.push((name, of)),
+                None if !value.contains(['{', '}']) => endpoint.sent.set(Fixed::query(name, value)?.plain()),
+                _ => {
+                    let message = format!("its path {path:?} has a parameter within a value of its query");
+                    return Err(HttpToolsError::new(message));
+                }
+            }
         }
         let own = self.openapi.own_base(described.get("servers"));
         let own = own.or_else(|| self.openapi.own_base(item.get("servers")));
@@ -136,7 +145,7 @@ impl<'d> Reader<'d> {
             }
         }
         let mut closure = Closure::new(self.document, Direction::Request, REQUEST_ROOM);
-        self.parameters((item, described), &template, is_at_home, &mut closure, &mut endpoint)?;
+        self.parameters((item, described), &template, &asked, is_at_home, &mut closure, &mut endpoint)?;
         self.body(described, &mut closure, &mut endpoint)?;
         endpoint.defs = closure.finish();
         unclashed(&mut endpoint);

@@ -1,7 +1,8 @@
 //! The parameters of operations, and their headers, which are none of the model's.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use attache_core::Effect;
 use serde_json::{Map, Value, json};
 
 use super::names::{Names, shortened};
@@ -24,6 +25,7 @@ impl<'d> Reader<'d> {
         &self,
         (item, described): (&PathItem<'d>, &'d Value),
         template: &Template,
+        asked: &[(&str, &str)],
         is_at_home: bool,
         closure: &mut Closure<'d>,
         endpoint: &mut Endpoint,
@@ -49,14 +51,20 @@ impl<'d> Reader<'d> {
         all.sort_unstable_by_key(|(_, (at, _))| *at);
         let names = template.names();
         for ((name, place), (_, parameter)) in all {
-            if self.security.is_credential(place, name) {
+            if self.security.is_credential(place, name, described) {
                 continue;
             }
             match place {
                 "path" if names.contains(&name) => {
                     endpoint.parameters.push(self.parameter(Place::Path, name, parameter, closure)?);
                 }
-                "query" if endpoint.sent.has_query(name) => {}
+                "path" | "query" if asked.iter().any(|(_, of)| *of == name) => {
+                    for (written, _) in asked.iter().filter(|(_, of)| *of == name) {
+                        let made = self.parameter(Place::Query, written, parameter, closure)?;
+                        endpoint.parameters.push(made.required());
+                    }
+                }
+                "query" if endpoint.sent.has_query(name) || is_asked(&endpoint.parameters, name) => {}
                 "query" => {
                     endpoint.parameters.push(self.parameter(Place::Query, name, parameter, closure)?)
                 }
@@ -72,6 +80,11 @@ impl<'d> Reader<'d> {
                     return Err(HttpToolsError::new(message));
                 }
                 _ => {}
+            }
+        }
+        for (written, _) in asked {
+            if !is_asked(&endpoint.parameters, written) {
+                endpoint.parameters.push(Parameter::query(*written, json!({"type": "string"})).required());
             }
         }
         for name in names {
@@ -143,7 +156,9 @@ impl<'d> Reader<'d> {
             endpoint.sent.set(Fixed::header(name, "", secret.clone())?);
             return Ok(());
         }
-        if !flag(parameter, "required") || endpoint.sent.has_header(name) {
+        // The client sends one with each call that changes something.
+        let is_sent = name.eq_ignore_ascii_case("idempotency-key") && endpoint.effect() != Effect::Read;
+        if !flag(parameter, "required") || endpoint.sent.has_header(name) || is_sent {
             return Ok(());
         }
         let schema = parameter.get("schema").and_then(|schema| resolved(self.document, schema).ok());
@@ -163,6 +178,11 @@ impl<'d> Reader<'d> {
             }
         }
     }
+}
+
+/// True if a parameter of the query has that name.
+fn is_asked(parameters: &[Parameter], name: &str) -> bool {
+    parameters.iter().any(|known| known.place == Place::Query && known.name == name)
 }
 
 /// Lets each argument have a name of its own.

@@ -63,6 +63,10 @@ impl<'d> Reader<'d> {
             self.members(&object, media, is_required, closure, endpoint);
             return Ok(());
         }
+        // There is nothing to write.
+        if is_form && closure.is_without_members(schema) {
+            return Ok(());
+        }
         if is_form {
             return Err(HttpToolsError::new("the form that it demands is no plain object"));
         }

@@ -126,6 +126,25 @@ impl<'d> Closure<'d> {
         (is_plain && is_object && has_members && is_closed).then_some(merged)
     }
 
+    /// True for an object that has no members and takes none.
+    pub(super) fn is_without_members(&self, schema: &Value) -> bool {
+        let merged = schema.as_object().and_then(|schema| self.merged(schema, DEEPEST_MERGE));
+        const WORDS: [&str; 5] = ["type", "title", "description", "properties", "additionalProperties"];
+        merged.is_some_and(|merged| {
+            let has_members = merged
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|members| !members.is_empty());
+            let takes_any =
+                merged.get("additionalProperties").is_some_and(|others| *others != Value::Bool(false));
+            let is_object = merged.get("type").is_some_and(|kind| kind == "object");
+            is_object
+                && !has_members
+                && !takes_any
+                && merged.keys().all(|word| WORDS.contains(&word.as_str()))
+        })
+    }
+
     fn convert(&mut self, schema: &Value, depth: usize) -> Value {
         let Value::Object(schema) = schema else {
             return if schema.is_boolean() { schema.clone() } else { json!({}) };

@@ -59,8 +59,11 @@ impl<'d> Security<'d> {
         Ok(Self { openapi, schemes, places })
     }
 
-    /// True if a parameter is where a scheme has its credential.
-    pub(super) fn is_credential(&self, place: &str, name: &str) -> bool {
+    /// True if a parameter is where a scheme has its credential, but for an operation that says that it has none.
+    pub(super) fn is_credential(&self, place: &str, name: &str, operation: &Value) -> bool {
+        if operation.get("security").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            return false;
+        }
         match place {
             "header" => self.places.contains(&("header", name.to_ascii_lowercase())),
             "query" | "cookie" => self.places.contains(&(place, name.to_owned())),

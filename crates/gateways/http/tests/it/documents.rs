@@ -76,7 +76,6 @@ fn a_large_document_of_yaml_is_read_as_one_of_json_is() {
 
 #[tokio::test]
 async fn paths_that_are_elsewhere_and_methods_that_are_no_tools_are_told() {
-    let get = |id: &str| json!({"get": {"operationId": id}});
     let paths = json!({
         "/other": {"$ref": "paths/other.yaml"},
         "/none": {"$ref": "#/components/pathItems/None"},
@@ -291,6 +290,72 @@ async fn what_stands_beside_a_reference_counts_from_3_1_on() {
             version != "3.0.3"
         );
     }
+}
+
+#[tokio::test]
+async fn parameters_stand_as_texts_of_their_types() {
+    let content = |media: &str| json!({"schema": null, "content": {media: {"schema": {}}}});
+    let operation = json!({"operationId": "x", "parameters": [
+        parameter("plain", "query", content("text/plain")),
+        parameter("json", "query", content("application/json")),
+        parameter("id", "path", content("application/json")),
+    ]});
+    let tools = tools(&one("get", "/x/{id}", operation));
+    let arguments = json!({"plain": "a b", "json": "a", "id": {"a": [1]}});
+    assert_eq!(
+        target(&tools, "x", arguments).await,
+        "/v1/x/%7B%22a%22%3A%5B1%5D%7D?plain=a%20b&json=%22a%22"
+    );
+}
+
+#[tokio::test]
+async fn forms_of_one_line_hold_lists_of_json_and_may_be_empty() {
+    let form = |schema: Value, encoding: Value| {
+        with_body("x", json!({"application/x-www-form-urlencoded": {"schema": schema, "encoding": encoding}}))
+    };
+    let list =
+        json!({"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "integer"}}}});
+    let tools_of = |operation: Value| tools(&one("post", "/x", operation));
+    for (encoding, expected) in
+        [(json!({"ids": {"contentType": "application/json"}}), "ids=%5B1%2C2%5D"), (json!({}), "ids=1&ids=2")]
+    {
+        let tools = tools_of(form(list.clone(), encoding));
+        assert_eq!(value(&call(&tools, "x", json!({"ids": [1, 2]})).await.unwrap())["body"], expected);
+    }
+    let empty = tools_of(form(json!({"type": "object"}), json!({})));
+    assert_eq!(value(&call(&empty, "x", json!({})).await.unwrap())["body"], "");
+}
+
+#[tokio::test]
+async fn a_query_in_a_path_may_hold_parameters() {
+    for place in ["path", "query"] {
+        let of = |id: &str| json!({"operationId": id, "parameters": [parameter("q", place, json!({"schema": {"type": "integer"}}))]});
+        let paths = json!({
+            "/search?q={q}&kind=all": {"get": of("same")}, "/search?text={q}": {"get": of("other")},
+            "/search?none={none}": {"get": {"operationId": "none"}}, "/search?q=a{q}": {"get": of("within")},
+        });
+        let document = document("3.0.3", paths, json!({}));
+        assert_eq!(
+            skipped(&document),
+            ["within: its path \"/search\" has a parameter within a value of its query"]
+        );
+        let tools = tools(&document);
+        assert_eq!(target(&tools, "same", json!({"q": 7})).await, "/v1/search?q=7&kind=all");
+        assert_eq!(target(&tools, "other", json!({"text": 7})).await, "/v1/search?text=7");
+        assert_eq!(target(&tools, "none", json!({"none": "a"})).await, "/v1/search?none=a");
+        assert!(call(&tools, "same", json!({})).await.is_err(), "it must be there");
+    }
+}
+
+#[test]
+fn the_client_says_the_idempotency_key_itself() {
+    let of = |id: &str| json!({"operationId": id, "parameters": [parameter("Idempotency-Key", "header", json!({"required": true}))]});
+    let document = document("3.0.3", json!({"/x": {"post": of("make"), "get": of("read")}}), json!({}));
+    assert_eq!(names(&document), ["make"]);
+    assert_eq!(
+        skipped(&document),
+        ["read: it demands the header Idempotency-Key, which is neither given nor passed on"]
+    );
 }
 
 // What each of many is compared with is not all others.

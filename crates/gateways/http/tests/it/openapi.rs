@@ -365,8 +365,10 @@ async fn credentials_follow_the_security_of_each_operation() {
     );
     assert_eq!(b["target"], "/v1/b");
     assert_eq!(sent("c").await["headers"]["authorization"], "***");
-    for none in ["d", "e"] {
-        let sent = sent(none).await;
+    // What stands there is none of the scheme's, since the operation says that it has none.
+    assert_eq!(target(&tools, "d", json!({"api_key": "mine"})).await, "/v1/d?api_key=mine");
+    for (none, arguments) in [("d", json!({"api_key": "mine"})), ("e", json!({}))] {
+        let sent = value(&call(&tools, none, arguments).await.unwrap());
         assert_eq!(
             (sent["headers"].get("authorization"), sent["headers"].get("cookie")),
             (None, None),
@@ -457,6 +459,10 @@ fn servers_are_the_document_s_or_the_program_s() {
     assert!(of(json!([{"url": "/v3"}])).with_server("https://h/v3").tools("x").is_ok());
     let variable = of(json!([{"url": "https://{r}.h", "variables": {"r": {"default": "eu"}}}]))
         .with_server_variable("r", "us");
+    let unknown = variable.clone().with_server_variable("region", "us");
+    assert_eq!(problem(unknown), "no server of the document has the variable \"region\"");
+    let undeclared = of(json!([{"url": "https://{r}.h"}])).with_server_variable("r", "us");
+    assert!(format!("{:?}", undeclared.tools("x").unwrap()).contains("https://us.h:443"));
     assert!(format!("{:?}", variable.tools("x").unwrap()).contains("https://us.h:443"));
 }
 
