@@ -6,6 +6,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use attache_core::{MediaKind, MediaType};
 use attache_documents::decode_text;
 
+/// The bytes between two looks whether anybody still waits, and how many each line counts for beside its own.
+const LOOK: u64 = 64 << 10;
+const LINE: u64 = 64;
+
 /// Reads lines in the charset that the file's beginning shows: UTF-16 by its mark, else UTF-8, else windows-1252.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
@@ -15,6 +19,9 @@ pub(super) struct Lines<R> {
     line: Vec<u8>,
     /// The bytes of the line that were not kept.
     left_out: u64,
+    /// The bytes since the last look.
+    unlooked: u64,
+    is_over: bool,
     /// For lines that are no UTF-8.
     legacy: MediaType,
 }
@@ -41,16 +48,34 @@ impl<R: Read> Lines<R> {
         reader.consume(mark);
         let legacy =
             MediaType::parse("text/plain; charset=windows-1252").unwrap_or_else(MediaType::octet_stream);
-        Ok(Some(Self { reader, form, most, line: Vec::new(), left_out: 0, legacy }))
+        Ok(Some(Self {
+            reader,
+            form,
+            most,
+            line: Vec::new(),
+            left_out: 0,
+            unlooked: 0,
+            is_over: false,
+            legacy,
+        }))
     }
 
-    /// Goes on to the next line; false at the end.
-    pub(super) fn advance(&mut self) -> io::Result<bool> {
+    /// Goes on to the next line; false at the end, and where it [is over](Self::is_over) before: a line may be as long as
+    /// the file.
+    pub(super) fn advance(&mut self, is_over: impl Fn() -> bool) -> io::Result<bool> {
         self.line.clear();
         self.left_out = 0;
+        self.unlooked += LINE;
         let mut seen = 0_u64;
         let mut before = 0_u8;
         loop {
+            if self.unlooked >= LOOK {
+                self.unlooked = 0;
+                self.is_over |= is_over();
+            }
+            if self.is_over {
+                return Ok(false);
+            }
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -72,6 +97,7 @@ impl<R: Read> Lines<R> {
             self.line.extend_from_slice(new.get(..room).unwrap_or_default());
             self.left_out += (new.len() - room) as u64;
             seen += take as u64;
+            self.unlooked += take as u64;
             let last = new.last().copied();
             self.reader.consume(take);
             let unit = (before, last.unwrap_or_default());
@@ -85,6 +111,11 @@ impl<R: Read> Lines<R> {
                 return Ok(true);
             }
         }
+    }
+
+    /// True if it was said that nobody waits for further lines.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// The line without its end, and the bytes of it that are left out.
@@ -158,7 +189,7 @@ mod tests {
     fn lines(bytes: &[u8], most: usize) -> Option<Vec<(String, u64)>> {
         let mut lines = Lines::of(bytes, most).unwrap()?;
         let mut all = Vec::new();
-        while lines.advance().unwrap() {
+        while lines.advance(|| false).unwrap() {
             let (text, left_out) = lines.text();
             all.push((text.into_owned(), left_out));
         }
@@ -198,5 +229,28 @@ mod tests {
         let wide: Vec<u8> =
             [0xfeff].into_iter().chain("abcdef\nx".encode_utf16()).flat_map(u16::to_le_bytes).collect();
         assert_eq!(lines(&wide, 6).unwrap(), [("abc".to_owned(), 8), ("x".to_owned(), 0)]);
+    }
+    // Lines may be long, and one may be the whole file.
+    #[test]
+    fn whoever_waits_no_more_is_seen_by_the_bytes() {
+        let long = "x".repeat(60 << 10) + "\n";
+        let wide: Vec<u8> = [0xfeff]
+            .into_iter()
+            .chain("x".repeat(1 << 20).encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        for (bytes, most) in [
+            (long.repeat(50).into_bytes(), 2),
+            ("x\n".repeat(100_000).into_bytes(), 1_024),
+            ("x".repeat(1 << 20).into_bytes(), 0),
+            (wide, 0),
+        ] {
+            let mut lines = Lines::of(bytes.as_slice(), 100).unwrap().unwrap();
+            let mut count = 0;
+            while lines.advance(|| true).unwrap() {
+                count += 1;
+            }
+            assert!(lines.is_over() && count <= most, "{count} of {} bytes", bytes.len());
+        }
     }
 }

@@ -83,7 +83,7 @@ impl Folders {
         let to = to.unwrap_or(u64::MAX).min(from.saturating_add(MAX_LINES - 1));
         let mut part = Part { path: shown, lines: String::new(), next_line: None };
         let mut number = 0;
-        while !(number % 1_024 == 0 && stop.is_set()) && lines.advance().map_err(problem)? {
+        while lines.advance(|| stop.is_set()).map_err(problem)? {
             number += 1;
             if number < from {
                 continue;
@@ -169,17 +169,16 @@ impl Folders {
         };
         let mut number = 0_u64;
         loop {
-            match lines.advance() {
+            match lines.advance(|| stop.is_set() || Instant::now() >= end) {
                 Ok(true) => number += 1,
-                Ok(false) => return true,
+                Ok(false) => {
+                    found.is_cut |= lines.is_over();
+                    return !lines.is_over();
+                }
                 Err(_) => {
                     found.unreadable_files += 1;
                     return true;
                 }
-            }
-            if number.is_multiple_of(1_024) && (stop.is_set() || Instant::now() >= end) {
-                found.is_cut = true;
-                return false;
             }
             let (text, _) = lines.text();
             let Some(at) = query.find(&text) else { continue };
@@ -226,4 +225,30 @@ fn around(text: &str, at: usize) -> String {
     let (cut_before, cut_behind) =
         (if start > 0 { "…" } else { "" }, if end < rest.len() { "…" } else { "" });
     format!("{cut_before}{}{cut_behind}", rest.get(..end).unwrap_or(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::FileFilter;
+
+    // The time and whoever waits were looked at every 1,024 lines, and a line may take long.
+    #[test]
+    fn a_search_in_long_lines_ends_when_its_time_is_over() {
+        let inbox = tempfile::tempdir().unwrap();
+        let text = ("x".repeat(SEARCHED - 10) + "rent\n").repeat(50);
+        fs::write(inbox.path().join("long.txt"), text).unwrap();
+        let folders = Folders::open([inbox.path()], FileFilter::new()).unwrap();
+        let query = Query::new("rent", false, false).unwrap();
+        let mut found = Found::default();
+        let over = (&Stop::default(), Instant::now());
+        assert!(!folders.search_file(&query, "long.txt", &mut found, over));
+        assert!(found.is_cut && found.matches.len() < 3, "{} lines", found.matches.len());
+        let mut found = Found::default();
+        let later = (&Stop::default(), Instant::now() + LIMIT);
+        assert!(folders.search_file(&query, "long.txt", &mut found, later));
+        assert_eq!((found.is_cut, found.matches.len()), (false, 50));
+    }
 }
