@@ -23,9 +23,12 @@ impl<'a> SseEvent<'a> {
 
 /// Splits a byte stream into events, incrementally and at any chunking. (openai.md 0.2, runtime.md 24)
 ///
-/// Lines end with LF, CRLF or CR; a byte order mark, comments, unknown fields and events without data are skipped;
-/// the space after the colon is optional. An event that lies within one chunk is handed out in place; only one
-/// that is split over chunks, or has several data lines, is copied.
+/// Lines end with LF, CRLF or CR; a byte order mark, comments, unknown fields and events without data are skipped; the
+/// space after the colon is optional. Two forms of errors that no specification knows are events, too, since what
+/// follows them would pass for a good end, or nothing does: a field `error`, whose value is the data of an event of
+/// that name (openai.md C.16), and JSON without a field, over as many lines as it takes (gemini.md 8). An event that
+/// lies within one chunk is handed out in place; only one that is split over chunks, or has several data lines, is
+/// copied.
 ///
 /// ```
 /// use attache_transport::SseDecoder;
@@ -47,8 +50,20 @@ pub struct SseDecoder {
     event: Buffered,
     /// The last byte was a CR, so that an LF now belongs to it.
     after_cr: bool,
-    /// No line has ended, so that a byte order mark may stand before the first.
+    /// The next line is not read as others are: a byte order mark may stand before the first one, and one behind
+    /// the beginning of JSON may go on with it. One flag for both, since each line asks for it.
+    is_odd: bool,
+    /// No line has ended.
     at_start: bool,
+    raw: Raw,
+}
+
+/// The beginning of JSON that stands in the stream without a field.
+#[derive(Debug, Default)]
+struct Raw {
+    text: Vec<u8>,
+    /// The brackets that are open. Counted as lines come, so that the text is read as JSON once and not with each line.
+    depth: usize,
 }
 
 /// Fields of an event that could not stay where they came.
@@ -77,7 +92,9 @@ impl SseDecoder {
             line: Vec::new(),
             event: Buffered::default(),
             after_cr: false,
+            is_odd: true,
             at_start: true,
+            raw: Raw::default(),
         }
     }
 
@@ -171,11 +188,9 @@ impl SseDecoder {
     where
         F: FnMut(SseEvent<'_>) -> Result<(), ProviderError> + ?Sized,
     {
-        let line = if std::mem::take(&mut self.at_start) {
-            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
-        } else {
-            line
-        };
+        if self.is_odd {
+            return self.end_odd_line(line, borrowed, on_event);
+        }
         if line.is_empty() {
             return self.end_event(borrowed, on_event);
         }
@@ -190,10 +205,97 @@ impl SseDecoder {
             } else {
                 borrowed.data = Some(value);
             }
+            Ok(())
         } else if let Some(value) = value_of(line, b"event") {
             borrowed.name = Some(value);
+            Ok(())
+        } else {
+            self.end_foreign_line(line, borrowed, on_event)
+        }
+    }
+
+    /// Takes the first line, or one behind the beginning of JSON without a field.
+    #[cold]
+    #[inline(never)]
+    fn end_odd_line<'c, F>(
+        &mut self,
+        line: &'c [u8],
+        borrowed: &mut Borrowed<'c>,
+        on_event: &mut F,
+    ) -> Result<(), ProviderError>
+    where
+        F: FnMut(SseEvent<'_>) -> Result<(), ProviderError> + ?Sized,
+    {
+        let line = if std::mem::take(&mut self.at_start) {
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
+        } else {
+            line
+        };
+        let is_field = value_of(line, b"data").or_else(|| value_of(line, b"event")).is_some();
+        if !self.raw.text.is_empty() && !is_field && error_of(line).is_none() {
+            self.go_on(line, borrowed, on_event)?;
+            // One in JSON ends an event before it all the same.
+            return if line.is_empty() { self.end_event(borrowed, on_event) } else { Ok(()) };
+        }
+        // A field says that it was no JSON.
+        self.raw = Raw::default();
+        self.is_odd = false;
+        self.end_line(line, borrowed, on_event)
+    }
+
+    /// Takes a line that is none of the fields of an event.
+    #[cold]
+    #[inline(never)]
+    fn end_foreign_line<'c, F>(
+        &mut self,
+        line: &'c [u8],
+        borrowed: &mut Borrowed<'c>,
+        on_event: &mut F,
+    ) -> Result<(), ProviderError>
+    where
+        F: FnMut(SseEvent<'_>) -> Result<(), ProviderError> + ?Sized,
+    {
+        if let Some(value) = error_of(line) {
+            if self.event.has_data || borrowed.data.is_some() {
+                self.end_event(borrowed, on_event)?;
+            }
+            *borrowed = Borrowed { name: Some(b"error"), data: Some(value) };
+        } else if matches!(line.first(), Some(b'{' | b'[')) {
+            self.go_on(line, borrowed, on_event)?;
         }
         Ok(())
+    }
+
+    /// Adds a line to JSON that stands without a field, and hands it out once it is whole. Text that cannot become JSON is
+    /// dropped.
+    fn go_on<'c, F>(
+        &mut self,
+        line: &'c [u8],
+        borrowed: &mut Borrowed<'c>,
+        on_event: &mut F,
+    ) -> Result<(), ProviderError>
+    where
+        F: FnMut(SseEvent<'_>) -> Result<(), ProviderError> + ?Sized,
+    {
+        self.bounded(line.len())?;
+        self.raw.text.extend_from_slice(line);
+        self.raw.text.push(b'\n');
+        let depth = depth_behind(self.raw.depth, line);
+        if let Some(depth) = depth.filter(|depth| *depth > 0) {
+            self.raw.depth = depth;
+            self.is_odd = true;
+            return Ok(());
+        }
+        self.is_odd = false;
+        let text = std::mem::take(&mut self.raw).text;
+        if depth.is_none() || serde_json::from_slice::<IgnoredAny>(&text).is_err() {
+            return Ok(());
+        }
+        if self.event.has_data || borrowed.data.is_some() {
+            self.end_event(borrowed, on_event)?;
+        }
+        self.event.data.extend_from_slice(text.trim_ascii());
+        self.end_event(borrowed, on_event)
     }
 
     #[inline]
@@ -235,8 +337,8 @@ impl SseDecoder {
     }
 
     fn bounded(&self, more: usize) -> Result<(), ProviderError> {
-        let held =
-            self.line.len().saturating_add(self.event.data.len()).saturating_add(self.event.name.len());
+        let event = self.event.data.len().saturating_add(self.event.name.len());
+        let held = self.line.len().saturating_add(event).saturating_add(self.raw.text.len());
         if held.saturating_add(more) > self.limit {
             let message = format!("a server-sent event is longer than {} bytes", self.limit);
             return Err(ProviderError::new(ErrorKind::Malformed, message));
@@ -253,6 +355,28 @@ fn value_of<'l>(line: &'l [u8], field: &[u8]) -> Option<&'l [u8]> {
         Some(value) => Some(value.strip_prefix(b" ").unwrap_or(value)),
         None => rest.is_empty().then_some(rest),
     }
+}
+
+/// The value of a line that is an error, if it says anything.
+fn error_of(line: &[u8]) -> Option<&[u8]> {
+    value_of(line, b"error").filter(|value| !value.trim_ascii().is_empty())
+}
+
+/// The brackets that are open behind a line of JSON, of so many before it. `None` if the line ends within a string,
+/// which no line of JSON does.
+fn depth_behind(before: usize, line: &[u8]) -> Option<usize> {
+    let (mut depth, mut is_string, mut is_escaped) = (before, false, false);
+    for byte in line {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_string => is_escaped = true,
+            b'"' => is_string = !is_string,
+            b'{' | b'[' if !is_string => depth = depth.saturating_add(1),
+            b'}' | b']' if !is_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    (!is_string).then_some(depth)
 }
 
 impl Default for SseDecoder {

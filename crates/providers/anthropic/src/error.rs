@@ -3,6 +3,7 @@
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, tells_of_full_window};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 pub(crate) use attache_transport::configuration;
 
@@ -39,6 +40,18 @@ pub(crate) fn in_stream(json: &[u8]) -> ProviderError {
 pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
     let unknown = || ProviderError::new(ErrorKind::Malformed, "the reply is not a message of the API");
     foreign(json).unwrap_or_else(unknown).with_response_body(excerpt(json))
+}
+
+/// True if JSON without a type is an error object: it has a member of that name, which says something.
+pub(crate) fn is_error(json: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Outline<'a> {
+        #[serde(borrow)]
+        error: &'a RawValue,
+    }
+    let says = |raw: &RawValue| raw.get().starts_with(['{', '"']) && !matches!(raw.get(), "{}" | "\"\"");
+    serde_json::from_slice::<Outline<'_>>(json).is_ok_and(|outline| says(outline.error))
+        && foreign(json).is_some()
 }
 
 /// An error in one of the shapes that other APIs have.

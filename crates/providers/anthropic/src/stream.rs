@@ -120,6 +120,7 @@ impl EventDecoder for Events {
                 Ok(())
             }
             "error" => Err(error::in_stream(event.data)),
+            "" if error::is_error(event.data) => Err(error::in_stream(event.data)),
             _ => Ok(()),
         }
     }

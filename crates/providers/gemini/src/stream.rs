@@ -4,6 +4,7 @@ use attache_core::Completion;
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use crate::error::{self, Result, malformed};
 use crate::response::{Chunk, Delta, Reply};
@@ -23,6 +24,17 @@ impl Events {
         if let Some(delta) = std::str::from_utf8(data).ok().and_then(Delta::read) {
             return self.reply.piece(delta, out);
         }
+        // An error that breaks a stream off may come in a list.
+        if data.first() == Some(&b'[') { self.list(data, out) } else { self.chunk(data, out) }
+    }
+
+    fn list(&mut self, json: &[u8], out: &mut ChunkSink) -> Result<()> {
+        let chunks: Vec<&RawValue> = serde_json::from_slice(json)
+            .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
+        chunks.into_iter().try_for_each(|chunk| self.chunk(chunk.get().as_bytes(), out))
+    }
+
+    fn chunk(&mut self, data: &[u8], out: &mut ChunkSink) -> Result<()> {
         let chunk: Chunk<'_> = serde_json::from_slice(data)
             .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
         if chunk.error.is_some_and(|error| error.get().len() > 2) {
@@ -57,11 +69,7 @@ impl EventDecoder for Events {
             response_id: Option<IgnoredAny>,
         }
         if body.first() == Some(&b'[') {
-            let chunks: Vec<&serde_json::value::RawValue> = serde_json::from_slice(body)
-                .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
-            for chunk in chunks {
-                self.take(chunk.get().as_bytes(), out)?;
-            }
+            self.list(body, out)?;
             if !self.reply.is_finished() {
                 self.reply.refused()?;
                 return Err(malformed("the reply is a list without an answer"));

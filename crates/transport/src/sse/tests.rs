@@ -7,11 +7,25 @@ use super::*;
 
 type Event = (Vec<u8>, Vec<u8>);
 
-/// The specification read literally, with the whole text at hand.
+/// Brackets that are still open, outside of strings; `None` inside of a string.
+fn open_brackets(raw: &str) -> Option<usize> {
+    let plain = raw.replace("\\\\", "").replace("\\\"", "");
+    let pieces: Vec<&str> = plain.split('"').collect();
+    let outside: Vec<char> = pieces.iter().step_by(2).flat_map(|piece| piece.chars()).collect();
+    let depth = outside.iter().fold(0_usize, |depth, char| match char {
+        '{' | '[' => depth + 1,
+        '}' | ']' => depth.saturating_sub(1),
+        _ => depth,
+    });
+    (pieces.len() % 2 == 1).then_some(depth)
+}
+
+/// The specification read literally, with the whole text at hand; and beside it errors as some servers write them.
 fn reference(stream: &[u8]) -> Vec<Event> {
     let stream = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
     let text = String::from_utf8_lossy(stream).replace("\r\n", "\n").replace('\r', "\n");
-    let (mut events, mut name, mut data) = (Vec::new(), String::new(), Vec::<String>::new());
+    let (mut events, mut name, mut data, mut raw) =
+        (Vec::new(), String::new(), Vec::<String>::new(), String::new());
     let mut lines: Vec<&str> = text.split('\n').collect();
     // Bytes behind the last line feed are no line, unless they are the last line of a stream that just ended.
     let last = lines.pop().unwrap_or_default();
@@ -21,25 +35,49 @@ fn reference(stream: &[u8]) -> Vec<Event> {
             events.push((name.as_bytes().to_vec(), data.into_bytes()));
         }
     };
-    let field = |line: &str, name: &mut String, data: &mut Vec<String>| {
+    lines.extend(Some(last).filter(|last| !last.is_empty()));
+    for line in lines {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+        let is_error = field == "error" && !value.trim_ascii().is_empty();
+        if matches!(field, "data" | "event") || is_error {
+            raw.clear();
+        }
+        let starts_raw = line.starts_with(['{', '[']);
         match field {
             "data" => data.push(value),
-            "event" => *name = value,
+            "event" => name = value,
+            "error" if is_error => {
+                finish(&name, &data, &mut events);
+                name = "error".to_owned();
+                data = vec![value];
+            }
+            _ if !raw.is_empty() || starts_raw => {
+                raw += line;
+                raw += "\n";
+                match open_brackets(&raw) {
+                    Some(0) if serde_json::from_str::<IgnoredAny>(&raw).is_ok() => {
+                        // An event that stood before it has the name, if there was one.
+                        let has_data = !data.is_empty();
+                        finish(&name, &data, &mut events);
+                        let name = std::mem::take(&mut name);
+                        let name = if has_data { String::new() } else { name };
+                        events.push((name.into_bytes(), raw.trim_ascii().as_bytes().to_vec()));
+                        data.clear();
+                        raw.clear();
+                    }
+                    Some(0) | None => raw.clear(),
+                    Some(_) => {}
+                }
+            }
             _ => {}
         }
-    };
-    for line in lines {
         if line.is_empty() {
             finish(&name, &data, &mut events);
             name.clear();
             data.clear();
-        } else {
-            field(line, &mut name, &mut data);
         }
     }
-    field(last, &mut name, &mut data);
     let whole = data.join("\n");
     if whole.trim() == "[DONE]" || serde_json::from_str::<IgnoredAny>(&whole).is_ok() {
         finish(&name, &data, &mut events);
@@ -106,12 +144,15 @@ fn line() -> impl Strategy<Value = String> {
     let value = prop_oneof![
         4 => Just(r#"{"a":"é"}"#.to_owned()),
         2 => Just("[DONE]".to_owned()),
+        1 => "[{\\[]{1,2}",
+        1 => "[}\\]]{1,2}",
         1 => Just(String::new()),
         2 => "[ a-zé:{\"}\u{feff}]{0,20}",
     ];
     let field = prop_oneof![
         6 => Just("data:"), 3 => Just("data: "), 2 => Just("event: "), 1 => Just("event:"), 1 => Just(":"),
-        1 => Just("id: "), 1 => Just("retry:"), 1 => Just("data"), 1 => Just(""), 1 => Just(" data:"),
+        1 => Just("id: "), 1 => Just("retry:"), 1 => Just("data"), 4 => Just(""), 1 => Just(" data:"), 2 => Just("error: "),
+        1 => Just("error"),
     ];
     (field, value).prop_map(|(field, value)| format!("{field}{value}"))
 }
@@ -172,6 +213,74 @@ fn the_last_event_counts_only_if_it_is_complete() {
     assert_eq!(data("data: {\"a\":"), [""; 0]);
     assert_eq!(data("data: {\"a\":\n"), [""; 0]);
     assert_eq!(data("dat"), [""; 0]);
+}
+
+/// The events that the decoder hands out, the same at every split in two.
+fn everywhere(stream: &str) -> Vec<(String, String)> {
+    let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let whole = decode([stream.as_bytes()]);
+    assert_eq!(whole, reference(stream.as_bytes()), "{stream}");
+    for at in 0..=stream.len() {
+        let (left, right) = stream.as_bytes().split_at(at);
+        assert_eq!(decode([left, right]), whole, "split at {at} of {stream}");
+    }
+    assert_eq!(decode(stream.as_bytes().chunks(1)), whole, "{stream}");
+    whole.into_iter().map(|(name, data)| (read(name), read(data))).collect()
+}
+
+fn named(name: &str, data: &str) -> (String, String) {
+    (name.to_owned(), data.to_owned())
+}
+
+// openai.md C.16: llama.cpp until late in 2025
+#[test]
+fn a_field_error_is_an_event_of_that_name() {
+    for end in ["\n", "\r\n", "\r"] {
+        let stream = ["data: 1", "", "error: {\"code\":400}", "", "data: [DONE]", "", ""].join(end);
+        let expected = [named("", "1"), named("error", "{\"code\":400}"), named("", "[DONE]")];
+        assert_eq!(everywhere(&stream), expected);
+    }
+    assert_eq!(everywhere("error: {\"a\":1}"), [named("error", "{\"a\":1}")]);
+    assert_eq!(everywhere("error: {\"a\":"), [], "torn");
+    assert_eq!(
+        everywhere("data: 1\nerror: 2\n\ndata: 3\n\n"),
+        [named("", "1"), named("error", "2"), named("", "3")]
+    );
+    assert_eq!(everywhere("data: 1\nerror\nerror: \nerrors: 2\n\n"), [named("", "1")], "says nothing");
+}
+
+// gemini.md 8: an error breaks off a stream as JSON without a field
+#[test]
+fn json_without_a_field_is_an_event() {
+    let json = "{\n  \"error\": {\n    \"message\": \"a } b \\\"{\\\\\",\n\n    \"details\": [\n      {}\n    ]\n  }\n}";
+    for (before, after) in [
+        ("data: 1\n\n", "\n"),
+        ("data: 1\n\n", "\n\n"),
+        ("data: 1\n\n", ""),
+        ("data: 1\n", "\n"),
+        ("data: 1\n\nid: 2\n", "\n"),
+    ] {
+        let seen = everywhere(&format!("{before}{json}{after}"));
+        assert_eq!(seen, [named("", "1"), named("", json)], "{before:?} {after:?}");
+    }
+    assert_eq!(everywhere("event: error\n{\"a\":1}\n\n"), [named("error", "{\"a\":1}")]);
+    assert_eq!(everywhere("[{\r\n}\r\n]\r\n"), [named("", "[{\n}\n]")]);
+    // A field gives it up, and so does what cannot become JSON.
+    assert_eq!(everywhere("{\n\"a\":\ndata: 1\n\n2}\n"), [named("", "1")]);
+    assert_eq!(everywhere("[12:00] a line of a log\n{\"a\n{\"b\":1}\n"), [named("", "{\"b\":1}")]);
+    assert_eq!(everywhere("data: 1\n\n{\n  \"error\":"), [named("", "1")], "torn");
+}
+
+#[test]
+fn json_without_a_field_is_bounded_and_looked_at_once() {
+    let mut decoder = SseDecoder::new().with_limit(1000);
+    let outcome = (0..2000).try_for_each(|_| decoder.push(b"[\n", &mut |_| Ok(())));
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Malformed);
+    // A text that was read anew with each of its lines would take minutes.
+    let text = format!("[\n{}1]\n", "1,\n".repeat(1_000_000));
+    let mut count = 0;
+    SseDecoder::new().push(text.as_bytes(), &mut |_| Ok(count += 1)).unwrap();
+    assert_eq!(count, 1);
 }
 
 #[test]

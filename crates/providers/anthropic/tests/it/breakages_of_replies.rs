@@ -198,3 +198,24 @@ fn a26_results_stand_alone_and_an_empty_end_is_reported() {
     assert!(empty.message.parts.is_empty());
     assert_eq!((empty.finish_reason, empty.usage.output_tokens), (FinishReason::Stop, Some(5)));
 }
+
+// anthropic.md 9: servers in front of the API break a stream off with JSON that stands in no field, or in one of its own
+#[test]
+fn errors_outside_of_the_data_of_a_stream_are_read() {
+    let error = json!({"type": "overloaded_error", "message": "No."});
+    let said = reply(&[start(0, &json!({"type": "text", "text": "Hi"}))], "end_turn");
+    let said = String::from_utf8(said).unwrap().split("event: message_delta").next().unwrap().to_owned();
+    for written in [
+        format!("{:#}\n", json!({"type": "error", "error": error})),
+        format!("{:#}\n", json!({"error": error})),
+        format!("error: {}\n\n", json!({"error": error})),
+        format!("data: {}\n\n", json!({"error": error})),
+    ] {
+        let replay = replay_pieces([said.clone(), written.clone()]);
+        let error = replay.error.unwrap_or_else(|| panic!("{written} was skipped"));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Overloaded, "No."), "{written}");
+        assert_eq!(replay.completion.message.text(), "Hi");
+    }
+    let metrics = format!("{said}data: {}\n\n", json!({"error": null, "message": "so far so good"}));
+    assert_eq!(replay_pieces([metrics]).error.map(|error| error.kind()), Some(ErrorKind::StreamCut));
+}

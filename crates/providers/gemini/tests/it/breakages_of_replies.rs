@@ -233,6 +233,37 @@ fn a22_errors_inside_a_stream() {
     assert_eq!(late.completion.message.text(), "Hi");
 }
 
+// gemini.md 8: the API breaks a stream off with JSON that stands in no field
+#[test]
+fn a22_errors_without_a_field_are_read() {
+    let error = |code: u16, status: &str| {
+        json!({"error": {"code": code, "message": "No.", "status": status, "details": [
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]}})
+    };
+    let piece = sse(&[chunk(&json!([{"text": "Hi"}]), None)]);
+    for (code, status, kind) in [
+        (429, "RESOURCE_EXHAUSTED", ErrorKind::RateLimited),
+        (403, "PERMISSION_DENIED", ErrorKind::Permission),
+    ] {
+        let error = error(code, status);
+        for written in [
+            format!("{error:#}"),
+            format!("{:#}", json!([error])),
+            error.to_string(),
+            json!([error]).to_string(),
+        ] {
+            let late = replay_pieces([piece.clone(), format!("{written}\n").into_bytes()]);
+            let error = late.error.unwrap();
+            assert_eq!(error.kind(), kind, "{written}");
+            assert_eq!(error.retry_after(), Some(std::time::Duration::from_secs(34)));
+            assert_eq!(late.completion.message.text(), "Hi");
+            // Behind the white space that some servers send at first.
+            let early = replay_pieces([format!(": on\n\n{written}\n")]);
+            assert_eq!(early.error.map(|error| error.kind()), Some(kind), "{written}");
+        }
+    }
+}
+
 // gemini.md (a) 24
 #[test]
 fn a24_the_model_that_answered_is_told() {

@@ -29,8 +29,13 @@ impl Events {
         let object: Object<Chunk<'_>> =
             serde_json::from_str(text).map_err(|error| error::malformed(json, error))?;
         let Some(chunk) = object.0 else {
-            // Scalars between the chunks of a stream are nobody's protocol and say nothing.
-            return if whole { Err(error::no_answer(json)) } else { Ok(()) };
+            // Errors come in lists, too; other things between the chunks of a stream are nobody's protocol and say
+            // nothing.
+            return match error::is_error(json) {
+                true => Err(error::reported(json)),
+                false if whole => Err(error::no_answer(json)),
+                false => Ok(()),
+            };
         };
         self.reply.take(&chunk, whole, out)?;
         match error_in(&chunk, json) {

@@ -314,3 +314,20 @@ fn requests_that_are_larger_than_the_limit_of_a_minute_are_too_long() {
     );
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimited, true));
 }
+
+// openai.md C.16: llama.cpp until late in 2025; Google's endpoint breaks off as its own API does
+#[test]
+fn errors_outside_of_the_data_of_a_stream_are_read() {
+    let said = format!("data: {}\n\n", delta(json!({"content": "a"}), None));
+    let full = json!({"code": 400, "type": "invalid_request_error",
+        "message": "the request exceeds the available context size. try increasing the context size"});
+    let error = failure(&format!("{said}error: {full}\n\ndata: [DONE]\n\n"));
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::ContextTooLong, false));
+    let first = failure(&format!("error: {full}\n\ndata: [DONE]\n\n"));
+    assert_eq!(first.kind(), ErrorKind::ContextTooLong);
+    let limited = json!([{"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED"}}]);
+    for written in [format!("{limited:#}"), format!("{:#}", limited[0]), limited[0].to_string()] {
+        let error = failure(&format!("{said}{written}\n"));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::RateLimited, "no"), "{written}");
+    }
+}
