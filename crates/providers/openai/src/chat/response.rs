@@ -26,7 +26,7 @@ use self::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::error::{Result, is_set, too_many};
 use crate::profile::{Profile, ThinkTags};
 use crate::response::citations;
-use crate::response::finish_reason;
+use crate::response::{ends_in_unreadable_call, finish_reason};
 
 /// The most generations of one reply.
 const MAX_CHOICES: usize = 128;
@@ -96,6 +96,13 @@ impl Reply {
         let mut words = self.choices.iter().rev().filter_map(|choice| choice.finish.as_deref());
         match words.next() {
             Some(word) if finish_reason(word) == FinishReason::Error && self.choices.iter().all(silent) => {
+                if ends_in_unreadable_call(word) {
+                    let error = ProviderError::new(
+                        ErrorKind::Malformed,
+                        "the model wrote a call that cannot be read",
+                    );
+                    return Err(error.with_retryable(true).with_code(word.to_owned()));
+                }
                 let text = format!("the server gave up before it answered: {word}");
                 Err(ProviderError::new(ErrorKind::Overloaded, text).with_code(word.to_owned()))
             }

@@ -5,6 +5,7 @@
 mod breakages;
 mod chat;
 mod common;
+mod gateways;
 mod made;
 mod ollama;
 mod profiles;
