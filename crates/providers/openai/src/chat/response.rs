@@ -169,7 +169,7 @@ impl Reply {
         let mut unseen = None;
         let out = generation.out(out, &mut unseen);
         let (content, plain) = (filled(&piece.content), filled(&piece.reasoning_content));
-        generation.think(&[], plain, filled(&piece.reasoning), out);
+        generation.think(&[], &[], plain, filled(&piece.reasoning), out);
         if let Some(content) = content {
             generation.body.text(content, !generation.reasoning.is_empty(), out);
         }
@@ -267,7 +267,7 @@ impl Generation {
     /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
     fn take(&mut self, delta: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
-        self.think(&delta.reasoning_details.0, plain, other, out);
+        self.think(&delta.reasoning_details.0, &delta.thinking_blocks(), plain, other, out);
         self.body.take(&delta.content, !self.reasoning.is_empty(), out);
         if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
             self.body.speak(said, out);
@@ -290,11 +290,12 @@ impl Generation {
     fn think(
         &mut self,
         details: &[&RawValue],
+        blocks: &[&RawValue],
         reasoning_content: Option<&str>,
         reasoning: Option<&str>,
         out: &mut ChunkSink,
     ) {
-        let thinking = self.reasoning.push(details, reasoning_content, reasoning);
+        let thinking = self.reasoning.push(details, blocks, reasoning_content, reasoning);
         out.thinking(thinking);
     }
 
@@ -322,7 +323,7 @@ impl Generation {
     fn complete_calls(&mut self, message: &Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         let given = message.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
         let (mut calls, mut extras): (Vec<_>, Vec<_>) =
-            given.filter_map(|call| Some((call.whole()?, call.extra_content))).unzip();
+            given.filter_map(|call| Some((call.whole()?, call.extra()))).unzip();
         if let (Some(function), true) = (&message.function_call.0, calls.is_empty()) {
             calls.push(function.whole());
             extras.push(None);
@@ -335,7 +336,7 @@ impl Generation {
         }
         for ((slot, delta), extra) in self.calls.complete(&calls).into_iter().zip(extras) {
             if let Some(extra) = extra.filter(|_| !self.call_extras.iter().any(|(known, _)| *known == slot)) {
-                self.call_extras.push((slot, extra.to_owned()));
+                self.call_extras.push((slot, extra.into_owned()));
             }
             delta.into_iter().for_each(|delta| out.push(delta));
         }
@@ -355,13 +356,13 @@ impl Generation {
         let called = call.function.0.as_ref().or(call.custom.0.as_deref());
         let fragment = called.map(Function::whole).unwrap_or_default();
         let fragment = fragment.with_index(call.index.0).with_id(call.id.get());
-        self.fragment(&fragment, call.extra_content, out)
+        self.fragment(&fragment, call.extra(), out)
     }
 
     fn fragment(
         &mut self,
         fragment: &ToolCallFragment<'_>,
-        extra: Option<&RawValue>,
+        extra: Option<Cow<'_, RawValue>>,
         out: &mut ChunkSink,
     ) -> Result<()> {
         let says_arguments =
@@ -373,7 +374,7 @@ impl Generation {
         if let (Some(extra), StreamChunk::ToolCallDelta { slot, .. }) = (extra, &delta)
             && !self.call_extras.iter().any(|(known, _)| known == slot)
         {
-            self.call_extras.push((*slot, extra.to_owned()));
+            self.call_extras.push((*slot, extra.into_owned()));
         }
         out.push(delta);
         if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }

@@ -7,12 +7,14 @@ use attache_core::{AssistantMessage, AssistantPart, TextPart, ToolCall};
 use attache_transport::Fill::{Json, Text};
 use attache_transport::{ItemWriter, joined, separate, template, unknown_part, wire_ids};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::ids::legal;
 use super::messages::{Renderer, text_part};
 use crate::chat::response::EXTRA_CONTENT;
 use crate::chat::response::extras::is_beside;
 use crate::chat::response::reasoning::Origin;
+use crate::chat::response::wire::BesideCall;
 use crate::error::Result;
 use crate::profile::{EmptyContent, Replayed};
 
@@ -110,7 +112,18 @@ impl Renderer<'_> {
             &[Text(id), Text(&self.request.tools.wire_name(&call.name)), Text(call.arguments.replay_json())],
         );
         if let Some(extra) = self.own(call.replay.as_deref()) {
-            out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);
+            let (extra, fields) = match BesideCall::read(extra) {
+                Some(beside) => {
+                    (beside.extra_content.map(RawValue::get), Some(beside.provider_specific_fields.get()))
+                }
+                None => (Some(extra), None),
+            };
+            if let Some(extra) = extra {
+                out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);
+            }
+            if let Some(fields) = fields {
+                out.fill(template!(r#","provider_specific_fields":$"#), &[Json(fields)]);
+            }
         }
         out.raw("}");
     }
@@ -127,9 +140,11 @@ impl Renderer<'_> {
 struct Replaying<'a> {
     renderer: &'a Renderer<'a>,
     wanted: bool,
+    has_calls: bool,
     content: String,
     reasoning: String,
     details: Vec<Value>,
+    blocks: Vec<Value>,
     /// Reasoning with what stands around it.
     tags: Vec<(&'a str, String, String)>,
     parts: bool,
@@ -146,9 +161,11 @@ impl<'a> Replaying<'a> {
         let mut replay = Self {
             renderer,
             wanted,
+            has_calls,
             content: String::new(),
             reasoning: String::new(),
             details: Vec::new(),
+            blocks: Vec::new(),
             tags: Vec::new(),
             parts: false,
             extra: None,
@@ -162,6 +179,10 @@ impl<'a> Replaying<'a> {
                         replay.details.extend(value)
                     }
                     Some(Origin::ReasoningDetails { value }) => replay.details.push(value),
+                    Some(Origin::ThinkingBlocks { value: Value::Array(value) }) => {
+                        replay.blocks.extend(value)
+                    }
+                    Some(Origin::ThinkingBlocks { value }) => replay.blocks.push(value),
                     Some(Origin::Tags { open, close }) => replay.tags.push((part.text(), open, close)),
                     Some(Origin::Content { .. }) => replay.parts = true,
                     None => {}
@@ -180,15 +201,19 @@ impl<'a> Replaying<'a> {
     }
 
     /// Where reasoning came from, if it goes back there. Signed or encrypted text is the model's own; plain text
-    /// may go to another model of the same server.
+    /// may go to another model of the same server. Blocks go back with calls wherever the server sent some: Claude
+    /// refuses calls without them (openai.md C.19).
     fn origin(&self, replay: Option<&ReplayData>) -> Option<Origin> {
-        let replay = replay.filter(|_| self.wanted)?;
+        let may_be_blocks =
+            |replay: &&ReplayData| self.has_calls && replay.json().contains("\"thinking_blocks\"");
+        let replay = replay.filter(|replay| self.wanted || may_be_blocks(replay))?;
         let origin = replay.read(&self.renderer.server.profile.name)?;
         match origin {
-            Origin::ReasoningDetails { .. } | Origin::Content { .. } => {
-                (replay.model() == &*self.renderer.server.model).then_some(origin)
+            Origin::ThinkingBlocks { .. } | Origin::ReasoningDetails { .. } | Origin::Content { .. } => {
+                let is_wanted = self.wanted || matches!(origin, Origin::ThinkingBlocks { .. });
+                (is_wanted && replay.model() == &*self.renderer.server.model).then_some(origin)
             }
-            plain => Some(plain),
+            plain => self.wanted.then_some(plain),
         }
     }
 
@@ -215,6 +240,10 @@ impl<'a> Replaying<'a> {
         if !self.details.is_empty() {
             out.raw(r#","reasoning_details":"#);
             out.json(&self.details)?;
+        }
+        if !self.blocks.is_empty() {
+            out.raw(r#","thinking_blocks":"#);
+            out.json(&self.blocks)?;
         }
         if let Some(extra) = self.extra {
             out.fill(template!(r#","extra_content":$"#), &[Json(extra)]);

@@ -24,6 +24,8 @@ pub(crate) enum Origin {
     Reasoning,
     /// The array `reasoning_details`, merged over the deltas of a stream.
     ReasoningDetails { value: Value },
+    /// The array `thinking_blocks`, merged likewise.
+    ThinkingBlocks { value: Value },
     /// A part of a content list.
     Content { value: Value },
     /// Tags at the start of the content, with what stood around the text.
@@ -44,6 +46,8 @@ pub(crate) struct MemberReasoning {
     text: String,
     plain: Option<Plain>,
     details: Details,
+    /// The same in `thinking_blocks`.
+    blocks: Details,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,20 +60,24 @@ impl MemberReasoning {
     /// Takes what a delta brings and yields the readable text in it.
     ///
     /// Servers that send several members mirror the same text in them: one is read, details before strings
-    /// (openai.md C.9, D 45, D 46).
+    /// (openai.md C.9, D 45, D 46). The strings are more readable than blocks, whose text may be JSON (openai.md C.19).
     pub(crate) fn push(
         &mut self,
         details: &[&RawValue],
+        blocks: &[&RawValue],
         reasoning_content: Option<&str>,
         reasoning: Option<&str>,
     ) -> String {
         let mut piece = self.details.push(details);
+        let in_blocks = if blocks.is_empty() { String::new() } else { self.blocks.push(blocks) };
         let plain = reasoning_content.map(|text| (text, Plain::ReasoningContent));
         if let Some((text, member)) = plain.or(reasoning.map(|text| (text, Plain::Reasoning))) {
             self.plain.get_or_insert(member);
             if piece.is_empty() && !self.details.repeats() {
                 text.clone_into(&mut piece);
             }
+        } else if self.plain.is_none() && piece.is_empty() {
+            piece = in_blocks;
         }
         self.text.push_str(&piece);
         piece
@@ -77,26 +85,29 @@ impl MemberReasoning {
 
     /// Takes the reasoning of a whole message and yields the readable text that its pieces did not bring.
     pub(crate) fn complete(&mut self, message: &Delta<'_>) -> String {
-        let has_details = !message.reasoning_details.0.is_empty();
-        if !has_details && message.reasoning_content.get().or(message.reasoning.get()).is_none() {
+        let (details, blocks) = (&message.reasoning_details.0, message.thinking_blocks());
+        let has_members = !details.is_empty() || !blocks.is_empty();
+        if !has_members && message.reasoning_content.get().or(message.reasoning.get()).is_none() {
             return String::new();
         }
         let mut whole = Self::default();
-        let (details, plain) = (&message.reasoning_details.0, message.reasoning_content.get());
-        whole.push(details, plain, message.reasoning.get());
+        whole.push(details, &blocks, message.reasoning_content.get(), message.reasoning.get());
         let Some(rest) = whole.text.strip_prefix(&*self.text).map(str::to_owned) else {
             return String::new();
         };
         self.text = whole.text;
         self.plain = self.plain.or(whole.plain);
-        if has_details {
+        if !details.is_empty() {
             self.details = whole.details;
+        }
+        if !blocks.is_empty() {
+            self.blocks = whole.blocks;
         }
         rest
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.details.entries.is_empty()
+        self.text.is_empty() && self.details.entries.is_empty() && self.blocks.entries.is_empty()
     }
 
     /// The part, if there was any reasoning.
@@ -106,6 +117,7 @@ impl MemberReasoning {
         }
         let origin = match self.plain {
             _ if !self.details.entries.is_empty() => Origin::ReasoningDetails { value: self.details.value() },
+            _ if !self.blocks.entries.is_empty() => Origin::ThinkingBlocks { value: self.blocks.value() },
             Some(Plain::ReasoningContent) => Origin::ReasoningContent,
             _ => Origin::Reasoning,
         };
@@ -113,7 +125,7 @@ impl MemberReasoning {
     }
 }
 
-/// The entries of `reasoning_details`, merged over the deltas of a stream (openai.md C.9).
+/// The entries of `reasoning_details` or `thinking_blocks`, merged over the deltas of a stream (openai.md C.9).
 #[derive(Debug, Default)]
 struct Details {
     entries: Vec<Entry>,
@@ -131,6 +143,7 @@ struct Entry {
     signed: bool,
     members: Map<String, Value>,
     text: String,
+    thinking: String,
     summary: String,
     data: String,
 }
@@ -143,6 +156,7 @@ struct Detail<'a> {
     kind: Text<'a>,
     id: Text<'a>,
     text: Text<'a>,
+    thinking: Text<'a>,
     summary: Text<'a>,
     data: Text<'a>,
     signature: Text<'a>,
@@ -170,6 +184,10 @@ impl Details {
                 entry.text.push_str(piece);
                 readable.push_str(piece);
             }
+            if let Some(thinking) = detail.thinking.get() {
+                entry.thinking.push_str(thinking);
+                readable.push_str(thinking);
+            }
             if let Some(summary) = detail.summary.get() {
                 entry.summary.push_str(summary);
                 readable.push_str(summary);
@@ -188,10 +206,14 @@ impl Details {
         self.repeated
     }
 
-    /// The entry among the first `known` that a detail continues. A signature closes an entry.
+    /// The entry among the first `known` that a detail continues. A signature closes an entry, and what is redacted
+    /// comes whole.
     fn find(&self, known: usize, detail: &Detail<'_>) -> Option<usize> {
-        let brings_text =
-            [&detail.text, &detail.summary, &detail.data].iter().any(|text| text.get().is_some());
+        if detail.kind.get() == Some("redacted_thinking") {
+            return None;
+        }
+        let texts = [&detail.text, &detail.thinking, &detail.summary, &detail.data];
+        let brings_text = texts.iter().any(|text| text.get().is_some());
         let earlier = self.entries.get(..known)?;
         let at = earlier.iter().rposition(|entry| {
             entry.index == detail.index.0
@@ -215,6 +237,7 @@ impl Details {
             signed: false,
             members,
             text: String::new(),
+            thinking: String::new(),
             summary: String::new(),
             data: String::new(),
         });
@@ -224,7 +247,13 @@ impl Details {
     fn value(&self) -> Value {
         let entries = self.entries.iter().map(|entry| {
             let mut members = entry.members.clone();
-            for (key, text) in [("text", &entry.text), ("summary", &entry.summary), ("data", &entry.data)] {
+            let texts = [
+                ("text", &entry.text),
+                ("thinking", &entry.thinking),
+                ("summary", &entry.summary),
+                ("data", &entry.data),
+            ];
+            for (key, text) in texts {
                 if !text.is_empty() {
                     members.insert(key.to_owned(), text.as_str().into());
                 }
@@ -244,7 +273,8 @@ mod tests {
     fn push(reasoning: &mut MemberReasoning, delta: &Value) -> String {
         let json = delta.to_string();
         let delta: Delta<'_> = serde_json::from_str(&json).unwrap();
-        reasoning.push(&delta.reasoning_details.0, delta.reasoning_content.get(), delta.reasoning.get())
+        let (details, blocks) = (&delta.reasoning_details.0, delta.thinking_blocks());
+        reasoning.push(details, &blocks, delta.reasoning_content.get(), delta.reasoning.get())
     }
 
     fn reading() -> Reading {

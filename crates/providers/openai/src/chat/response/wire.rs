@@ -7,11 +7,13 @@ use std::borrow::Cow;
 use attache_core::assembler::ToolCallFragment;
 use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, Lenient, List, Number, Object, RawList, Text, lenient};
-use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error as _, MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+
+use crate::error::is_set;
 
 /// A chunk of a stream that brings a piece of a text or of a call and nothing else, as nearly all do.
 #[derive(Debug, Default)]
@@ -66,8 +68,8 @@ impl<'a> Piece<'a> {
                     "null" | "[]" | "\"\"" => Some(()),
                     calls => JsonCursor::read(calls, |cursor| cursor.list(|cursor| self.call(cursor))),
                 },
-                b"refusal" | b"reasoning_details" | b"function_call" | b"annotations" | b"images"
-                | b"executed_tools" | b"audio" => cursor.nothing(),
+                b"refusal" | b"reasoning_details" | b"thinking_blocks" | b"function_call"
+                | b"annotations" | b"images" | b"executed_tools" | b"audio" => cursor.nothing(),
                 b"extra_content" => cursor.null(),
                 _ => cursor.skip(),
             }),
@@ -88,11 +90,11 @@ impl<'a> Piece<'a> {
                 cursor.object(|cursor, name| match name {
                     b"name" => cursor.text(&mut call.name),
                     b"arguments" => cursor.text(&mut call.arguments),
-                    b"input" => cursor.null(),
+                    b"input" | b"provider_specific_fields" => cursor.null(),
                     _ => cursor.skip(),
                 })
             }
-            b"custom" | b"extra_content" => cursor.null(),
+            b"custom" | b"extra_content" | b"provider_specific_fields" => cursor.null(),
             _ => cursor.skip(),
         })?;
         (functions == 1 && self.call.replace(call).is_none()).then_some(())
@@ -155,6 +157,8 @@ pub(crate) struct Delta<'a> {
     pub(crate) reasoning_content: Text<'a>,
     pub(crate) reasoning: Text<'a>,
     pub(crate) reasoning_details: RawList<'a>,
+    /// Blocks of Claude with their signatures (LiteLLM).
+    pub(crate) thinking_blocks: Option<&'a RawValue>,
     pub(crate) tool_calls: List<Object<Call<'a>>>,
     pub(crate) function_call: Object<Box<Function<'a>>>,
     pub(crate) extra_content: Option<&'a RawValue>,
@@ -163,6 +167,12 @@ pub(crate) struct Delta<'a> {
     /// The calls of the server's own tools with their results (Groq).
     pub(crate) executed_tools: Option<&'a RawValue>,
     pub(crate) audio: Option<&'a RawValue>,
+}
+
+impl<'a> Delta<'a> {
+    pub(crate) fn thinking_blocks(&self) -> Vec<&'a RawValue> {
+        self.thinking_blocks.map(|blocks| RawList::of(blocks).0).unwrap_or_default()
+    }
 }
 
 /// A tool call, or a piece of one.
@@ -175,6 +185,27 @@ pub(crate) struct Call<'a> {
     pub(crate) function: Object<Function<'a>>,
     pub(crate) custom: Object<Box<Function<'a>>>,
     pub(crate) extra_content: Option<&'a RawValue>,
+    pub(crate) provider_specific_fields: Option<&'a RawValue>,
+}
+
+/// The members of a call that go back with it. `extra_content` alone is kept as its value.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct BesideCall<'a> {
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(crate) extra_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) provider_specific_fields: &'a RawValue,
+}
+
+impl<'a> BesideCall<'a> {
+    fn together(extra_content: Option<&RawValue>, fields: &RawValue) -> Option<Box<RawValue>> {
+        to_raw_value(&BesideCall { extra_content, provider_specific_fields: fields }).ok()
+    }
+
+    /// The members, if more than `extra_content` is kept.
+    pub(crate) fn read(json: &'a str) -> Option<Self> {
+        json.contains("\"provider_specific_fields\"").then(|| serde_json::from_str(json).ok()).flatten()
+    }
 }
 
 /// The function that is called. A custom tool has `input`, text that need not be JSON, where a function has
@@ -188,9 +219,20 @@ pub(crate) struct Function<'a> {
     pub(crate) arguments: Arguments<'a>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) input: Arguments<'a>,
+    pub(crate) provider_specific_fields: Option<&'a RawValue>,
 }
 
 impl Call<'_> {
+    /// The data that go back with the call.
+    pub(super) fn extra(&self) -> Option<Cow<'_, RawValue>> {
+        let inside = self.function.0.as_ref().and_then(|function| function.provider_specific_fields);
+        let fields = [self.provider_specific_fields, inside];
+        match fields.into_iter().flatten().find(|fields| is_set(Some(fields))) {
+            Some(fields) => BesideCall::together(self.extra_content, fields).map(Cow::Owned),
+            None => self.extra_content.map(Cow::Borrowed),
+        }
+    }
+
     /// The call as one piece, if it says anything.
     pub(super) fn whole(&self) -> Option<ToolCallFragment<'_>> {
         let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;

@@ -108,7 +108,7 @@ fn a_body_that_is_no_answer_is_malformed() {
     let endless = sse(&[delta(json!({"tool_calls": calls}), Some("stop"))]);
     assert_eq!(failure(&endless).kind(), ErrorKind::Malformed);
     // Members beside the text are bounded, and spoil no answer.
-    for member in ["annotations", "images", "executed_tools", "reasoning_details"] {
+    for member in ["annotations", "images", "executed_tools", "reasoning_details", "thinking_blocks"] {
         let with = |count: usize| {
             let items: Vec<_> = (0..count).map(|at| json!({"index": at, "text": "a"})).collect();
             let done = reply(&sse(&[delta(json!({"content": "Hi", member: items}), Some("stop"))]));
