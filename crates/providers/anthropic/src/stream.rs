@@ -40,7 +40,7 @@ fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
                 b"text" => cursor.text(&mut text),
                 b"thinking" => cursor.text(&mut thinking),
                 b"partial_json" => cursor.text(&mut partial_json),
-                b"signature" | b"citation" | b"content" => cursor.null(),
+                b"signature" | b"citation" | b"content" | b"encrypted_content" => cursor.null(),
                 _ => cursor.skip(),
             }),
             _ => cursor.skip(),

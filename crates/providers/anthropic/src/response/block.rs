@@ -25,7 +25,8 @@ pub(crate) struct OpaqueBlock {
     /// Pieces that came after the start.
     text: String,
     input: String,
-    content: Option<Box<RawValue>>,
+    /// Members that came with their names.
+    members: Vec<(&'static str, Box<RawValue>)>,
     citations: Vec<Box<RawValue>>,
 }
 
@@ -108,7 +109,7 @@ pub(super) fn read(raw: &RawValue, slot: usize) -> Result<Block<Own>> {
             start: raw.to_owned(),
             text: String::new(),
             input: String::new(),
-            content: None,
+            members: Vec::new(),
             citations: Vec::new(),
         })),
     })
@@ -147,7 +148,10 @@ impl OpaqueBlock {
             Piece::Text(text) => self.text.push_str(&text),
             Piece::Json(json) => self.input.push_str(&json),
             Piece::Citation(citation) => self.citations.push(citation.to_owned()),
-            Piece::Own(_, content) => self.content = Some(content.to_owned()),
+            Piece::Own(name, value) => {
+                self.members.retain(|(known, _)| *known != name);
+                self.members.push((name, value.to_owned()));
+            }
             Piece::Thinking(_) | Piece::Signature(_) | Piece::Redacted(_) => {}
         }
     }
@@ -160,7 +164,7 @@ impl OpaqueBlock {
         if !self.text.is_empty() {
             pieces.extend(to_raw_value(&self.text).ok().map(|text| ("text", text)));
         }
-        pieces.extend(self.content.map(|content| ("content", content)));
+        pieces.extend(self.members);
         if !self.citations.is_empty() {
             pieces.extend(to_raw_value(&self.citations).ok().map(|citations| ("citations", citations)));
         }

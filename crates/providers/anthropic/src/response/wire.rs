@@ -68,6 +68,7 @@ pub(crate) struct Delta<'a> {
     signature: Option<JsonStr<'a>>,
     citation: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
+    encrypted_content: Option<&'a RawValue>,
 }
 
 impl<'a> Delta<'a> {
@@ -79,6 +80,7 @@ impl<'a> Delta<'a> {
             self.signature.map(|text| Piece::Signature(text.0)),
             self.citation.map(Piece::Citation),
             self.content.map(|content| Piece::Own("content", content)),
+            self.encrypted_content.map(|content| Piece::Own("encrypted_content", content)),
         ];
         pieces.into_iter().flatten()
     }

@@ -503,3 +503,35 @@ fn errors_under_a_success_status_carry_their_body() {
         assert_eq!((error.kind(), error.response_body()), (kind, Some(body)));
     }
 }
+
+// anthropic.md 9: what a compaction kept, verbatim in the next request
+#[test]
+fn a_compaction_keeps_both_of_its_members() {
+    let block = json!({"type": "compaction", "content": "S", "encrypted_content": "E"});
+    let pieces = |deltas: &[Value]| {
+        let mut events = vec![start(0, &json!({"type": "compaction", "content": null}))];
+        events.extend(deltas.iter().map(|piece| delta(0, piece)));
+        events.extend([stop(0), start(1, &json!({"type": "text", "text": "Hi"})), stop(1)]);
+        reply(&events, "end_turn")
+    };
+    let together = json!({"type": "compaction_delta", "content": "S", "encrypted_content": "E"});
+    let apart = [
+        json!({"type": "compaction_delta", "content": "S", "encrypted_content": null}),
+        json!({"type": "compaction_delta", "content": null, "encrypted_content": "E"}),
+    ];
+    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL,
+        "content": [block, {"type": "text", "text": "Hi"}], "stop_reason": "end_turn",
+        "usage": {"input_tokens": 9, "output_tokens": 5}});
+    let whole = completion(whole.to_string().as_bytes());
+    for body in [pieces(&[together]), pieces(&apart)] {
+        let streamed = completion(&body);
+        assert_eq!(comparable(&streamed), comparable(&whole));
+        let again = request([
+            attache_core::Message::user("a"),
+            attache_core::Message::Assistant(streamed.message),
+            attache_core::Message::user("b"),
+        ]);
+        let sent = unchecked_body(&again, &codec()).unwrap();
+        assert_eq!(sent["messages"][1]["content"][0], block);
+    }
+}
