@@ -9,7 +9,7 @@ use attache_transport::{JsonStr, Reading, made_document};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::{IMAGE, RESULTS};
+use super::wire::{AUDIO, IMAGE, RESULTS};
 use crate::error::Result;
 
 /// The blocks that this API alone has.
@@ -75,8 +75,16 @@ struct CitedText<'a> {
 }
 
 /// The members of the union that are known, in the order in which one is looked for. Unknown ones may stand beside it.
-const MEMBERS: [&str; 7] =
-    ["text", "toolUse", "reasoningContent", "citationsContent", "toolResult", "image", "searchResult"];
+const MEMBERS: [&str; 8] = [
+    "text",
+    "toolUse",
+    "reasoningContent",
+    "citationsContent",
+    "toolResult",
+    "image",
+    "audio",
+    "searchResult",
+];
 
 /// The block of a whole reply, or nothing if it is an empty union. `slot` is the place of the next tool call.
 pub(super) fn whole(raw: &RawValue, slot: usize) -> Result<Option<Block<Own>>> {
@@ -200,8 +208,8 @@ impl OpaqueBlock {
         }
     }
 
-    /// The block as it came or, where pieces followed, as it would have come whole. An image that broke off is no
-    /// document.
+    /// The block as it came or, where pieces followed, as it would have come whole. An image that broke off, or that
+    /// could not be made, is no document.
     fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
         let mut value = self.start.get().trim().to_owned();
         let mut add = |name: &str, json: &str| {
@@ -222,7 +230,11 @@ impl OpaqueBlock {
         if let Some(source) = image_source(&self.images) {
             add("source", &source);
         }
-        let is_whole = self.closed || self.images.is_empty() || !cut;
+        let error = image_error(&self.images);
+        if let Some(error) = &error {
+            add("error", error.get());
+        }
+        let is_whole = error.is_none() && (self.closed || self.images.is_empty() || !cut);
         if is_whole && let Some(made) = made(&self.member, &value) {
             return made;
         }
@@ -232,11 +244,13 @@ impl OpaqueBlock {
     }
 }
 
-/// An image, or a piece of one.
+/// An image or sound, or a piece of an image.
 #[derive(Deserialize)]
-struct Image {
+struct Media {
     format: Option<String>,
     source: Option<Box<RawValue>>,
+    /// It could not be made.
+    error: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -244,18 +258,26 @@ struct Source {
     bytes: Option<String>,
 }
 
-/// The document of an image that the model made. An address of one is none.
+/// The document of an image or sound that the model made. An address of one is none.
 fn made(member: &str, json: &str) -> Option<AssistantPart> {
-    let image = Some(json).filter(|_| member == IMAGE)?;
-    let Image { format, source } = serde_json::from_str(image).ok()?;
+    let is_media = matches!(member, IMAGE | AUDIO);
+    let Media { format, source, .. } = serde_json::from_str(Some(json).filter(|_| is_media)?).ok()?;
     let source: Source = serde_json::from_str(source?.get()).ok()?;
-    let media_type = format!("image/{}", format.as_deref().unwrap_or("png"));
+    let media_type = match (member, format.as_deref()) {
+        (IMAGE, format) => format!("image/{}", format.unwrap_or("png")),
+        // (bedrock.md 4)
+        (_, Some("mp3" | "mpeg" | "mpga") | None) => "audio/mpeg".to_owned(),
+        (_, Some("m4a")) => "audio/mp4".to_owned(),
+        (_, Some("mka" | "mkv")) => "audio/x-matroska".to_owned(),
+        (_, Some("x-aac")) => "audio/aac".to_owned(),
+        (_, Some(format)) => format!("audio/{format}"),
+    };
     MadeDocument::new(made_document(&source.bytes?, &media_type)?).into()
 }
 
 /// The source of an image that came in pieces.
 fn image_source(pieces: &[Box<RawValue>]) -> Option<String> {
-    let sources = pieces.iter().filter_map(|raw| serde_json::from_str::<Image>(raw.get()).ok()?.source);
+    let sources = pieces.iter().filter_map(|raw| serde_json::from_str::<Media>(raw.get()).ok()?.source);
     let sources: Vec<_> = sources.collect();
     let bytes = sources.iter().filter_map(|raw| serde_json::from_str::<Source>(raw.get()).ok()?.bytes);
     match (bytes.collect::<Vec<_>>(), sources.last()) {
@@ -263,6 +285,11 @@ fn image_source(pieces: &[Box<RawValue>]) -> Option<String> {
         (bytes, Some(_)) => Some(format!("{{\"bytes\":{}}}", serde_json::to_string(&joined(bytes)).ok()?)),
         (_, None) => None,
     }
+}
+
+/// The reason why an image could not be made.
+fn image_error(pieces: &[Box<RawValue>]) -> Option<Box<RawValue>> {
+    pieces.iter().rev().find_map(|raw| serde_json::from_str::<Media>(raw.get()).ok()?.error)
 }
 
 /// Pieces that are base64 each for itself, as one.

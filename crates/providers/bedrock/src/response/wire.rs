@@ -70,6 +70,8 @@ struct ReasoningDelta<'a> {
 /// The members of a delta that only this API has.
 pub(super) const RESULTS: &str = "toolResult";
 pub(super) const IMAGE: &str = "image";
+/// Sound comes whole alone.
+pub(super) const AUDIO: &str = "audio";
 
 impl<'a> Delta<'a> {
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {

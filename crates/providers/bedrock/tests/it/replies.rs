@@ -167,6 +167,26 @@ fn sparse_replies() {
     assert_eq!((done.message.text().as_str(), done.usage.input_tokens), ("a", None));
 }
 
+// bedrock.md 4
+#[test]
+fn sound_is_a_document() {
+    for (format, media_type) in
+        [("mp3", "audio/mpeg"), ("wav", "audio/wav"), ("m4a", "audio/mp4"), ("flac", "audio/flac")]
+    {
+        let sound = json!({"audio": {"format": format, "source": {"bytes": "AAECAw=="}}});
+        let message = completion(&whole(&json!([{"text": "Hear:"}, sound]), "end_turn")).message;
+        let documents: Vec<_> = message.documents().collect();
+        assert_eq!((message.parts.len(), documents.len()), (2, 1), "{format}");
+        assert_eq!(documents[0].media_type().essence(), media_type);
+        assert_eq!(documents[0].bytes().unwrap(), &b"\0\x01\x02\x03"[..]);
+        let messages = [Message::user("Sing"), Message::Assistant(message), Message::user("Louder")];
+        let sent = self::body(&request(messages))["messages"][1]["content"].clone();
+        let note =
+            format!("[You made a document of type {media_type} here. It cannot be shown in this place.]");
+        assert_eq!(sent, json!([{"text": "Hear:"}, {"text": note}]));
+    }
+}
+
 #[test]
 fn images_come_in_pieces() {
     let body = reply(
@@ -206,6 +226,21 @@ fn images_come_in_pieces() {
     let address = json!({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}});
     let message = completion(&whole(&json!([address]), "end_turn")).message;
     assert_eq!(shape(&message.parts), [format!("image {address}")], "only an address of one");
+    let error = json!({"error": {"message": "The image was blocked."}});
+    let failed = reply(
+        &[
+            start(0, &json!({"image": {"format": "png"}})),
+            delta(0, &json!({"image": {"source": {"bytes": "iVBORw=="}}})),
+            delta(0, &json!({"image": error})),
+            stop(0),
+        ],
+        "end_turn",
+    );
+    let message = completion(&failed).message;
+    assert_eq!(message.documents().count(), 0, "it could not be made");
+    let AssistantPart::Opaque(part) = &message.parts[0] else { panic!("{message:?}") };
+    let kept: Value = serde_json::from_str(part.replay.json()).unwrap();
+    assert_eq!(kept["image"]["error"], error["error"]);
     let hidden = reply(
         &[
             delta(0, &json!({"reasoningContent": {"redactedContent": "YQ=="}})),

@@ -59,5 +59,10 @@ fn cited(chunk: &Value) -> Option<Citation> {
         let place = place.or_else(|| page.map(|page| Place::Pages(page, page)));
         return Some(native(source).with_place(place).with_quote(text(retrieved, "text")));
     }
+    if let Some(image) = chunk.get("image") {
+        // The page that shows the image says more than the image.
+        let url = text(image, "sourceUri").or_else(|| text(image, "imageUri"))?;
+        return Some(native(page(url, text(image, "title"))));
+    }
     page_of(chunk.get("web").or_else(|| chunk.get("maps"))?)
 }

@@ -9,6 +9,7 @@
 )]
 
 use crate::common::*;
+use attache_core::citation::Source;
 use attache_core::{FinishReason, StreamChunk};
 use serde_json::{Value, json};
 
@@ -113,4 +114,24 @@ fn candidates_are_kept_apart_by_index() {
         piece(1, "ue", Some("STOP")),
     ]);
     assert_eq!(completion(&stream).message.text(), "Red");
+}
+
+// gemini.md 8
+#[test]
+fn images_that_a_search_found_are_cited() {
+    let image = |image: Value| json!({"image": image});
+    let support =
+        |index: u64| json!({"segment": {"endIndex": 4, "text": "Blue"}, "groundingChunkIndices": [index]});
+    let answer = json!({"content": {"parts": [{"text": "Blue."}]}, "finishReason": "STOP", "groundingMetadata": {
+        "groundingChunks": [
+            image(json!({"sourceUri": "https://a/page", "imageUri": "https://a/x.png", "title": "A", "domain": "a"})),
+            image(json!({"imageUri": "https://b/x.png"})),
+            image(json!({"title": "nothing"})),
+        ],
+        "groundingSupports": [support(0), support(1), support(2)]}});
+    let message = whole(&candidates(&[answer])).message;
+    let cited: Vec<_> = message.citations.iter().map(|citation| citation.source.clone()).collect();
+    let page =
+        |url: &str, title: Option<&str>| Source::Url { url: url.to_owned(), title: title.map(str::to_owned) };
+    assert_eq!(cited, [page("https://a/page", Some("A")), page("https://b/x.png", None)]);
 }

@@ -48,6 +48,15 @@ fn an_image_of_the_hosted_tool_is_a_document_and_goes_back_as_its_item() {
 
 // openai.md B.2
 #[test]
+fn an_image_of_vectors_has_its_own_media_type() {
+    let svg = attache_core::base64::encode(b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+    let item = json!({"type": "image_generation_call", "id": "ig_1", "status": "completed", "output_format": "svg", "result": svg});
+    let message = answers::reply(&[done(0, &item), completed(std::slice::from_ref(&item))]).message;
+    assert_eq!(kinds(&message), ["image/svg+xml"]);
+}
+
+// openai.md B.2
+#[test]
 fn images_that_code_drew_are_documents_and_go_back_in_their_item() {
     let item = json!({"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "plot()",
         "container_id": "cntr_1", "outputs": [{"type": "logs", "logs": "done"},

@@ -349,7 +349,7 @@ impl Item {
         let mut members = Members::of(self.done.as_deref().filter(|_| self.kind == IMAGE_CALL)?.get())?;
         let result = wire::text(members.get(RESULT)?.get());
         let format = members.get("output_format").map(|format| wire::text(format.get()));
-        let document = made_document(&result, &format!("image/{}", format.as_deref().unwrap_or("png")))?;
+        let document = made_document(&result, &image_type(format.as_deref()))?;
         members.remove(RESULT);
         let beside = to_raw_value(&members).ok().map(replay);
         MadeDocument::new(document).with_replay(beside).into()
@@ -466,3 +466,11 @@ const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.
 const TEXTS: [&str; 4] = ["output_text", "text", "refusal", "reasoning_text"];
+
+/// The media type of an `output_format`.
+fn image_type(format: Option<&str>) -> String {
+    match format {
+        Some("svg") => "image/svg+xml".to_owned(),
+        format => format!("image/{}", format.unwrap_or("png")),
+    }
+}
