@@ -23,11 +23,12 @@ impl<'a> SseEvent<'a> {
 
 /// Splits a byte stream into events, incrementally and at any chunking. (openai.md 0.2, runtime.md 24)
 ///
-/// Lines end with LF, CRLF or CR; a byte order mark, comments, unknown fields and events without data are skipped;
-/// the space after the colon is optional. Two forms of errors that no specification knows are events, too, since what
+/// Lines end with LF, CRLF or CR; a byte order mark, comments, unknown fields and events without data are skipped; the
+/// space after the colon is optional. Two forms of errors that no specification knows are events, too, since what
 /// follows them would pass for a good end, or nothing does: a field `error`, whose value is the data of an event of
-/// that name (openai.md C.16), and JSON without a field, over as many lines as it takes (gemini.md 8). An event that lies within one chunk is handed out in place; only one
-/// that is split over chunks, or has several data lines, is copied.
+/// that name (openai.md C.16), and JSON without a field, over as many lines as it takes (gemini.md 8). An event that
+/// lies within one chunk is handed out in place; only one that is split over chunks, or has several data lines, is
+/// copied.
 ///
 /// ```
 /// use attache_transport::SseDecoder;
@@ -61,7 +62,7 @@ pub struct SseDecoder {
 #[derive(Debug, Default)]
 struct Raw {
     text: Vec<u8>,
-    /// How many brackets are open. Counted as lines come, so that the text is read as JSON once and not with each line.
+    /// The brackets that are open. Counted as lines come, so that the text is read as JSON once and not with each line.
     depth: usize,
 }
 
@@ -265,7 +266,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// Adds a line to JSON that stands without a field, and hands it out once it is whole. What cannot become JSON is
+    /// Adds a line to JSON that stands without a field, and hands it out once it is whole. Text that cannot become JSON is
     /// dropped.
     fn go_on<'c, F>(
         &mut self,
@@ -361,7 +362,7 @@ fn error_of(line: &[u8]) -> Option<&[u8]> {
     value_of(line, b"error").filter(|value| !value.trim_ascii().is_empty())
 }
 
-/// How many brackets are open behind a line of JSON, of so many before it. `None` if the line ends within a string,
+/// The brackets that are open behind a line of JSON, of so many before it. `None` if the line ends within a string,
 /// which no line of JSON does.
 fn depth_behind(before: usize, line: &[u8]) -> Option<usize> {
     let (mut depth, mut is_string, mut is_escaped) = (before, false, false);

@@ -57,7 +57,7 @@ fn reference(stream: &[u8]) -> Vec<Event> {
                 raw += "\n";
                 match open_brackets(&raw) {
                     Some(0) if serde_json::from_str::<IgnoredAny>(&raw).is_ok() => {
-                        // What stood before it has the name, if there was anything.
+                        // An event that stood before it has the name, if there was one.
                         let has_data = !data.is_empty();
                         finish(&name, &data, &mut events);
                         let name = std::mem::take(&mut name);
@@ -215,7 +215,7 @@ fn the_last_event_counts_only_if_it_is_complete() {
     assert_eq!(data("dat"), [""; 0]);
 }
 
-/// What the decoder hands out, at every split in two.
+/// The events that the decoder hands out, the same at every split in two.
 fn everywhere(stream: &str) -> Vec<(String, String)> {
     let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let whole = decode([stream.as_bytes()]);
