@@ -207,7 +207,8 @@ async fn a_link_that_takes_a_files_place_leads_nowhere() {
     };
     let start = Instant::now();
     let mut read = 0;
-    while start.elapsed().as_millis() < 300 {
+    // A busy machine may swap it before each look for longer than the others need.
+    while start.elapsed().as_millis() < 300 || read == 0 && start.elapsed().as_secs() < 30 {
         if let Ok(output) = call(&tools, "read_file", json!({"path": "a.txt"})).await {
             assert_eq!(output.documents[0].bytes().unwrap(), b"inside".as_slice());
             read += 1;
