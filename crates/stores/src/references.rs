@@ -88,7 +88,7 @@ pub(crate) fn add_of_json(value: Value, ids: &mut HashSet<DocumentId>) {
 
 #[cfg(feature = "file")]
 mod files {
-    use super::{BoxFuture, DocumentId, HashSet, References, StoreError, StoreErrorKind};
+    use super::{BoxFuture, DocumentId, HashSet, References, StoreError, StoreErrorKind, add_of_entry};
     use crate::FileJournals;
 
     impl References for FileJournals {
@@ -103,7 +103,9 @@ mod files {
                         )
                         .with_source(error)
                     };
-                    ids.extend(self.journal(&run)?.mentioned().await.map_err(unreadable)?);
+                    for entry in self.journal(&run)?.load_all().await.map_err(unreadable)? {
+                        add_of_entry(&entry, &mut ids)?;
+                    }
                 }
                 Ok(ids)
             })

@@ -154,7 +154,7 @@ fn kept_until(outcome: &Outcome) -> u64 {
     approvals.chain(deferred).chain(others).max().unwrap_or(0)
 }
 
-/// What comes of an opening that was cancelled. A run that goes on has its end in its log, which is written under the lease;
+/// The result of an opening that was cancelled. A run that goes on has its end in its log, which is written under the lease;
 /// the lease of one that would begin is let go.
 async fn opened_late(
     opening: impl Future<Output = Result<Opened, SessionError>>,

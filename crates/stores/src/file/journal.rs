@@ -1,18 +1,17 @@
 //! A journal in a file.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{Entry, Fence, Journal, JournalError, Key};
-use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind, fresh};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind, fresh};
 use tokio::sync::{Notify, oneshot};
 
 use super::disk;
 use super::log::Log;
-use crate::references::add_of_entry;
 
 /// How often [`FileJournal::wait`] looks whether another process has written.
 const POLL: Duration = Duration::from_millis(200);
@@ -89,18 +88,9 @@ impl FileJournal {
         &self.file.path
     }
 
-    /// The documents that any entry mentions, also one that was left for a driver and that none has taken.
-    pub(crate) async fn mentioned(&self) -> Result<HashSet<DocumentId>, JournalError> {
-        let read = self.with(|log, path| {
-            let (mut ids, mut failure) = (HashSet::new(), None);
-            log.read_all(path, |entry| {
-                if let Err(error) = add_of_entry(&entry, &mut ids) {
-                    failure.get_or_insert(error);
-                }
-            })?;
-            failure.map_or(Ok(ids), |error| Err(error.into()))
-        });
-        read.await
+    /// All entries, those included that were left for a driver and that none has taken.
+    pub(crate) async fn load_all(&self) -> Result<Vec<Entry>, JournalError> {
+        self.with(Log::load_all).await
     }
 
     /// Does `work` on the log, off the threads that drive futures.

@@ -48,16 +48,16 @@ impl Log {
         Ok(entries)
     }
 
-    /// Gives each entry of the whole file to `each`, those included that were left for a driver and that none has taken.
-    pub(super) fn read_all(&mut self, path: &Path, each: impl FnMut(Entry)) -> Result<(), JournalError> {
+    /// Reads all entries of the whole file, those included that were left for a driver and that none has taken.
+    pub(super) fn load_all(&mut self, path: &Path) -> Result<Vec<Entry>, JournalError> {
         *self = Self::default();
+        let entries = RefCell::new(Vec::new());
         if let Some(file) = open(path)? {
             disk::lock(&file, path, true)?;
-            let each = RefCell::new(each);
-            let all = |entry| each.borrow_mut()(entry);
-            self.follow(&file, path, all, all)?;
+            let each = |entry| entries.borrow_mut().push(entry);
+            self.follow(&file, path, each, each)?;
         }
-        Ok(())
+        Ok(entries.into_inner())
     }
 
     /// Makes the caller the one writer of a log of `entries` entries.
