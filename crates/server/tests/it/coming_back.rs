@@ -21,14 +21,14 @@ fn user() -> Value {
     json!({"id": "m1", "role": "user", "content": "Go.", "parts": [{"type": "text", "text": "Go."}]})
 }
 
-/// What a page of Vercel's chat sends, with these parts of the message that answers.
+/// The body that a page of Vercel's chat sends, with these parts of the message that answers.
 fn ui(parts: Option<Value>) -> Value {
     let mut messages = vec![user()];
     messages.extend(parts.map(|parts| json!({"id": "m2", "role": "assistant", "parts": parts})));
     json!({"id": "chat", "messages": messages, "tools": tools(), "onDisconnect": "detach"})
 }
 
-fn ag_ui(run: &str, messages: Value) -> Value {
+fn ag_ui(run: &str, messages: &Value) -> Value {
     json!({"threadId": "chat", "runId": run, "messages": messages, "tools": tools(), "context": [],
         "forwardedProps": {"onDisconnect": "detach"}})
 }
@@ -130,7 +130,7 @@ async fn ag_ui_tells_a_page_that_comes_back_behind_its_answer_what_came_before_i
     let stage = Stage::new(halves()).held();
     let client = Client::new(server(Agent::builder(stage.clone())));
     stage.let_out(20);
-    let first = told(&client, "/v1/ag-ui", ag_ui("r1", json!([user()]))).await;
+    let first = told(&client, "/v1/ag-ui", ag_ui("r1", &json!([user()]))).await;
     let call = first[places(&first, "TOOL_CALL_START")[0]]["toolCallId"].clone();
     let answered = json!([
         user(),
@@ -138,8 +138,8 @@ async fn ag_ui_tells_a_page_that_comes_back_behind_its_answer_what_came_before_i
         {"id": "m3", "role": "tool", "toolCallId": call, "content": "seen"},
     ]);
     stage.drain();
-    drop(client.post("/v1/ag-ui", ag_ui("r2", answered)).await);
-    let back = client.post("/v1/ag-ui", ag_ui("r3", json!([]))).await;
+    drop(client.post("/v1/ag-ui", ag_ui("r2", &answered)).await);
+    let back = client.post("/v1/ag-ui", ag_ui("r3", &json!([]))).await;
     stage.let_out(100);
     let events = data(&text(back).await);
     let said: String = events
@@ -252,7 +252,7 @@ async fn a_page_that_comes_back_elsewhere_is_told_that_it_is_its_turn() {
     for path in ["/v1/ui", "/v1/ag-ui"] {
         let (stage, gate) = (Stage::new(three()), Arc::new(Semaphore::new(0)));
         let [one, other] = nodes(&stage, &gate);
-        let body = |messages: Value| if path == "/v1/ui" { ui(None) } else { ag_ui("r", messages) };
+        let body = |messages: Value| if path == "/v1/ui" { ui(None) } else { ag_ui("r", &messages) };
         drop(one.post(path, body(json!([user()]))).await);
         let back = match path {
             "/v1/ui" => other.get("/v1/ui/chat/stream").await,
@@ -295,7 +295,7 @@ async fn a_page_that_comes_back_elsewhere_is_asked_for_the_approval() {
     });
     drop(one.post("/v1/ui", ui(None)).await);
     let page = other.get("/v1/ui/chat/stream").await;
-    let thread = other.post("/v1/ag-ui", ag_ui("r", json!([]))).await;
+    let thread = other.post("/v1/ag-ui", ag_ui("r", &json!([]))).await;
     gate.add_permits(1);
     let page = tokio::time::timeout(Duration::from_secs(60), text(page)).await.expect("it ends");
     let page = data(&page);
