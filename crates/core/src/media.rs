@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(resolve("", b"a\tb\n1\t2", Some("x.xls")), "text/plain");
         assert_eq!(resolve("video/mp2t", b"const a = 1;\n", Some("a.ts")), "text/plain");
         assert_eq!(resolve("application/msword", b"Dear all,", None), "text/plain");
-        // What is no text, and pages, which converters see, stay what they are said to be.
+        // Bytes that are no text, and pages, which converters see, stay as declared.
         assert_eq!(resolve(excel, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Some("x.csv")), excel);
         assert_eq!(resolve(excel, b"\xef\xbb\xbf <html><table>", Some("x.xls")), excel);
         assert_eq!(resolve("video/mp2t", b"G@\0\x10\0", Some("a.ts")), "video/mp2t");

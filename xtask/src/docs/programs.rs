@@ -128,8 +128,7 @@ pub(super) fn wrong_counts(pages: &[Page]) -> Result<Vec<String>, Failure> {
     let tables = COUNTS.into_iter().flat_map(|table| pages.iter().map(move |page| (table, page)));
     for ((package, comment), page) in tables {
         for (features, count) in counts(&page.text, comment) {
-            let tree =
-                ["tree", "--locked", "-p", package, "--no-default-features", "--features", &features];
+            let tree = ["tree", "--locked", "-p", package, "--no-default-features", "--features", &features];
             // The same on every machine.
             let form = [
                 "--target",

@@ -1,11 +1,11 @@
 //! Holds what a run spends and calls against its limits.
 
-use attache_core::{ContentTree, ResultStatus, ToolCall, ToolResult};
+use attache_core::{ResultStatus, ToolCall, ToolResult};
 
 use crate::log::{Disposition, ToolOutcome};
 use crate::outcome::EndReason;
 use crate::run::counters::{CallLimit, Spent};
-use crate::run::loop_detection::Verdict;
+use crate::run::loop_detection::{Verdict, hint};
 use crate::run::{Phase, Run};
 
 /// The way in which a run goes on after a round.
@@ -30,13 +30,6 @@ impl Verdicts {
             }
         }
         self.stop
-    }
-}
-
-/// Says something behind a result. One with documents keeps its tree, in which their references stand.
-pub(super) fn hint(result: &mut ToolResult, text: &str) {
-    if result.documents.is_empty() && result.withheld.is_empty() {
-        result.tree = ContentTree::text(&format!("{}\n\n[{text}]", result.tree.model_text()));
     }
 }
 

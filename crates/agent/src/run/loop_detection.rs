@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use attache_core::{ToolCall, ToolResult};
-
-use crate::run::limits::hint;
+use attache_core::{ContentTree, ToolCall, ToolResult};
 
 /// The rounds of late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +127,13 @@ impl Verdict {
             ),
             Self::Fine | Self::Stop => {}
         }
+    }
+}
+
+/// Says something behind a result. One with documents keeps its tree, in which their references stand.
+pub(super) fn hint(result: &mut ToolResult, text: &str) {
+    if result.documents.is_empty() && result.withheld.is_empty() {
+        result.tree = ContentTree::text(&format!("{}\n\n[{text}]", result.tree.model_text()));
     }
 }
 

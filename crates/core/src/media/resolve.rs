@@ -54,7 +54,7 @@ impl MediaType {
     }
 
     fn conflicts_with(&self, seen: &MediaType) -> bool {
-        // Whether such a file has pictures, sound or both, its head does not say, or says it wrong.
+        // The head of such a file does not say whether it has pictures, sound or both, or says it wrong.
         if self.container().is_some_and(|container| seen.container() == Some(container)) {
             return false;
         }

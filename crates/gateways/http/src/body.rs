@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::parameter::{Parameter, Place};
-use crate::write::{in_query, line, scalar};
+use crate::write::{in_query, is_json, line, scalar};
 
 /// A body and its media type.
 pub(crate) struct Written {
@@ -86,11 +86,6 @@ async fn whole(
         value => value.to_string(),
     };
     Ok(Written { body: text.into(), media_type })
-}
-
-pub(crate) fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/json") || essence.to_ascii_lowercase().ends_with("+json")
 }
 
 async fn json(members: Vec<(&Parameter, Value)>, context: &ToolContext) -> Result<Written, ToolError> {

@@ -7,9 +7,9 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::body::is_json;
 use crate::request::Secrets;
 use crate::send::Answered;
+use crate::write::is_json;
 
 /// Longer texts become documents, which a model reads piece by piece.
 const LONGEST_TEXT: usize = 256 << 10;

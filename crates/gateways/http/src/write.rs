@@ -4,7 +4,6 @@ use attache_core::{ToolError, ToolErrorKind};
 use attache_transport::percent_encoded;
 use serde_json::{Map, Value};
 
-use crate::body::is_json;
 use crate::parameter::{Parameter, Place, Style};
 
 /// Deeper objects are none of a query.
@@ -244,6 +243,12 @@ fn deep(name: &str, value: &Value, deepest: usize, into: &mut Vec<(String, Strin
 /// Names and values behind one another.
 pub(crate) fn line(pairs: &[(String, String)]) -> String {
     joined(pairs, "=", "&")
+}
+
+/// True for JSON and the types that are written in it.
+pub(crate) fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json") || essence.to_ascii_lowercase().ends_with("+json")
 }
 
 #[cfg(test)]

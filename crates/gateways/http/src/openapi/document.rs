@@ -9,11 +9,9 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::reference::text;
+use super::yaml::LONGEST;
 use crate::error::HttpToolsError;
 use crate::origin::Base;
-
-/// Longer documents are none that a person wrote or a tool could use.
-pub(super) const LONGEST: usize = 64 << 20;
 
 /// An operation of a document, for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::reference::{flag, resolved, text};
-use crate::body::is_json;
 use crate::endpoint::BodyFormat;
+use crate::write::is_json;
 
 /// The choices inside of choices that are looked through.
 const DEEPEST: usize = 4;

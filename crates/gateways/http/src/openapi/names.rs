@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::endpoint::Endpoint;
+use crate::parameter::Place;
+
 /// Longer descriptions are cut.
 const LONGEST_DESCRIPTION: usize = 1_500;
 
@@ -36,6 +39,31 @@ impl Names {
                 return free;
             }
         }
+    }
+}
+
+/// Lets each argument have a name of its own.
+pub(super) fn unclashed(endpoint: &mut Endpoint) {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for parameter in endpoint.parameters.iter().chain(&endpoint.whole) {
+        *count.entry(parameter.argument.clone()).or_default() += 1;
+    }
+    let once = count.iter().filter(|(_, times)| **times == 1).map(|(name, _)| name.clone());
+    let mut taken = Names::of(once);
+    for parameter in endpoint.parameters.iter_mut().chain(&mut endpoint.whole) {
+        if count.get(&parameter.argument).is_none_or(|times| *times == 1) {
+            continue;
+        }
+        if parameter.place == Place::Path && taken.take(&parameter.argument) {
+            continue;
+        }
+        let place = match parameter.place {
+            Place::Path => "path",
+            Place::Query => "query",
+            Place::Body => "body",
+        };
+        let own: String = parameter.argument.chars().take(50).collect();
+        parameter.argument = taken.free(&format!("{place}_{own}"));
     }
 }
 

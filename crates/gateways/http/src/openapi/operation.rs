@@ -4,19 +4,19 @@ use http::Method;
 use serde_json::Value;
 
 use super::document::{OpenApi, Operation};
-use super::parameters::unclashed;
+use super::names::unclashed;
 use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
 use super::told::describe;
-use crate::body::is_json;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::Fixed;
 use crate::origin::Base;
 use crate::skipped::Skipped;
 use crate::template::Template;
+use crate::write::is_json;
 
 /// The methods that path items name. OPTIONS and TRACE are for clients and none of a model's.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "patch", "head", "query", "options", "trace"];

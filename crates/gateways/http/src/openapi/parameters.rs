@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use attache_core::Effect;
 use serde_json::{Map, Value, json};
 
-use super::names::{Names, shortened};
+use super::names::shortened;
 use super::operation::Reader;
 use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
@@ -183,29 +183,4 @@ impl<'d> Reader<'d> {
 /// True if a parameter of the query has that name.
 fn is_asked(parameters: &[Parameter], name: &str) -> bool {
     parameters.iter().any(|known| known.place == Place::Query && known.name == name)
-}
-
-/// Lets each argument have a name of its own.
-pub(super) fn unclashed(endpoint: &mut Endpoint) {
-    let mut count: HashMap<String, usize> = HashMap::new();
-    for parameter in endpoint.parameters.iter().chain(&endpoint.whole) {
-        *count.entry(parameter.argument.clone()).or_default() += 1;
-    }
-    let once = count.iter().filter(|(_, times)| **times == 1).map(|(name, _)| name.clone());
-    let mut taken = Names::of(once);
-    for parameter in endpoint.parameters.iter_mut().chain(&mut endpoint.whole) {
-        if count.get(&parameter.argument).is_none_or(|times| *times == 1) {
-            continue;
-        }
-        if parameter.place == Place::Path && taken.take(&parameter.argument) {
-            continue;
-        }
-        let place = match parameter.place {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Body => "body",
-        };
-        let own: String = parameter.argument.chars().take(50).collect();
-        parameter.argument = taken.free(&format!("{place}_{own}"));
-    }
 }

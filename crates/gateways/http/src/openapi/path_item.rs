@@ -10,7 +10,7 @@ use crate::error::HttpToolsError;
 pub(super) struct PathItem<'d>(Vec<&'d Value>);
 
 impl<'d> PathItem<'d> {
-    /// What can be read of it, and the reason why that is not all.
+    /// As much of it as can be read, and the reason why that is not all.
     pub(super) fn read(document: &'d Value, item: &'d Value) -> (Self, Option<HttpToolsError>) {
         let (mut items, mut item) = (Vec::new(), item);
         let problem = loop {

@@ -10,10 +10,10 @@ use super::names::shortened;
 use super::operation::Reader;
 use super::reference::{flag, is_marked, resolved, text};
 use super::schema::Closure;
-use crate::body::is_json;
 use crate::endpoint::{BodyFormat, Endpoint};
 use crate::error::HttpToolsError;
 use crate::parameter::{Parameter, Style, document_schema};
+use crate::write::is_json;
 
 impl<'d> Reader<'d> {
     pub(super) fn body(

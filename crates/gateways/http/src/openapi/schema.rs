@@ -252,7 +252,7 @@ impl<'d> Closure<'d> {
             return None;
         }
         let mut beside = schema.clone();
-        // What it refers to has a title of its own, and what may be null is said there.
+        // The schema that it refers to has a title of its own, and says whether it may be null.
         for word in ["$ref", "title", "nullable"] {
             beside.remove(word);
         }

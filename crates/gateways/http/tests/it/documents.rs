@@ -222,7 +222,7 @@ async fn ranges_are_json_and_patches_are_merges() {
     assert!(taken["properties"]["body"]["description"].as_str().unwrap().contains("document"), "{taken}");
 }
 
-// What a model is shown can be sent.
+// Each value that a model is shown can be sent.
 #[tokio::test]
 async fn objects_in_a_query_are_known_wherever_their_members_are() {
     let named = |name: &str| json!({"type": "object", "properties": {name: {"type": "integer"}}});
@@ -358,7 +358,7 @@ fn the_client_says_the_idempotency_key_itself() {
     );
 }
 
-// What each of many is compared with is not all others.
+// Each of many is not compared with all others.
 #[test]
 fn a_document_of_many_equal_things_is_read_in_little_time() {
     let body = |schema: Value| json!({"requestBody": {"content": {"application/json": {"schema": schema}}}});

@@ -365,7 +365,7 @@ async fn credentials_follow_the_security_of_each_operation() {
     );
     assert_eq!(b["target"], "/v1/b");
     assert_eq!(sent("c").await["headers"]["authorization"], "***");
-    // What stands there is none of the scheme's, since the operation says that it has none.
+    // That parameter is not the scheme's, since the operation says that it has none.
     assert_eq!(target(&tools, "d", json!({"api_key": "mine"})).await, "/v1/d?api_key=mine");
     for (none, arguments) in [("d", json!({"api_key": "mine"})), ("e", json!({}))] {
         let sent = value(&call(&tools, none, arguments).await.unwrap());
