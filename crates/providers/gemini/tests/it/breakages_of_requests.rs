@@ -263,7 +263,9 @@ fn documents_of_the_user() {
     let contents = contents(&shown([pdf("a.pdf").into(), text.into()]));
     assert_eq!(contents[0]["parts"][0]["inlineData"]["mimeType"], "application/pdf");
     assert_eq!(contents[0]["parts"][1], json!({"text": "a,b\n1,2"}));
-    let word = attache_core::Document::from_bytes(&b"PK"[..], "application/msword").with_file_name("a.doc");
+    let word =
+        attache_core::Document::from_bytes(&b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"[..], "application/msword")
+            .with_file_name("a.doc");
     let error = encode(&shown([word.into(), None])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("a.doc") && error.message().contains(MODEL), "{error}");
