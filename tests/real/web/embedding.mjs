@@ -9,7 +9,7 @@ export { scenarios as embedding };
 async function stranger(context, origin, body) {
   await context.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: `<!doctype html><html lang="en"><title>A shop</title>${body}` }));
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   page.said = [];
   page.on('console', (message) => page.said.push(message.text()));
   opened.push(Object.assign(page, { faults: [] }));

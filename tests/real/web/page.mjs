@@ -13,7 +13,7 @@ export async function open(context, path = '/', { mayFail = false, width } = {})
   if (width) {
     await page.setViewportSize({ width, height: 800 });
   }
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (message) => {
