@@ -8,8 +8,7 @@ use attache_core::Secret;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::reference::text;
-use super::yaml::LONGEST;
+use super::reference::{LONGEST, text};
 use crate::error::HttpToolsError;
 use crate::origin::Base;
 

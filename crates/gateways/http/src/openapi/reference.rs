@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::error::HttpToolsError;
 
+/// Longer documents are none that a person wrote or a tool could use.
+pub(super) const LONGEST: usize = 64 << 20;
+
 /// The most references that may lead to one another.
 pub(super) const LONGEST_CHAIN: usize = 16;
 

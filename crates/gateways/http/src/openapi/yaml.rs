@@ -4,10 +4,9 @@ use serde_json::Value;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 
+use super::reference::LONGEST;
 use crate::error::HttpToolsError;
 
-/// Longer documents are none that a person wrote or a tool could use.
-pub(super) const LONGEST: usize = 64 << 20;
 /// The most values: large documents that are published have one on 19 bytes.
 const MOST_VALUES: usize = LONGEST / 16;
 /// As documents of JSON may be.
