@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_core::ModelCapabilities;
+use attache_core::calendar::date_of;
 use attache_models::Registry;
 use toml::{Table, Value};
 
@@ -168,13 +169,6 @@ fn words(value: &Value) -> Option<Vec<&str>> {
 /// The date in UTC.
 pub(crate) fn date(time: SystemTime) -> String {
     let days = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
-    // Years that begin in March have their odd day at the end.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = era * 400 + year + u64::from(month <= 2);
+    let (year, month, day) = date_of(i64::try_from(days).unwrap_or_default());
     format!("{year:04}-{month:02}-{day:02}")
 }

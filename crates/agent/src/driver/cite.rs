@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use attache_citations::{Options, Shown, check};
 use attache_core::blocking::on_thread;
+use attache_core::calendar::date_of;
 use attache_core::citation::{Checked, Citation, How, Source};
 use attache_core::message::UserOrigin;
 use attache_core::{
@@ -64,8 +65,11 @@ impl Driver {
         for citation in &mut native {
             name(citation, &documents, &known);
         }
-        let (year, month, day) = date(self.run.asked_at() / DAY);
-        let options = Options::new().with_today(year, month, day);
+        let (year, month, day) = date_of(i64::try_from(self.run.asked_at() / DAY).unwrap_or_default());
+        let options = match (year.try_into(), month.try_into(), day.try_into()) {
+            (Ok(year), Ok(month), Ok(day)) => Options::new().with_today(year, month, day),
+            _ => Options::new(),
+        };
         let size =
             texts.iter().filter_map(|shown| shown.text.as_deref()).map(str::len).sum::<usize>() + text.len();
         let note = self.setup.uncited();
@@ -311,40 +315,5 @@ impl Texts<'_> {
             self.texts.push(Shown::unread(source.clone()));
         }
         self.texts.push(Shown::text(source, converted.text));
-    }
-}
-
-/// The date of a day, counted from the first of January 1970.
-fn date(day: u64) -> (u16, u8, u8) {
-    // The years are counted from March, so that a leap day is the last of its year.
-    let day = day + 719_468;
-    let of_era = day % 146_097;
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + day / 146_097 * 400 + u64::from(month <= 2);
-    (
-        u16::try_from(year).unwrap_or(u16::MAX),
-        u8::try_from(month).unwrap_or(1),
-        u8::try_from(of_month).unwrap_or(1),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-    use attache_core::calendar::days_since_1970;
-
-    #[test]
-    fn days_are_dates() {
-        for (year, month, day) in [(1970, 1, 1), (2000, 2, 29), (2026, 11, 23), (2024, 12, 31), (2100, 3, 1)]
-        {
-            let days = u64::try_from(days_since_1970(year, month, day)).unwrap();
-            let expected =
-                (u16::try_from(year).unwrap(), u8::try_from(month).unwrap(), u8::try_from(day).unwrap());
-            assert_eq!(date(days), expected);
-        }
     }
 }

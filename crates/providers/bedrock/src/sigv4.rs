@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
+use attache_core::calendar::date_of;
 use attache_core::{BoxFuture, ErrorKind, ProviderError, Secret};
 use attache_transport::{Authorizer, EncodedBody, RequestParts, percent_decoded, percent_encoded, shown_url};
 use http::header::AUTHORIZATION;
@@ -270,15 +271,7 @@ fn hex(bytes: &[u8]) -> String {
 fn timestamp(now: SystemTime) -> (String, String) {
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since the first of March of year 0 of the Gregorian calendar: its years end with the leap day.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = 400 * era + year_of_era + u64::from(month <= 2);
+    let (year, month, day) = date_of(i64::try_from(days).unwrap_or_default());
     let date = format!("{year:04}{month:02}{day:02}");
     (date, format!("{:02}{:02}{:02}", second / 3_600, second / 60 % 60, second % 60))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use attache_agent::{EndReason, Outcome};
+use attache_core::calendar::to_rfc3339;
 use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json::{document as describe, progressed};
-use super::iso_time::iso_time;
 use super::snapshot::{Thread, id_of_result, tool};
 use super::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
@@ -370,7 +370,7 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                     .text("message", &message)
                     .with("toolCallId", &asked.call.id)
                     .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
-                    .maybe("expiresAt", iso_time(asked.expires_at).as_ref())
+                    .maybe("expiresAt", to_rfc3339(asked.expires_at).as_ref())
                     .by("metadata", |out| {
                         Object::begin(out)
                             .with("toolName", &asked.call.name)
@@ -392,7 +392,7 @@ fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
                         "responseSchema",
                         request.deferred.schema.as_ref().filter(|schema| schema.is_object()),
                     )
-                    .maybe("expiresAt", request.deferred.expires_at.and_then(iso_time).as_ref())
+                    .maybe("expiresAt", request.deferred.expires_at.and_then(to_rfc3339).as_ref())
                     .end();
             }
             out.push(b']');

@@ -8,7 +8,6 @@ mod chat_documents;
 mod ending;
 pub(crate) mod event_json;
 pub(crate) mod event_stream;
-mod iso_time;
 pub(crate) mod location;
 pub(crate) mod messages;
 pub(crate) mod response_item;

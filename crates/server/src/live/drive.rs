@@ -117,10 +117,9 @@ impl Ending {
         // The session is free before the client learns that it is its turn.
         self.run = None;
         live.let_go(false).await;
-        let calls: Vec<_> = live.own_view().0.client_calls().map(|call| call.id.clone()).collect();
+        let calls = live.client_calls();
         live.park(&calls);
-        let usage = live.view().0.usage;
-        live.push(What::Paused(usage));
+        live.push(What::Paused(live.usage()));
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use attache_agent::{Control, Event, LogEvents, Outcome, Session};
-use attache_core::{ToolCall, ToolCallId};
+use attache_core::{ToolCall, ToolCallId, Usage};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -253,8 +253,18 @@ impl Live {
         }
     }
 
+    /// The tokens of the run so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.lock().view.usage.clone()
+    }
+
+    /// The calls that its client is to answer.
+    pub(super) fn client_calls(&self) -> Vec<ToolCallId> {
+        self.lock().own().client_calls().map(|call| call.id.clone()).collect()
+    }
+
     /// The part of the run that this drive tells itself, and the number of its last entry.
-    pub(super) fn own_view(&self) -> (View, u64) {
+    fn own_view(&self) -> (View, u64) {
         let state = self.lock();
         (state.own().clone(), state.ring.last())
     }

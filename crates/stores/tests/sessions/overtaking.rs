@@ -23,7 +23,7 @@ struct Overtaken {
     holds: AtomicBool,
     held: AtomicBool,
     other: Notify,
-    /// How long it says nothing of a lease that was taken.
+    /// The time in which it says nothing of a lease that was taken.
     lingers: Duration,
     /// The number of times that it cannot tell the runs to end.
     failures: AtomicUsize,

@@ -1,6 +1,7 @@
 //! Tasks and events as JSON, in both versions.
 
 use attache_core::Document;
+use attache_core::calendar::to_rfc3339;
 use serde_json::{Map, Value, json};
 
 use super::view::{File, Said, View};
@@ -94,7 +95,7 @@ impl Shape {
     }
 
     fn status(self, view: &View) -> Value {
-        let mut status = json!({"state": self.state(view.state), "timestamp": timestamp(view.at)});
+        let mut status = json!({"state": self.state(view.state), "timestamp": to_rfc3339(view.at)});
         if let (Some(status), Some(said)) = (status.as_object_mut(), &view.said) {
             let mut parts = vec![self.text(said)];
             parts.extend(view.asks.as_ref().map(|asks| self.data(asks)));
@@ -168,39 +169,5 @@ impl Shape {
     fn event(self, mut event: Value, old: &str, new: &str) -> Value {
         self.kind(&mut event, old);
         if self.is_old() { event } else { json!({new: event}) }
-    }
-}
-
-/// Milliseconds since 1970 as RFC 3339 has them.
-pub(crate) fn timestamp(millis: u64) -> String {
-    let (seconds, millis) = (millis / 1000, millis % 1000);
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days from 1 March of year 0, in eras of 400 years. (H. Hinnant, chrono-compatible low-level date algorithms)
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timestamps_are_those_of_the_calendar() {
-        for (millis, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_795_000_000_123, "2026-11-18T11:06:40.123Z"),
-            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-        ] {
-            assert_eq!(timestamp(millis), text);
-        }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Wish {
 #[derive(Default)]
 pub(crate) struct Hub {
     calls: Mutex<Calls>,
-    /// Those who hear of the progress of requests under way.
+    /// The listeners to the progress of requests under way.
     listening: Mutex<Vec<(Request, Listening)>>,
     connections: AtomicU64,
 }

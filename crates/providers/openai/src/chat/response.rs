@@ -295,6 +295,10 @@ impl Generation {
         reasoning: Option<&str>,
         out: &mut ChunkSink,
     ) {
+        // As nearly all pieces do, it says nothing of it.
+        if details.is_empty() && blocks.is_empty() && reasoning_content.or(reasoning).is_none() {
+            return;
+        }
         let thinking = self.reasoning.push(details, blocks, reasoning_content, reasoning);
         out.thinking(thinking);
     }
