@@ -50,6 +50,20 @@ pub fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok().or_else(|| decode_tidied(text))
 }
 
+/// The bytes of a text as [`encode`] writes it: padded, and in one line. A text that was cut is none, and neither is a piece
+/// of one that does not stand for whole bytes.
+///
+/// ```
+/// use attache_core::base64::decode_whole;
+///
+/// assert_eq!(decode_whole("aGk=").as_deref(), Some(&b"hi"[..]));
+/// assert_eq!((decode_whole("aGk"), decode_whole("aG k=")), (None, None));
+/// ```
+pub fn decode_whole(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+    let text = text.as_ref();
+    text.len().is_multiple_of(4).then(|| STANDARD.decode(text).ok())?
+}
+
 /// Decodes once more what was written in another way.
 fn decode_tidied(text: &[u8]) -> Option<Vec<u8>> {
     let standard = |byte: &u8| match byte {
@@ -87,6 +101,7 @@ mod tests {
             encode_onto(bytes.as_bytes(), &mut appended);
             assert_eq!(appended, format!("x{text}").as_bytes());
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()));
+            assert_eq!(decode_whole(text).as_deref(), Some(bytes.as_bytes()));
             assert_eq!(decode(text.trim_end_matches('=')).as_deref(), Some(bytes.as_bytes()));
         }
     }
@@ -98,6 +113,9 @@ mod tests {
             assert_eq!(decode(text).as_deref(), Some(&[0xfb, 0xff, 0xbe, 0xff][..]), "{text:?}");
         }
         assert_eq!(decode(" \n").as_deref(), Some(&b""[..]));
+        for text in ["Zg", "Zg=", "Zm8", "Zm9", "Zg==\n", "-_--", "Zg==Zg==", "===="] {
+            assert_eq!(decode_whole(text), None, "{text:?}");
+        }
         for text in ["A", "AAAAA", "Zg==Zg==", "Zm9v!", "Zm\u{0}9v", "data:,", "ü"] {
             assert_eq!(decode(text), None, "{text:?}");
         }

@@ -163,7 +163,7 @@ impl Conversation {
                 (None, true) => continue,
                 _ => return Err(ConversationError::NoData { id }),
             };
-            let Some(bytes) = crate::base64::decode(data) else {
+            let Some(bytes) = crate::base64::decode_whole(data) else {
                 return Err(ConversationError::BadData { id });
             };
             let mut handle =

@@ -297,7 +297,7 @@ fn body(
     match (json, text, base64) {
         (Some(json), None, None) => Ok(RecordedBody::Json(Bytes::copy_from_slice(json.get().as_bytes()))),
         (None, Some(text), None) => Ok(RecordedBody::Text(text.into())),
-        (None, None, Some(data)) => match attache_core::base64::decode(&data) {
+        (None, None, Some(data)) => match attache_core::base64::decode_whole(&data) {
             Some(bytes) => Ok(RecordedBody::Binary(bytes.into())),
             None => Err("`body_base64` is not base64"),
         },

@@ -297,7 +297,7 @@ fn joined(mut pieces: Vec<String>) -> String {
     if pieces.len() <= 1 {
         return pieces.pop().unwrap_or_default();
     }
-    let decoded = pieces.iter().map(attache_core::base64::decode);
+    let decoded = pieces.iter().map(attache_core::base64::decode_whole);
     match decoded.collect::<Option<Vec<_>>>() {
         Some(decoded) => attache_core::base64::encode(decoded.concat()),
         None => pieces.concat(),
@@ -313,4 +313,20 @@ fn member(raw: &RawValue) -> Result<Option<(String, &RawValue)>> {
         }
     }
     Ok(members.into_iter().find_map(|(name, value)| value.map(|value| (name, value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn pieces_are_joined_as_they_were_written() {
+        let joined = |pieces: &[&str]| joined(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        // Each for itself, as botocore decodes and we read them.
+        assert_eq!(joined(&["AAE=", "AgM="]), "AAECAw==");
+        // One text that was cut where it stands for no whole bytes, or in the midst of its alphabet.
+        assert_eq!(joined(&["AAE", "CAw=="]), "AAECAw==");
+        assert_eq!(joined(&["AAEC", "Aw=="]), "AAECAw==");
+        assert_eq!(joined(&["AAECAw"]), "AAECAw");
+    }
 }
