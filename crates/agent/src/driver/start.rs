@@ -145,7 +145,15 @@ impl Driver {
                     entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
                 }
-                Ok(Ready { work: Work::External, .. }) => announced.push(pending),
+                Ok(Ready { work: Work::External, .. }) => {
+                    let id = &pending.call.id;
+                    // Whoever follows the log learns from it that the caller is to answer. A decision says so itself.
+                    if self.run.question(id).is_none() && !self.run.is_let_through(id) {
+                        let begun = EntryKind::Begun(Begun::new(id.clone(), Effect::Read));
+                        entries.push(Entry::new(Key::begun(id), begun));
+                    }
+                    announced.push(pending);
+                }
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
                     if effect != Effect::Read && pending.begun.is_none() {
