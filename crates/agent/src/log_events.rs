@@ -9,7 +9,7 @@ use attache_documents::{DocumentDecision, RoutingReport};
 use crate::event::{Event, EventKind};
 use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, NestedAgent, Reply, ToolOutcome};
 use crate::outcome::Outcome;
-use crate::run::{ReplayError, Run};
+use crate::run::{Action, ReplayError, Run};
 
 /// The events that the log of a run tells, for somebody who does not drive it: another process follows the log, and a
 /// process that goes on with a run tells what came before.
@@ -19,7 +19,8 @@ use crate::run::{ReplayError, Run};
 /// The documents of a reply that a hook takes back are told before that is.
 /// Things that no log holds are left out: documents that were left out, warnings, pieces of arguments, the progress of calls.
 /// The start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
-/// answers is told with its reply or, where approvals or hooks look at calls first, once it was approved.
+/// answers is told with its reply or, where approvals or hooks look at calls first, once they let it through; logs of
+/// versions that recorded nothing of that tell it where somebody approved it.
 ///
 /// The same entries yield the same events under the same numbers, in any process.
 #[derive(Clone, Debug)]
@@ -135,7 +136,10 @@ impl LogEvents {
             }
             EntryKind::Begun(begun) => {
                 let call = self.calls.iter().find(|call| call.id == begun.call_id);
-                kinds.extend(call.map(|call| EventKind::ToolStarted { call: call.clone() }));
+                kinds.extend(call.map(|call| match self.run.is_external(&call.name) {
+                    true => EventKind::ExternalPending { call: self.as_it_is(call) },
+                    false => EventKind::ToolStarted { call: call.clone() },
+                }));
             }
             EntryKind::Hooked(Hooked::Result { call_id, result: Some(result) }) => {
                 self.changed.insert(call_id.clone(), result.clone());
@@ -195,6 +199,15 @@ impl LogEvents {
             let external = self.calls.iter().filter(|call| self.run.is_external(&call.name));
             kinds.extend(external.map(|call| EventKind::ExternalPending { call: call.clone() }));
         }
+    }
+
+    /// A call of the last reply as hooks have changed it.
+    fn as_it_is(&self, call: &ToolCall) -> ToolCall {
+        let open = match self.run.next() {
+            Action::AnswerCalls { calls } => calls,
+            _ => Vec::new(),
+        };
+        open.into_iter().map(|open| open.call).find(|open| open.id == call.id).unwrap_or_else(|| call.clone())
     }
 
     /// A result as the model reads it.

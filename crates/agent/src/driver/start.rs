@@ -160,7 +160,15 @@ impl Driver {
                     entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
                 }
-                Ok(Ready { work: Work::External, .. }) => announced.push(pending),
+                Ok(Ready { work: Work::External, .. }) => {
+                    let id = &pending.call.id;
+                    // Whoever follows the log learns from it that the caller is to answer. A decision says so itself.
+                    if self.run.question(id).is_none() && !self.run.is_let_through(id) {
+                        let begun = EntryKind::Begun(Begun::new(id.clone(), Effect::Read));
+                        entries.push(Entry::new(Key::begun(id), begun));
+                    }
+                    announced.push(pending);
+                }
                 Ok(_) if self.time_for_tools(interrupt).is_some_and(|left| left.is_zero()) => {
                     let outcome = out_of_time(&pending);
                     entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));

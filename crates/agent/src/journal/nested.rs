@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use attache_core::ToolCallId;
+use attache_core::{Effect, ToolCallId};
 
 use crate::input::named;
 use crate::log::{Entry, EntryKind, Key, Started};
@@ -109,7 +109,10 @@ impl Logs {
 
 fn is_at_stake(log: &[Entry]) -> bool {
     let is_named = begin(log).is_some_and(|started| started.question == Some(named(&started.run_id)));
-    !is_named && log.iter().any(|entry| matches!(entry.kind, EntryKind::Begun(_)))
+    !is_named
+        && log
+            .iter()
+            .any(|entry| matches!(&entry.kind, EntryKind::Begun(begun) if begun.effect != Effect::Read))
 }
 
 /// The beginning of a log, which may hold others.

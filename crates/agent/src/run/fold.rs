@@ -386,6 +386,7 @@ impl Run {
         self.note_transfer(calls, &outcomes);
         let stop = self.observe(calls, &outcomes);
         self.begun.clear();
+        self.let_through.clear();
         self.let_go();
         let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
             self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
@@ -444,6 +445,7 @@ impl Run {
             }
         }
         self.begun.clear();
+        self.let_through.clear();
         self.let_go();
         self.push_results(results);
     }

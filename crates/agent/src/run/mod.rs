@@ -168,6 +168,8 @@ pub struct Run {
     call_ids: HashSet<ToolCallId>,
     outcomes: HashMap<ToolCallId, ToolOutcome>,
     begun: HashMap<ToolCallId, Effect>,
+    /// The calls of the last reply that the caller was told to answer.
+    let_through: Vec<ToolCallId>,
     /// Boxed, since few runs have it.
     held: Option<Box<Held>>,
     unknown: Vec<ToolCall>,
@@ -376,10 +378,15 @@ impl Run {
             }
             (EntryKind::Begun(begun), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
-                if self.begun.contains_key(&begun.call_id) {
+                if self.begun.contains_key(&begun.call_id) || self.is_let_through(&begun.call_id) {
                     return Err(misfit("the call was begun already"));
                 }
-                self.begun.insert(begun.call_id.clone(), begun.effect);
+                // The caller has a call that it is to answer: nothing of it has begun here.
+                let is_its = |call: &ToolCall| call.id == begun.call_id && self.is_external(&call.name);
+                match calls.iter().any(is_its) {
+                    true => self.let_through.push(begun.call_id.clone()),
+                    false => drop(self.begun.insert(begun.call_id.clone(), begun.effect)),
+                }
             }
             (EntryKind::ToolOutcome(outcome), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &outcome.call_id).map_err(misfit)?;

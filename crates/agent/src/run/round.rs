@@ -27,6 +27,11 @@ impl Run {
         pending
     }
 
+    /// True if the caller was told to answer a call that was looked at first.
+    pub(crate) fn is_let_through(&self, call: &ToolCallId) -> bool {
+        self.let_through.contains(call)
+    }
+
     /// True if calls of the last reply wait for their results.
     pub(crate) fn awaits_results(&self) -> bool {
         matches!(self.phase, Phase::Calls(_))

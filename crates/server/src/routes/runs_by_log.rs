@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_agent::{
     Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
 };
-use attache_core::{Message, ToolCallId, Usage};
+use attache_core::{Effect, Message, ToolCallId, Usage};
 use futures_util::stream::{StreamExt as _, iter};
 
 use crate::agents::Hosted;
@@ -166,7 +166,9 @@ impl Logs {
             let is_end = |entry: &Entry| matches!(entry.kind, EntryKind::Ended(_));
             let has_ended = entries.iter().filter(own).any(is_end);
             entries.iter().filter(own).filter_map(move |entry| match &entry.kind {
-                EntryKind::Begun(begun) if has_ended => Some((&begun.call_id, Disposition::Unknown)),
+                EntryKind::Begun(begun) if has_ended && begun.effect != Effect::Read => {
+                    Some((&begun.call_id, Disposition::Unknown))
+                }
                 EntryKind::ToolOutcome(outcome) => Some((&outcome.call_id, outcome.disposition)),
                 _ => None,
             })

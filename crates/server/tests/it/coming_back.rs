@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
+use attache_agent::{Agent, MemorySessions, Proposal, RunHook, Sessions, Verdict, tool_fn};
 use attache_core::{Approval, ToolError};
 use attache_server::{Server, ServerLimits};
 use attache_testkit::Turn;
@@ -304,4 +304,47 @@ async fn a_page_that_comes_back_elsewhere_is_asked_for_the_approval() {
     let thread = tokio::time::timeout(Duration::from_secs(60), text(thread)).await.expect("it ends");
     let thread = data(&thread);
     assert_eq!(thread.last().unwrap()["outcome"]["type"], "interrupt", "{thread:?}");
+}
+
+/// A hook that has nothing to say.
+struct Silent;
+
+impl RunHook for Silent {}
+
+// So is one of an agent that looks at calls first: by a policy, or by a hook.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_back_elsewhere_is_told_a_call_that_was_looked_at() {
+    for looks in ["policy", "hook"] {
+        let gate = Arc::new(Semaphore::new(0));
+        let turns =
+            [Turn::call("look", json!({})), Turn::call("notify", json!({"text": "x"})), Turn::text("Done.")];
+        let (stage, store) = (Stage::new(turns), Arc::new(MemorySessions::new()));
+        let [one, other] = [(), ()].map(|()| {
+            let gate = Arc::clone(&gate);
+            let look = tool_fn("look", "Looks", move || {
+                let gate = Arc::clone(&gate);
+                async move {
+                    gate.acquire().await.unwrap().forget();
+                    Ok::<_, ToolError>("seen")
+                }
+            });
+            let agent = Agent::builder(stage.clone()).tool(look);
+            let agent = match looks {
+                "policy" => agent.approval_policy(|_: &Proposal<'_>| Verdict::Run),
+                _ => agent.hook(Silent),
+            };
+            let sessions = Sessions::new(agent.build().unwrap(), store.clone());
+            Client::new(trusting(Server::new("papers", sessions)))
+        });
+        drop(one.post("/v1/ui", ui(None)).await);
+        let back = other.get("/v1/ui/chat/stream").await;
+        gate.add_permits(1);
+        let back = tokio::time::timeout(Duration::from_secs(60), text(back)).await.expect("it ends");
+        let events = data(&back);
+        assert_eq!(events[events.len() - 2]["finishReason"], "tool-calls", "{looks}: {back}");
+        let call = find(&events, "tool-input-available", "notify")["toolCallId"].clone();
+        // It is answered there, and the run goes on.
+        let events = self::told(&other, "/v1/ui", ui(Some(shown(&call)))).await;
+        assert_eq!(deltas(&events), "Done.", "{looks}: {events:?}");
+    }
 }
