@@ -67,8 +67,8 @@ cargo xtask TASK
   faults [N]            N random runs over journals that fail, and N kills of runs over the stores; 5,000 without N
                         (hours, nightly)
   crashes [--kills N] [--store NAME]
-                        kills a real process at each point and at random ones, over each store or one of: file;
-                        300 without N, as in the tests; nightly: 5,000
+                        kills a real process at each point and at random ones, over each store or one of: file, sqlite,
+                        postgres, server, remote; 300 without N, as in the tests; nightly: 5,000
   fuzz [TARGET] [--seconds N]
                         hostile input to one reader, or to each in turn, guided by what it runs; needs a C++ compiler
   fuzz-routes [--seconds N]

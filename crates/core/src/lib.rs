@@ -1,7 +1,7 @@
 //! The contract of attache: messages, documents in tool results, tools and the provider trait.
 //!
-//! This crate is data and traits. It reaches no network, no file and no runtime, and every other crate of the
-//! workspace stands on it. If you want to run an agent, start at the `attache` crate; depend on this one to
+//! This crate is data and traits. It reaches no network and needs no runtime; only [`Document::read`] reads a file, on a
+//! thread of its own. Every other crate of the workspace stands on it. If you want to run an agent, start at the `attache` crate; depend on this one to
 //! write a provider, a tool or a store that keeps compiling while the rest moves.
 //!
 //! | concept | type |
