@@ -80,10 +80,11 @@ impl Reply {
     }
 
     /// Masks headers that repeat a secret of the request that was sent: an authorizer or a hook may have added it.
-    /// Errors of the body are redacted alike.
+    /// Errors of the body are redacted alike. Hooks come last, so that the first request which is told holds the secrets
+    /// of all.
     pub(super) fn mask_secrets(&mut self, sent: &RequestParts) {
         sent.mask_secrets(&mut self.head.headers);
-        self.sent = Some(Box::new(sent.redactor()));
+        self.sent.get_or_insert_with(|| Box::new(sent.redactor()));
     }
 
     /// The secrets of the request as it was sent, where it was changed on its way.
