@@ -229,13 +229,25 @@ fn unreadable_files_are_told_before_anything_is_sent() {
         "credential_source": {"file": "canary"}}"#;
     let executable = r#"{"type": "external_account", "token_url": "https://sts.googleapis.com/v1/token",
         "credential_source": {"executable": {"command": "canary"}}}"#;
-    for file in [
+    // Each is a source of AWS, or names two.
+    let sources = [
+        r#"{"environment_id": "aws1", "url": "http://169.254.169.254/canary"}"#,
+        r#"{"environment_id": "aws1", "file": "canary"}"#,
+        r#"{"file": "canary", "url": "https://canary.example"}"#,
+    ];
+    let workloads = sources.map(|source| {
+        let token_url = "https://sts.googleapis.com/v1/token";
+        format!(
+            r#"{{"type": "external_account", "token_url": "{token_url}", "credential_source": {source}}}"#
+        )
+    });
+    for file in workloads.iter().map(String::as_str).chain([
         r#"{"type": "service_account", "private_key": "canary"}"#,
         r#"{"type": "gdch_service_account", "private_key": "canary"}"#,
         "canary",
         elsewhere,
         executable,
-    ] {
+    ]) {
         let error = GoogleCredentials::from_json(file).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert!(!format!("{error:?}").contains("canary"));
