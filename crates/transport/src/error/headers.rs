@@ -20,7 +20,8 @@ pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
 }
 
 /// The time that the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for
-/// 429, the reset of a limit of which nothing is left. (openai.md 0.3)
+/// 429, the reset of a limit of which nothing is left. No time, and a date that has passed, ask for nothing.
+/// (openai.md 0.3)
 pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option<Duration> {
     let headers = response.headers();
     let number = |name| text(headers, name).and_then(|text| text.parse::<f64>().ok());
@@ -37,7 +38,9 @@ pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option
         let used_up = limits.iter().filter(|limit| limit.remaining == Some(0));
         used_up.filter_map(|limit| limit.reset?.duration_since(response.received()).ok()).max()
     };
-    millis.or_else(seconds).or_else(date).or_else(reset)
+    let is_any = |wait: &Duration| !wait.is_zero();
+    let asked = millis.filter(is_any).or_else(|| seconds().filter(is_any)).or_else(|| date().filter(is_any));
+    asked.or_else(reset)
 }
 
 /// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, the form that is sent today).
@@ -85,7 +88,12 @@ mod tests {
         assert_eq!(wait(&[("retry-after-ms", "1500.5"), ("retry-after", "9")]), seconds(1.5005));
         assert_eq!(wait(&[("retry-after", "2.5")]), seconds(2.5));
         assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]), seconds(60.0));
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT")]), seconds(0.0));
+        for none in ["0", "0.0", "Sun, 06 Nov 1994 08:40:00 GMT"] {
+            assert_eq!(wait(&[("retry-after", none)]), None, "{none}");
+            let reset = ("x-ratelimit-reset-requests", "20ms");
+            let used_up = [("retry-after", none), ("x-ratelimit-remaining-requests", "0"), reset];
+            assert_eq!(wait(&used_up), seconds(0.02), "{none}");
+        }
         let skewed =
             [("retry-after", "Fri, 01 Mar 2024 00:00:10 GMT"), ("date", "Wed, 28 Feb 2024 23:59:50 GMT")];
         assert_eq!(wait(&skewed), seconds(86_420.0));
