@@ -213,6 +213,7 @@ impl HttpClient {
             if UnderWay::any() || self.connections.puts_back_later() {
                 tokio::task::yield_now().await;
             }
+            let mut is_refreshed = false;
             let _under_way = UnderWay::begin();
             let attempt = async {
                 let Some(authorizer) = authorizer else {
@@ -227,14 +228,18 @@ impl HttpClient {
                         reply.mask_secrets(&request);
                         Ok(reply)
                     }
-                    Err(error) => Err(request.redactor().redact_error(error)),
+                    Err(error) => {
+                        let error = request.redactor().redact_error(error);
+                        is_refreshed = may_refresh && authorizer.refused(&request, &error);
+                        Err(error)
+                    }
                 }
             };
             let error = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => request.redactor().redact_error(error),
             };
-            if may_refresh && authorizer.is_some_and(|authorizer| authorizer.refused(&error)) {
+            if is_refreshed {
                 may_refresh = false;
                 continue;
             }

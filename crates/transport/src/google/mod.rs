@@ -133,8 +133,8 @@ impl Authorizer for GoogleCredentials {
         })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
-        self.tokens.refused(error)
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
+        self.tokens.refused(request, error)
     }
 }
 
