@@ -96,6 +96,24 @@ async fn calls_are_spread_over_time() {
     assert_eq!(started.elapsed().as_secs(), 12);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_leaves_its_turn_to_the_next() {
+    let (_, handle) = scripted((0..10).map(|_| Turn::text("x")));
+    let minute = Duration::from_secs(60);
+    let limited = layered(handle, RateLimit::new(1, minute).with_longest_wait(minute * 2));
+    limited.complete(ask()).await.unwrap();
+    let started = Instant::now();
+    let (mut given_up, mut next) = (limited.stream(ask()), limited.stream(ask()));
+    assert!(given_up.next().now_or_never().is_none() && next.next().now_or_never().is_none());
+    let refused = limited.complete(ask()).now_or_never().unwrap().unwrap_err();
+    assert_eq!(refused.retry_after(), Some(minute * 3));
+    drop(given_up);
+    assert!(next.next().await.unwrap().is_ok());
+    assert_eq!(started.elapsed().as_secs(), 60);
+    limited.complete(ask()).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 120, "and no two calls share a turn");
+}
+
 #[tokio::test]
 async fn a_fallback_switches_before_the_first_chunk_alone() {
     let (first, handle) = scripted([failing(ErrorKind::QuotaExceeded)]);
