@@ -72,6 +72,12 @@ impl RetryPolicy {
     }
 }
 
+/// The end of what starts now and may take so long. A limit beyond what the clock can tell is none.
+pub(crate) fn end_of(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + Duration::from_secs(u32::MAX.into()))
+}
+
 /// The attempts of one request under a policy.
 #[derive(Debug)]
 pub struct Trying {
@@ -85,10 +91,7 @@ pub struct Trying {
 impl Trying {
     /// Starts now; every attempt and wait ends within `total`.
     pub fn new(policy: &RetryPolicy, total: Duration) -> Self {
-        let now = Instant::now();
-        // A limit beyond what the clock can tell is none.
-        let end = now.checked_add(total).unwrap_or_else(|| now + Duration::from_secs(u32::MAX.into()));
-        Self { policy: policy.clone(), failed: 0, waited: Duration::ZERO, end }
+        Self { policy: policy.clone(), failed: 0, waited: Duration::ZERO, end: end_of(total) }
     }
 
     pub(crate) fn end(&self) -> Instant {

@@ -47,7 +47,7 @@ use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse};
 use crate::request::RequestParts;
-use crate::retry::{RetryPolicy, Trying};
+use crate::retry::{RetryPolicy, Trying, end_of};
 
 /// The time for which the body of an error is awaited.
 const ERROR_TIME: Duration = Duration::from_secs(10);
@@ -175,7 +175,7 @@ impl HttpClient {
             return Err(no_runtime());
         }
         let _under_way = UnderWay::begin();
-        let end = Instant::now() + self.timeouts.total;
+        let end = end_of(self.timeouts.total);
         let reply = match &self.hooks {
             None => self.sent(request, end).await,
             Some(hooks) => Box::pin(self.hooked(hooks, request, end)).await,
