@@ -27,7 +27,6 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
 use http::Request;
-use http::header::CONTENT_ENCODING;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::guard::AddressGuard;
@@ -45,7 +44,7 @@ use self::pool::Pool;
 use self::under_way::UnderWay;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
-use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse};
+use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse, encoding};
 use crate::request::RequestParts;
 use crate::retry::{RetryPolicy, Trying, end_of};
 
@@ -213,8 +212,8 @@ impl HttpClient {
             if UnderWay::any() || self.connections.puts_back_later() {
                 tokio::task::yield_now().await;
             }
-            let mut is_refreshed = false;
             let _under_way = UnderWay::begin();
+            let mut is_refreshed = false;
             let attempt = async {
                 let Some(authorizer) = authorizer else {
                     return self.attempt(request, read_error, trying.end()).await;
@@ -262,12 +261,12 @@ impl HttpClient {
             Some(hooks) => Box::pin(self.hooked(hooks, parts, end)).await?,
         };
         if reply.status().is_success() {
-            return match reply.headers().get(CONTENT_ENCODING) {
-                Some(encoding) if encoding != "identity" => Err(ProviderError::new(
+            return match encoding(reply.headers()) {
+                Some(_) => Err(ProviderError::new(
                     ErrorKind::Malformed,
                     "the server encoded its reply in a way that was not asked for",
                 )),
-                _ => Ok(reply),
+                None => Ok(reply),
             };
         }
         // Apart, since every call would carry the room for what few need.
