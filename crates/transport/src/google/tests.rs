@@ -217,7 +217,8 @@ async fn a_refusal_says_why_and_no_secret() {
     let error = credentials.authorize(&mut RequestParts::get("https://host")).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Authentication, false));
     assert!(
-        error.message().contains("invalid_grant") && !format!("{error:?}").contains("canary"),
+        error.message().contains("invalid_grant: Token has been expired or revoked")
+            && !format!("{error:?}").contains("canary"),
         "{error:?}"
     );
 }
