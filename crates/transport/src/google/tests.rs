@@ -76,10 +76,12 @@ fn decoded(part: &str) -> Vec<u8> {
 #[tokio::test]
 async fn the_machine_is_asked_once_and_again_when_a_token_is_refused() {
     let (host, seen) = server(vec![token("canary", 3600), token("canary", 3600)]).await;
-    let credentials = GoogleCredentials::find(&environment(&[("GCE_METADATA_HOST", &host)])).unwrap();
+    let variables = [("GCE_METADATA_HOST", host.as_str()), ("GOOGLE_CLOUD_QUOTA_PROJECT", "payer")];
+    let credentials = GoogleCredentials::find(&environment(&variables)).unwrap();
     authorized(&credentials).await;
     let request = authorized(&credentials).await;
     assert!(request.shown_headers().any(|pair| pair == ("authorization", "***")));
+    assert!(request.shown_headers().any(|pair| pair == ("x-goog-user-project", "payer")));
     assert!(!credentials.refused(&request, &ProviderError::new(ErrorKind::Permission, "no")));
     assert!(credentials.refused(&request, &ProviderError::new(ErrorKind::Authentication, "old")));
     authorized(&credentials).await;
