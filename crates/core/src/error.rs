@@ -168,6 +168,13 @@ impl ProviderError {
         }))
     }
 
+    /// Replaces the line for people.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Overrules what the kind says about retrying.
     #[must_use]
     pub fn with_retryable(mut self, retryable: impl Into<Option<bool>>) -> Self {

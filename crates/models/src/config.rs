@@ -49,8 +49,9 @@ impl Registry {
     ///   `uploads = "2 MiB"`, says from which on; a table says both that and for how long files are kept,
     ///   `uploads = { above = "2 MiB", hours = 2 }`.
     /// * `[providers.NAME]`: a compatible server as a profile, with the members of `attache_openai::Profile`; `like`
-    ///   names a profile to start from. A bundled one of the same name is changed member by member. Its rows are those of
-    ///   `family`; of a new one without, those of `[capabilities.NAME]` if there is such a section, else those of `like`.
+    ///   names a profile to start from, whose variables do not move a `base_url` that is said here. A bundled one of the
+    ///   same name is changed member by member. Its rows are those of `family`; of a new one without, those of
+    ///   `[capabilities.NAME]` if there is such a section, else those of `like`.
     /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
     /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::capability::Matrix). A section that
     ///   [no provider has](Self::families_of_nobody) is kept, and told as a warning of `tracing`: providers may be added later.

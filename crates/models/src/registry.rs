@@ -76,16 +76,16 @@ impl Entry {
                 let (mut codec, http) = (make(model), &settings.http);
                 // It says that a key is missing after it has read the address.
                 let auth = http.credentials(codec.configure(&settings.environment))?;
+                // Before it is checked: an address that is given may need no region.
+                if let Some(url) = &settings.base_url {
+                    codec.set_base_url(url.clone());
+                }
                 let model = HttpModel::<C>::new(codec, auth)?.with_http(http.connection());
                 let model = match &http.retry {
                     Some(retry) => model.with_retry(retry.clone()),
                     None => model,
                 };
-                let model = model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone());
-                Ok(match &settings.base_url {
-                    Some(url) => model.with_base_url(url).into(),
-                    None => model.into(),
-                })
+                Ok(model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone()).into())
             }),
             codec: Some(Arc::new(move |model, _: &Matrix| Box::new(codec(model)))),
         }
@@ -321,10 +321,10 @@ impl Registry {
         let mut codec = make(ANY, &self.matrix);
         let http = self.http_settings(provider);
         let auth = http.credentials(codec.configure(&self.environment)).map_err(setup)?;
-        codec.check(&auth).map_err(setup)?;
         if let Some(url) = &self.base_url {
             codec.set_base_url(url.clone());
         }
+        codec.check(&auth).map_err(setup)?;
         let network = Network::new(http.connection(), auth, http.retry.unwrap_or_default());
         let Some(api) = codec.models() else { return Ok(None) };
         network.list_models(api, codec.error_reader()).await.map(Some).map_err(setup)

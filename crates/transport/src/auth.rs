@@ -111,10 +111,11 @@ pub trait Authorizer: fmt::Debug + Send + Sync + 'static {
     /// Dropping the future must leave the credentials usable.
     fn authorize<'a>(&'a self, request: &'a mut RequestParts) -> BoxFuture<'a, Result<(), ProviderError>>;
 
-    /// Told what the server said to a request that was authorized. True if fresh credentials are worth one more
-    /// attempt; the next [`authorize`](Self::authorize) then fetches them.
-    fn refused(&self, error: &ProviderError) -> bool {
-        let _ = error;
+    /// Told what the server said to `request`, as it was authorized. True if other credentials are worth one more
+    /// attempt: those that were fetched since, or those that the next [`authorize`](Self::authorize) fetches.
+    /// [`RequestParts::holds_secret`] tells which it is.
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
+        let _ = (request, error);
         false
     }
 }

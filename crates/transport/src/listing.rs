@@ -2,6 +2,7 @@
 
 use attache_core::capability::{PlaceCapabilities, StructuredOutput};
 use attache_core::{Effort, ErrorKind, ModelCapabilities, ProviderError, Secret};
+use bytes::Bytes;
 
 use crate::error::ErrorReader;
 use crate::network::Network;
@@ -163,7 +164,8 @@ impl Network {
         let (mut models, mut after) = (Vec::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let request = api.list(after.as_deref(), key)?;
-            let page = api.listed(&self.answer(&request, read_error).await?)?;
+            let read = |_, body: Bytes| api.listed(&body);
+            let page = self.read(&request, read_error, ANSWER_LIMIT, read).await?;
             models.extend(page.models);
             after = page.next.map(|next| percent_encoded(next.as_bytes()));
             if after.is_none() {
@@ -176,21 +178,17 @@ impl Network {
         }
         for model in models.iter_mut().take(MAX_DETAILS) {
             let Some(request) = api.detail(model, key) else { break };
-            match self.answer(&request?, read_error).await {
-                Ok(body) => api.detailed(&body, model),
+            let read = |_, body: Bytes| {
+                api.detailed(&body, model);
+                Ok(())
+            };
+            match self.read(&request?, read_error, ANSWER_LIMIT, read).await {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(models)
-    }
-
-    async fn answer(
-        &self,
-        request: &RequestParts,
-        read_error: ErrorReader,
-    ) -> Result<bytes::Bytes, ProviderError> {
-        self.send(request, read_error).await?.bytes(ANSWER_LIMIT).await
     }
 }
 

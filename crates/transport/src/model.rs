@@ -179,8 +179,7 @@ impl<C: Codec> HttpModel<C> {
         let (network, read_error) = (self.network.clone(), self.codec.error_reader());
         Some(Box::pin(async move {
             let count = count?;
-            let reply = network.send(&count.parts, read_error).await?;
-            count.read(&reply.bytes(ANSWER_LIMIT).await?)
+            network.read(&count.parts, read_error, ANSWER_LIMIT, |_, body| count.read(&body)).await
         }))
     }
 

@@ -1,6 +1,8 @@
 //! The client and credentials through which a call reaches a server.
 
 use attache_core::ProviderError;
+use bytes::Bytes;
+use http::HeaderMap;
 
 use crate::auth::Auth;
 use crate::client::{HttpClient, Reply};
@@ -56,5 +58,17 @@ impl Network {
         read_error: ErrorReader,
     ) -> Result<Reply, ProviderError> {
         self.http.send_authorized(request, &self.retry, read_error, self.auth.signer()).await
+    }
+
+    /// Sends such a request and yields what `read` makes of the head and the body of its answer. That may be an error,
+    /// also under a success status, in words of the server that repeat a secret.
+    pub(crate) async fn read<T>(
+        &self,
+        request: &RequestParts,
+        read_error: ErrorReader,
+        limit: usize,
+        read: impl FnOnce(HeaderMap, Bytes) -> Result<T, ProviderError>,
+    ) -> Result<T, ProviderError> {
+        self.send(request, read_error).await?.read(request, limit, read).await
     }
 }

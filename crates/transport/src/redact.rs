@@ -252,8 +252,8 @@ fn is_key(word: &str) -> bool {
         && (!word.starts_with("eyJ") || word.matches('.').count() == 2)
 }
 
-/// `url` as it may be seen: without user name and password, the values of its query as `***` except those of
-/// `api-version`, `alt` and `beta`.
+/// `url` as it may be seen: without user name and password, the values of its query, and what has no name there, as
+/// `***`, except those of `api-version`, `alt` and `beta`.
 pub fn shown_url(url: &str) -> String {
     let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
     let (place, query) = match url.split_once('?') {
@@ -270,16 +270,21 @@ pub fn shown_url(url: &str) -> String {
     };
     for (count, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
         shown.push(if count == 0 { '?' } else { '&' });
-        match pair.split_once('=') {
-            Some((name, _)) if !matches!(name, "api-version" | "alt" | "beta") => {
-                shown.push_str(name);
-                shown.push('=');
+        match hidden(pair) {
+            Some(value) => {
+                shown.push_str(pair.strip_suffix(value).unwrap_or_default());
                 shown.push_str(MASK);
             }
-            _ => shown.push_str(pair),
+            None => shown.push_str(pair),
         }
     }
     shown
+}
+
+/// The part of a parameter that is not shown: its value, or all of it where it has no name.
+fn hidden(pair: &str) -> Option<&str> {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, pair));
+    (!pair.is_empty() && !matches!(name, "api-version" | "alt" | "beta")).then_some(value)
 }
 
 /// The host and port of `url`.
@@ -297,9 +302,7 @@ pub(crate) fn url_secrets(url: &str) -> Vec<&str> {
     let authority = rest.split('/').next().unwrap_or_default();
     let user = authority.rsplit_once('@').map(|(user, _)| user);
     let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
-    let values = query.split('&').filter_map(|pair| pair.split_once('='));
-    let values = values.filter(|(name, _)| !matches!(*name, "api-version" | "alt" | "beta"));
-    user.into_iter().chain(password).chain(values.map(|(_, value)| value)).collect()
+    user.into_iter().chain(password).chain(query.split('&').filter_map(hidden)).collect()
 }
 
 #[cfg(test)]
@@ -370,11 +373,11 @@ mod tests {
     #[test]
     fn urls_lose_credentials() {
         assert_eq!(
-            shown_url("https://user:pass@h:1/v1/x?api-version=2&key=canary&flag#frag"),
-            "https://h:1/v1/x?api-version=2&key=***&flag"
+            shown_url("https://user:pass@h:1/v1/x?api-version=2&key=canary&token&&beta#frag"),
+            "https://h:1/v1/x?api-version=2&key=***&***&&beta"
         );
         assert_eq!(shown_url("http://localhost:1234"), "http://localhost:1234");
-        assert_eq!(url_secrets("https://u:p@w@h/x?alt=sse&key=k"), ["u:p@w", "p@w", "k"]);
+        assert_eq!(url_secrets("https://u:p@w@h/x?alt=sse&key=k&token&beta"), ["u:p@w", "p@w", "k", "token"]);
     }
 
     // Invariant 11.

@@ -110,6 +110,14 @@ impl RequestParts {
         })
     }
 
+    /// True if a secret header holds `secret`.
+    pub fn holds_secret(&self, secret: &Secret) -> bool {
+        self.headers.iter().any(|(_, value)| match value {
+            HeaderText::Secret { secret: sent, .. } => sent.expose().contains(secret.expose()),
+            HeaderText::Plain(_) => false,
+        })
+    }
+
     /// The redaction of this request's secrets.
     pub fn redactor(&self) -> Redactor {
         let headers = self.headers.iter().filter_map(|(_, value)| match value {

@@ -72,6 +72,12 @@ impl RetryPolicy {
     }
 }
 
+/// The end of what starts now and may take so long. A limit beyond what the clock can tell is none.
+pub(crate) fn end_of(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + Duration::from_secs(u32::MAX.into()))
+}
+
 /// The attempts of one request under a policy.
 #[derive(Debug)]
 pub struct Trying {
@@ -85,10 +91,7 @@ pub struct Trying {
 impl Trying {
     /// Starts now; every attempt and wait ends within `total`.
     pub fn new(policy: &RetryPolicy, total: Duration) -> Self {
-        let now = Instant::now();
-        // A limit beyond what the clock can tell is none.
-        let end = now.checked_add(total).unwrap_or_else(|| now + Duration::from_secs(u32::MAX.into()));
-        Self { policy: policy.clone(), failed: 0, waited: Duration::ZERO, end }
+        Self { policy: policy.clone(), failed: 0, waited: Duration::ZERO, end: end_of(total) }
     }
 
     pub(crate) fn end(&self) -> Instant {
@@ -105,7 +108,8 @@ impl Trying {
         if !error.is_retryable() || self.attempt() >= self.policy.attempts {
             return None;
         }
-        let wait = match error.retry_after() {
+        // Without any time, attempts would follow each other at once.
+        let wait = match error.retry_after().filter(|asked| !asked.is_zero()) {
             Some(asked) => Some(asked).filter(|asked| *asked <= self.policy.longest_wait)?,
             None => {
                 let doubled = self.policy.base.saturating_mul(2_u32.saturating_pow(self.failed));
@@ -167,7 +171,8 @@ mod tests {
         let policy = RetryPolicy::new().with_attempts(100);
         let asked = |seconds| overloaded().with_retry_after(Duration::from_secs(seconds));
         assert_eq!(trying(&policy).next_wait(&asked(7)), Some(Duration::from_secs(7)));
-        assert_eq!(trying(&policy).next_wait(&asked(0)), Some(Duration::ZERO));
+        let at_once: Duration = (0..20).filter_map(|_| trying(&policy).next_wait(&asked(0))).sum();
+        assert!(at_once > Duration::from_secs(1), "no time at all is none that was asked for: {at_once:?}");
         assert_eq!(trying(&policy).next_wait(&asked(121)), None);
         let mut long = trying(&policy);
         assert!(long.next_wait(&asked(100)).is_some());

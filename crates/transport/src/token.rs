@@ -178,10 +178,11 @@ impl<S: TokenSource> Authorizer for Tokens<S> {
         })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
         let is_stale = error.kind() == ErrorKind::Authentication;
         if is_stale {
-            self.forget();
+            // A token that was fetched since is not the one that was refused.
+            self.state().token.take_if(|token| request.holds_secret(&token.secret));
         }
         is_stale
     }
@@ -256,5 +257,22 @@ mod tests {
         let hasty = tokio::time::timeout(Duration::from_millis(100), tokens.token()).await;
         assert!(hasty.is_err());
         assert_eq!(tokens.token().await.unwrap().expose(), "t1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_refusal_leaves_the_token_that_was_fetched_since() {
+        let tokens = Tokens::new(Slow { lifetime: 3600, ..Slow::default() });
+        let authorized = async || {
+            let mut request = RequestParts::get("https://host");
+            tokens.authorize(&mut request).await.unwrap();
+            request
+        };
+        let refusal = ProviderError::new(ErrorKind::Authentication, "old");
+        let (one, other) = (authorized().await, authorized().await);
+        assert!(tokens.refused(&one, &refusal));
+        authorized().await;
+        assert!(tokens.refused(&other, &refusal), "the newer one is worth an attempt");
+        authorized().await;
+        assert_eq!(tokens.source().fetched.load(Ordering::SeqCst), 2);
     }
 }

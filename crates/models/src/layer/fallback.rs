@@ -27,7 +27,8 @@ pub type SwitchRule = fn(&ProviderError) -> bool;
 /// one knows may end a call as unsupported on the next.
 ///
 /// By default every error switches but those that another model would meet too: bad configuration, an invalid
-/// history or request, cancellation.
+/// history or request, cancellation. Where no model answers, the error is the first that may pass, else the last one, and
+/// its message names those of the others.
 #[derive(Clone)]
 pub struct Fallback {
     models: Vec<ModelHandle>,
@@ -155,10 +156,11 @@ impl Layer for Fallback {
             let mut stream = first.stream(request.clone());
             let mut asked = &first;
             let mut next = chain.models.iter();
+            let mut errors: Vec<(String, ProviderError)> = Vec::new();
             loop {
                 let error = match stream.next().await {
                     None => return,
-                    Some(Err(error)) if !error.is_after_output() && (chain.switches)(&error) => error,
+                    Some(Err(error)) if !error.is_after_output() => error,
                     // The first chunk decides; what follows is this model's.
                     Some(chunk) => {
                         failures.extend(lost);
@@ -169,12 +171,16 @@ impl Layer for Fallback {
                         return;
                     }
                 };
-                let Some(model) = next.next() else {
-                    yield Err(error);
+                let (kind, switches) = (error.kind(), (chain.switches)(&error));
+                errors.push((asked.id().to_owned(), error));
+                let Some(model) = next.next().filter(|_| switches) else {
+                    if let Some(error) = failure_of(errors) {
+                        yield Err(error);
+                    }
                     return;
                 };
-                tracing::warn!(failed = asked.id(), error = error.kind().as_str(), asking = model.id(), "another model is asked");
-                let note = format!("{} failed ({}); {} answered", asked.id(), error.kind().as_str(), model.id());
+                tracing::warn!(failed = asked.id(), error = kind.as_str(), asking = model.id(), "another model is asked");
+                let note = format!("{} failed ({kind}); {} answered", asked.id(), model.id());
                 failures.push(Degradation::new("model", note));
                 lost = None;
                 stream = match chain.rerouted(request.clone(), model).await {
@@ -188,6 +194,23 @@ impl Layer for Fallback {
             }
         })
     }
+}
+
+/// The failure of models of which none answered: the first that may pass, so that whoever asks again is told so, or else
+/// the last, as after a cancellation. It names those of the others.
+fn failure_of(mut errors: Vec<(String, ProviderError)>) -> Option<ProviderError> {
+    let last = errors.len().checked_sub(1)?;
+    let is_cancelled = errors.last().is_some_and(|(_, error)| error.kind() == ErrorKind::Cancelled);
+    let passing = errors.iter().position(|(_, error)| error.is_retryable());
+    let told = passing.filter(|_| !is_cancelled).unwrap_or(last);
+    let (_, error) = errors.remove(told);
+    if errors.is_empty() {
+        return Some(error);
+    }
+    let others: String =
+        errors.iter().map(|(model, error)| format!("; {model} failed ({})", error.kind())).collect();
+    let message = [error.message(), &others].concat();
+    Some(error.with_message(message))
 }
 
 /// The end says which models did not answer, and what the one that did lacks.

@@ -148,7 +148,14 @@ pub(super) fn recovered(mut chunks: ChunkStream, asked: Asked) -> ChunkStream {
                     done.structured = None;
                     yield Ok(StreamChunk::Done(done));
                 }
-                other => yield other,
+                other => {
+                    // Nothing follows an error, and no call of a cut text is one.
+                    let held = if other.is_err() { watch.release() } else { String::new() };
+                    if !held.is_empty() {
+                        yield Ok(StreamChunk::Content(held));
+                    }
+                    yield other;
+                }
             }
         }
     })

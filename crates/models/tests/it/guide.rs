@@ -15,6 +15,59 @@ fn the_profile_of_the_page_makes_a_model() {
     assert_eq!((known.user.media.len(), known.context_window), (1, Some(32_000)));
 }
 
+// Variables of another server would lead the requests of this one, and its key, elsewhere.
+#[test]
+fn a_server_with_an_address_of_its_own_is_not_moved_by_variables_of_another() {
+    let environment = Environment::new(|name| {
+        let value = match name {
+            "OPENAI_BASE_URL" | "AZURE_OPENAI_ENDPOINT" => "https://elsewhere.example/v1",
+            "OPENAI_ORG_ID" | "OPENAI_PROJECT_ID" | "AZURE_OPENAI_AD_TOKEN" => "canary",
+            "WORK_KEY" => "a-key",
+            "MOVED_URL" => "https://moved.example/v1",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    });
+    let registry = Registry::bundled().with_environment(environment);
+    let registry = registry.with_config(include_str!("profile.toml")).unwrap();
+    let servers = "
+[providers.next]
+like = 'work'
+[providers.moved]
+like = 'openai-chat'
+base_url = 'https://llm.example/v1'
+base_url_variable = 'MOVED_URL'
+header_variables.X-Team = 'OPENAI_ORG_ID'
+[providers.cloud]
+like = 'azure'
+base_url = 'https://llm.example/v1'
+key.variables = ['CLOUD_KEY']
+[providers.deployment]
+like = 'azure'
+";
+    let registry = registry.with_config(servers).unwrap();
+    for (model, url, headers) in [
+        ("work/m", "https://llm.example/v1/chat/completions", &[][..]),
+        ("next/m", "https://llm.example/v1/chat/completions", &[]),
+        ("moved/m", "https://moved.example/v1/chat/completions", &[("x-team", "canary")]),
+        ("cloud/m", "https://llm.example/v1/chat/completions", &[]),
+        ("deployment/m", "https://elsewhere.example/v1/openai/v1/chat/completions", &[]),
+        (
+            "openai-chat/m",
+            "https://elsewhere.example/v1/chat/completions",
+            &[("openai-organization", "canary"), ("openai-project", "canary")],
+        ),
+    ] {
+        let request = ChatRequest::new([Message::user("Hello").shared()]);
+        let codec = registry.codec(model).unwrap();
+        let parts = codec.encode(Ask::new(&request, &ModelSettings::new(), None)).unwrap().parts;
+        let sent: Vec<_> = parts.shown_headers().filter(|(name, _)| *name != "content-type").collect();
+        assert_eq!((parts.url.as_str(), sent.as_slice()), (url, headers), "{model}");
+    }
+    assert!(registry.model("cloud/m").is_err(), "a token of Azure is no key of this server");
+    assert!(registry.model("work/m").is_ok() && registry.model("deployment/m").is_ok());
+}
+
 const ADDING: &str = include_str!("adding.toml");
 
 #[test]

@@ -91,3 +91,13 @@ async fn without_settings_the_key_is_that_of_the_environment() {
     assert!(given.model("anthropic/claude-opus-5").is_ok());
     assert!(!format!("{given:?}").contains("mine"));
 }
+
+#[test]
+fn an_address_that_is_given_needs_no_region() {
+    let registry = Registry::bundled()
+        .with_environment(Environment::new(|_| None))
+        .with_http(HttpSettings::new().with_auth("key"));
+    let model = "bedrock/amazon.nova-lite-v1:0";
+    assert!(registry.model(model).is_err());
+    assert!(registry.with_base_url("https://llm.example").model(model).is_ok());
+}

@@ -96,6 +96,47 @@ async fn calls_are_spread_over_time() {
     assert_eq!(started.elapsed().as_secs(), 12);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_leaves_its_turn_to_the_next() {
+    let (_, handle) = scripted((0..10).map(|_| Turn::text("x")));
+    let minute = Duration::from_secs(60);
+    let limited = layered(handle, RateLimit::new(1, minute).with_longest_wait(minute * 2));
+    limited.complete(ask()).await.unwrap();
+    let started = Instant::now();
+    let (mut given_up, mut next) = (limited.stream(ask()), limited.stream(ask()));
+    assert!(given_up.next().now_or_never().is_none() && next.next().now_or_never().is_none());
+    let refused = limited.complete(ask()).now_or_never().unwrap().unwrap_err();
+    assert_eq!(refused.retry_after(), Some(minute * 3));
+    drop(given_up);
+    assert!(next.next().await.unwrap().is_ok());
+    assert_eq!(started.elapsed().as_secs(), 60);
+    limited.complete(ask()).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 120, "and no two calls share a turn");
+}
+
+// Whoever asks again is to be told that it may help.
+#[tokio::test]
+async fn a_chain_that_failed_tells_the_failure_that_may_pass() {
+    let failed = async |kinds: &[ErrorKind]| {
+        let mut models = kinds.iter().map(|kind| scripted([failing(*kind)]).1);
+        let first = models.next().unwrap();
+        layered(first, Fallback::new(models)).complete(ask()).await.unwrap_err()
+    };
+    // After the one error another model would be asked, after the other none.
+    for last in [ErrorKind::Unsupported, ErrorKind::Configuration] {
+        let error = failed(&[ErrorKind::QuotaExceeded, ErrorKind::Overloaded, last]).await;
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Overloaded, true));
+        let others = format!("; scripted/model failed (quota_exceeded); scripted/model failed ({last})");
+        assert!(error.message().ends_with(&others), "{error}");
+    }
+    let error = failed(&[ErrorKind::QuotaExceeded, ErrorKind::Unsupported]).await;
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().ends_with("; scripted/model failed (quota_exceeded)"), "{error}");
+    let cancelled = failed(&[ErrorKind::Overloaded, ErrorKind::Cancelled]).await;
+    assert_eq!(cancelled.kind(), ErrorKind::Cancelled);
+    assert!(!failed(&[ErrorKind::Overloaded]).await.message().contains(';'));
+}
+
 #[tokio::test]
 async fn a_fallback_switches_before_the_first_chunk_alone() {
     let (first, handle) = scripted([failing(ErrorKind::QuotaExceeded)]);

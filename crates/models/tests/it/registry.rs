@@ -18,7 +18,6 @@ const CONFIG: &str = "
 [providers.work]
 like = 'openai-chat'
 base_url = 'https://llm.example/v1'
-base_url_variable = ''
 key.variables = ['WORK_KEY']
 
 [models]

@@ -3,9 +3,9 @@
 use attache_core::citation::{AnswerSpan, Citation, How, Source, Span};
 use attache_core::message::Routed;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, ContentTree, Document, FinishReason,
-    Message, ModelHandle, ResultStatus, StreamChunk, ToolCall, ToolChoice, ToolDefinition, ToolResult,
-    ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, ContentTree, Document, ErrorKind,
+    FinishReason, Message, ModelHandle, ResultStatus, StreamChunk, ToolCall, ToolChoice, ToolDefinition,
+    ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_models::{Layer, LeakedCalls, TextTools, layered};
 use attache_testkit::{ScriptedModel, Turn};
@@ -56,6 +56,20 @@ fn asked() -> ChatRequest {
 fn calls(done: &Completion) -> Vec<(String, Value)> {
     let call = |call: &ToolCall| (call.name.clone(), Value::Object(call.arguments.object().unwrap()));
     done.message.tool_calls().map(call).collect()
+}
+
+#[tokio::test]
+async fn text_that_is_held_back_comes_before_the_error_that_ends_a_reply() {
+    let text = "I pay: <tool_call>{\"name\": \"pa";
+    let model = script(Turn::text(text).then_error(ErrorKind::StreamCut));
+    let chunks: Vec<_> =
+        layered(model, LeakedCalls::new()).stream(asked().with_tools(tools())).collect().await;
+    let said = chunks.iter().filter_map(|chunk| match chunk {
+        Ok(StreamChunk::Content(piece)) => Some(piece.as_str()),
+        _ => None,
+    });
+    assert_eq!(said.collect::<String>(), text);
+    assert_eq!(chunks.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::StreamCut);
 }
 
 #[tokio::test]

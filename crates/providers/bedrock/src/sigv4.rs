@@ -91,7 +91,7 @@ impl Authorizer for SigV4 {
         })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
         const GONE: [&str; 6] = [
             "ExpiredToken",
             "ExpiredTokenException",
@@ -103,7 +103,11 @@ impl Authorizer for SigV4 {
         if !error.code().is_some_and(|code| GONE.contains(&code)) || !self.source.may_change() {
             return false;
         }
-        self.forget(&self.cell());
+        let cell = self.cell();
+        // Those that were fetched since are not the ones that were refused.
+        if cell.get().is_some_and(|known| request.holds_secret(known.access_key_id())) {
+            self.forget(&cell);
+        }
         true
     }
 }

@@ -68,8 +68,11 @@ pub(crate) fn malformed(json: &[u8], source: impl Into<Box<dyn StdError + Send +
         .with_source(source)
 }
 
-/// JSON that is no answer of this API, such as that of another endpoint.
+/// JSON that is no answer of this API: an error that is reported in its place, or the answer of another endpoint.
 pub(crate) fn no_answer(json: &[u8]) -> ProviderError {
+    if is_error(json) {
+        return reported(json);
+    }
     ProviderError::new(ErrorKind::Malformed, "the answer is not one of this API")
         .with_response_body(excerpt(json))
 }

@@ -18,10 +18,14 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::failure::WrongProxy;
 use super::guard::{AddressGuard, NotPublic, Resolver};
 use super::http2_streams::Watched;
 use super::lanes::Origins;
 use super::proxies::Proxies;
+
+/// The words for an answer of 407.
+const NO_PASSWORD: &str = "proxy authorization required";
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
@@ -132,11 +136,15 @@ impl Route {
             guarded.guard.check_known(target.host().unwrap_or_default()).await?;
         }
         if proxy.uri().scheme_str() != Some("http") {
-            let message = "only proxies with an http:// address are supported";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, message).into());
+            return Err(WrongProxy("only proxies with an http:// address are supported").into());
         }
         if target.scheme_str() == Some("https") {
-            Ok(Routed { stream: tunnel(&proxy, self.tcp).call(target).await?, proxied: false })
+            let stream = tunnel(&proxy, self.tcp).call(target).await.map_err(|error| {
+                // The kinds of this error have no names, only words.
+                let is_refused = error.to_string().ends_with(NO_PASSWORD);
+                if is_refused { WrongProxy(NO_PASSWORD).into() } else { BoxError::from(error) }
+            })?;
+            Ok(Routed { stream, proxied: false })
         } else {
             Ok(Routed { stream: self.tcp.call(proxy.uri().clone()).await?, proxied: true })
         }

@@ -59,7 +59,11 @@ impl Broken {
             let message = format!("{host} may not be reached: {NotPublic}");
             return ProviderError::new(ErrorKind::Permission, message);
         }
-        let kind = if self.is_slow { ErrorKind::Timeout } else { ErrorKind::Network };
+        let kind = match () {
+            () if self.any(|cause| cause.is::<WrongProxy>()) => ErrorKind::Configuration,
+            () if self.is_slow => ErrorKind::Timeout,
+            () => ErrorKind::Network,
+        };
         if self.is_connect {
             // A certificate that is not trusted will not be trusted in a second.
             ProviderError::new(kind, format!("cannot connect to {host}{way}: {root}"))
@@ -72,6 +76,11 @@ impl Broken {
         }
     }
 }
+
+/// A proxy that will not be of use before it is set up otherwise, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct WrongProxy(pub(super) &'static str);
 
 /// True if TLS itself refused, which I/O errors hide inside them.
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {

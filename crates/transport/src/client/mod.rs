@@ -27,7 +27,6 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
 use http::Request;
-use http::header::CONTENT_ENCODING;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::guard::AddressGuard;
@@ -45,9 +44,9 @@ use self::pool::Pool;
 use self::under_way::UnderWay;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
-use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse};
+use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse, encoding};
 use crate::request::RequestParts;
-use crate::retry::{RetryPolicy, Trying};
+use crate::retry::{RetryPolicy, Trying, end_of};
 
 /// The time for which the body of an error is awaited.
 const ERROR_TIME: Duration = Duration::from_secs(10);
@@ -175,7 +174,7 @@ impl HttpClient {
             return Err(no_runtime());
         }
         let _under_way = UnderWay::begin();
-        let end = Instant::now() + self.timeouts.total;
+        let end = end_of(self.timeouts.total);
         let reply = match &self.hooks {
             None => self.sent(request, end).await,
             Some(hooks) => Box::pin(self.hooked(hooks, request, end)).await,
@@ -214,6 +213,7 @@ impl HttpClient {
                 tokio::task::yield_now().await;
             }
             let _under_way = UnderWay::begin();
+            let mut is_refreshed = false;
             let attempt = async {
                 let Some(authorizer) = authorizer else {
                     return self.attempt(request, read_error, trying.end()).await;
@@ -227,14 +227,18 @@ impl HttpClient {
                         reply.mask_secrets(&request);
                         Ok(reply)
                     }
-                    Err(error) => Err(request.redactor().redact_error(error)),
+                    Err(error) => {
+                        let error = request.redactor().redact_error(error);
+                        is_refreshed = may_refresh && authorizer.refused(&request, &error);
+                        Err(error)
+                    }
                 }
             };
             let error = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => request.redactor().redact_error(error),
             };
-            if may_refresh && authorizer.is_some_and(|authorizer| authorizer.refused(&error)) {
+            if is_refreshed {
                 may_refresh = false;
                 continue;
             }
@@ -257,12 +261,12 @@ impl HttpClient {
             Some(hooks) => Box::pin(self.hooked(hooks, parts, end)).await?,
         };
         if reply.status().is_success() {
-            return match reply.headers().get(CONTENT_ENCODING) {
-                Some(encoding) if encoding != "identity" => Err(ProviderError::new(
+            return match encoding(reply.headers()) {
+                Some(_) => Err(ProviderError::new(
                     ErrorKind::Malformed,
                     "the server encoded its reply in a way that was not asked for",
                 )),
-                _ => Ok(reply),
+                None => Ok(reply),
             };
         }
         // Apart, since every call would carry the room for what few need.

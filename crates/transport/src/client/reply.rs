@@ -37,6 +37,14 @@ fn own_values(headers: &mut HeaderMap) {
     }
 }
 
+fn redacted(request: &RequestParts, sent: Option<&Redactor>, error: ProviderError) -> ProviderError {
+    let error = request.redactor().redact_error(error);
+    match sent {
+        Some(sent) => sent.redact_error(error),
+        None => error,
+    }
+}
+
 /// A response, its body not yet read. Dropping it aborts the request.
 #[derive(Debug)]
 pub struct Reply {
@@ -72,10 +80,11 @@ impl Reply {
     }
 
     /// Masks headers that repeat a secret of the request that was sent: an authorizer or a hook may have added it.
-    /// Errors of the body are redacted alike.
+    /// Errors of the body are redacted alike. Hooks come last, so that the first request which is told holds the secrets
+    /// of all.
     pub(super) fn mask_secrets(&mut self, sent: &RequestParts) {
         sent.mask_secrets(&mut self.head.headers);
-        self.sent = Some(Box::new(sent.redactor()));
+        self.sent.get_or_insert_with(|| Box::new(sent.redactor()));
     }
 
     /// The secrets of the request as it was sent, where it was changed on its way.
@@ -85,11 +94,20 @@ impl Reply {
 
     /// An error of the body without secrets of the request.
     pub(crate) fn redact(&self, request: &RequestParts, error: ProviderError) -> ProviderError {
-        let error = request.redactor().redact_error(error);
-        match &self.sent {
-            Some(sent) => sent.redact_error(error),
-            None => error,
-        }
+        redacted(request, self.sent.as_deref(), error)
+    }
+
+    /// What `read` makes of the head and the whole body, which has at most `limit` bytes. Its errors are without secrets
+    /// of the request.
+    pub(crate) async fn read<T>(
+        mut self,
+        request: &RequestParts,
+        limit: usize,
+        read: impl FnOnce(HeaderMap, Bytes) -> Result<T, ProviderError>,
+    ) -> Result<T, ProviderError> {
+        let (headers, sent) = (std::mem::take(&mut self.head.headers), self.sent.take());
+        let outcome = self.bytes(limit).await.and_then(|body| read(headers, body));
+        outcome.map_err(|error| redacted(request, sent.as_deref(), error))
     }
 
     /// The status.

@@ -41,8 +41,12 @@ impl ErrorBody {
         match error.or(nested) {
             Some(Value::Object(error)) => return Some(Self::of_fields(error)),
             Some(Value::String(message)) => {
-                // Codes may stand beside it.
-                return Some(Self { message: Some(message.clone()), ..Self::of_fields(object) });
+                // Codes may stand beside it, or what the word of an OAuth server means (RFC 6749, section 5.2).
+                let message = match text(object, "error_description") {
+                    Some(description) => format!("{message}: {description}"),
+                    None => message.clone(),
+                };
+                return Some(Self { message: Some(message), ..Self::of_fields(object) });
             }
             _ => {}
         }

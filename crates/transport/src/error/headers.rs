@@ -19,12 +19,14 @@ pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
-/// The time that the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for
-/// 429, the reset of a limit of which nothing is left. (openai.md 0.3)
+/// The time that the server asks to wait: `retry-after-ms` or `x-amz-retry-after`, then `retry-after` in seconds or as a
+/// date, then, for 429, the reset of a limit of which nothing is left. No time, and a date that has passed, ask for
+/// nothing. (openai.md 0.3, bedrock.md 8)
 pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option<Duration> {
     let headers = response.headers();
     let number = |name| text(headers, name).and_then(|text| text.parse::<f64>().ok());
-    let millis = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+    let millis = number("retry-after-ms").or_else(|| number("x-amz-retry-after"));
+    let millis = millis.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
     let seconds = || number("retry-after").and_then(|s| Duration::try_from_secs_f64(s).ok());
     let date = || {
         let then = http_date(text(headers, "retry-after")?)?;
@@ -37,7 +39,9 @@ pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option
         let used_up = limits.iter().filter(|limit| limit.remaining == Some(0));
         used_up.filter_map(|limit| limit.reset?.duration_since(response.received()).ok()).max()
     };
-    millis.or_else(seconds).or_else(date).or_else(reset)
+    let is_any = |wait: &Duration| !wait.is_zero();
+    let asked = millis.filter(is_any).or_else(|| seconds().filter(is_any)).or_else(|| date().filter(is_any));
+    asked.or_else(reset)
 }
 
 /// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, the form that is sent today).
@@ -83,9 +87,15 @@ mod tests {
     fn waits_that_servers_ask_for() {
         let seconds = |s| Some(Duration::from_secs_f64(s));
         assert_eq!(wait(&[("retry-after-ms", "1500.5"), ("retry-after", "9")]), seconds(1.5005));
+        assert_eq!(wait(&[("x-amz-retry-after", "1500"), ("retry-after", "9")]), seconds(1.5));
         assert_eq!(wait(&[("retry-after", "2.5")]), seconds(2.5));
         assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]), seconds(60.0));
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT")]), seconds(0.0));
+        for none in ["0", "0.0", "Sun, 06 Nov 1994 08:40:00 GMT"] {
+            assert_eq!(wait(&[("retry-after", none)]), None, "{none}");
+            let reset = ("x-ratelimit-reset-requests", "20ms");
+            let used_up = [("retry-after", none), ("x-ratelimit-remaining-requests", "0"), reset];
+            assert_eq!(wait(&used_up), seconds(0.02), "{none}");
+        }
         let skewed =
             [("retry-after", "Fri, 01 Mar 2024 00:00:10 GMT"), ("date", "Wed, 28 Feb 2024 23:59:50 GMT")];
         assert_eq!(wait(&skewed), seconds(86_420.0));

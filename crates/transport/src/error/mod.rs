@@ -115,10 +115,11 @@ impl ErrorResponse {
     }
 }
 
-/// The content encoding, if there is one.
-fn encoding(headers: &HeaderMap) -> Option<&str> {
+/// The content encoding, if there is one. Some servers have words for none, or name a charset there.
+pub(crate) fn encoding(headers: &HeaderMap) -> Option<&str> {
+    const NONE: [&str; 5] = ["identity", "", "none", "utf-8", "utf8"];
     let encoding = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown");
-    (encoding != "identity").then_some(encoding)
+    (!NONE.iter().any(|none| encoding.eq_ignore_ascii_case(none))).then_some(encoding)
 }
 
 impl std::fmt::Debug for ErrorResponse {

@@ -15,13 +15,14 @@ use std::time::Duration;
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{BoxFuture, ErrorKind, ProviderError};
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, LOCATION};
 use http::{HeaderValue, Request, StatusCode};
 use tokio::time::Instant;
 
 use self::target::Target;
 use crate::body::EncodedBody;
 use crate::client::{AddressGuard, HttpClient, NotPublic, Reply, Timeouts, Unanswered, Unknown};
+use crate::error::encoding;
 use crate::retry::{RetryPolicy, Trying};
 
 /// Fetches documents from public `http` and `https` addresses.
@@ -254,7 +255,7 @@ impl GuardedFetcher {
     }
 
     async fn body(&self, mut reply: Reply) -> Result<Bytes, FetchError> {
-        if reply.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        if encoding(reply.headers()).is_some() {
             return Err(malformed("its server encodes it in a way that was not asked for"));
         }
         let announced =

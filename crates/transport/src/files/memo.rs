@@ -33,8 +33,8 @@ struct State {
     entries: HashMap<Key, Entry>,
     /// The files that were lost with another one, or so it seems: to be deleted with the rest.
     lost: Vec<(Key, Kept)>,
-    /// Accounts that take no files for now, until when, and why.
-    paused: HashMap<Scope, (Instant, String)>,
+    /// Accounts that take no files for now.
+    paused: HashMap<Scope, Refusal>,
     /// Counts uses, so that the least recent one is known.
     uses: u64,
 }
@@ -50,11 +50,17 @@ enum Known {
     /// Somebody is at it; the other end is gone when it is settled.
     Uploading(watch::Receiver<()>),
     Kept(Kept),
-    /// The provider does not take it, and why; asked again after that time.
-    Refused {
-        why: String,
-        until: Instant,
-    },
+    /// The provider does not take it.
+    Refused(Refusal),
+}
+
+/// Why something is not uploaded; asked again after that time.
+#[derive(Debug)]
+struct Refusal {
+    why: String,
+    until: Instant,
+    /// It lives as long as its account is remembered, which the address of its signer tells from others.
+    _owner: Arc<Owner>,
 }
 
 /// A file that is kept, and who can delete it.
@@ -109,13 +115,13 @@ impl Memo {
                 Known::Kept(kept) if kept.ends.is_none_or(|ends| ends > now + MARGIN) => {
                     return Step::Use(kept.file.clone());
                 }
-                Known::Refused { why, until } if *until > now => return Step::Leave(why.clone()),
+                Known::Refused(refusal) if refusal.until > now => return Step::Leave(refusal.why.clone()),
                 _ => {}
             }
         }
-        state.paused.retain(|_, (until, _)| *until > now);
-        if let Some((_, why)) = state.paused.get(&key.0) {
-            return Step::Leave(why.clone());
+        state.paused.retain(|_, refusal| refusal.until > now);
+        if let Some(refusal) = state.paused.get(&key.0) {
+            return Step::Leave(refusal.why.clone());
         }
         let (told, settled) = watch::channel(());
         state.entries.insert(key, Entry { used: uses, known: Known::Uploading(settled) });
@@ -134,15 +140,15 @@ impl Memo {
         else {
             return;
         };
+        if fresh {
+            let why = "the provider did not find the file that it had just taken".to_owned();
+            let refusal = Refusal { why, until: now + LASTING, _owner: Arc::clone(&kept.owner) };
+            state.entries.insert(*key, Entry { used, known: Known::Refused(refusal) });
+        }
         if state.lost.len() >= self.most {
             state.lost.remove(0);
         }
         state.lost.push((*key, kept));
-        if fresh {
-            let why = "the provider did not find the file that it had just taken".to_owned();
-            let known = Known::Refused { why, until: now + LASTING };
-            state.entries.insert(*key, Entry { used, known });
-        }
     }
 
     /// All that is kept, the last used one last.
@@ -200,18 +206,22 @@ impl State {
 }
 
 impl Right {
-    /// It is done: the file is kept, or it is not.
-    pub(super) fn settle(mut self, outcome: Result<Kept, &ProviderError>, now: Instant) {
+    /// It is done: the file is kept, or its owner failed to upload it.
+    pub(super) fn settle(mut self, outcome: Result<Kept, (&ProviderError, &Arc<Owner>)>, now: Instant) {
         let mut state = self.memo.state();
         let known = match outcome {
             Ok(kept) => Known::Kept(kept),
-            Err(error) => {
+            Err((error, owner)) => {
                 let time = if error.is_retryable() { PAUSE } else { LASTING };
-                let why = error.message().to_owned();
+                let refusal = || Refusal {
+                    why: error.message().to_owned(),
+                    until: now + time,
+                    _owner: Arc::clone(owner),
+                };
                 if is_of_account(error.kind()) {
-                    state.paused.insert(self.key.0, (now + time, why.clone()));
+                    state.paused.insert(self.key.0, refusal());
                 }
-                Known::Refused { why, until: now + time }
+                Known::Refused(refusal())
             }
         };
         if let Some(entry) = state.entries.get_mut(&self.key) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{ErrorKind, ModelSettings, ProviderError};
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile};
@@ -85,10 +86,9 @@ impl Owner {
         let (api, ask) = (self.api()?, self.ask());
         let mut request = api.upload(ask, file)?;
         for _ in 0..MOST_STEPS {
-            let reply = self.network.send(&request, self.codec.error_reader()).await?;
-            let headers = reply.headers().clone();
-            let answer = FileAnswer::new(headers, reply.bytes(ANSWER_LIMIT).await?);
-            request = match api.answered(ask, file, &answer)? {
+            let read = |headers, body: Bytes| api.answered(ask, file, &FileAnswer::new(headers, body));
+            let step = self.network.read(&request, self.codec.error_reader(), ANSWER_LIMIT, read).await?;
+            request = match step {
                 FileStep::Kept(file) => return Ok(file),
                 FileStep::Send(next) => next,
                 FileStep::Wait(time, next) => {
@@ -104,8 +104,9 @@ impl Owner {
     pub(super) async fn delete(&self, id: &str) -> Result<(), ProviderError> {
         let api = self.api()?;
         let request = api.delete(self.ask(), id)?;
-        match self.network.send(&request, self.codec.error_reader()).await {
-            Ok(reply) => reply.bytes(ANSWER_LIMIT).await.map(drop),
+        let read = |_, _| Ok(());
+        match self.network.read(&request, self.codec.error_reader(), ANSWER_LIMIT, read).await {
+            Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound || api.is_lost(&error) => Ok(()),
             Err(error) => Err(error),
         }

@@ -235,7 +235,7 @@ impl Uploading {
             }
             Err(error) => {
                 tracing::warn!(%error, "a document could not be uploaded, it goes with the request");
-                right.settle(Err(&error), now);
+                right.settle(Err((&error, &self.owner)), now);
                 Err(error.message().to_owned())
             }
         }

@@ -116,9 +116,9 @@ fn one_uploads_and_the_others_wait() {
 
 #[test]
 fn a_failure_is_not_repeated_at_once_and_not_for_ever() {
-    let (memo, now) = (memo(10), Instant::now());
+    let (memo, now, owner) = (memo(10), Instant::now(), owner());
     let fail = |number, kind: ErrorKind| match memo.next_step(key(number), now) {
-        Step::Upload(right) => right.settle(Err(&ProviderError::new(kind, "no")), now),
+        Step::Upload(right) => right.settle(Err((&ProviderError::new(kind, "no"), &owner)), now),
         other => panic!("{other:?}"),
     };
     let at =
@@ -131,6 +131,8 @@ fn a_failure_is_not_repeated_at_once_and_not_for_ever() {
     assert!(at(3, 0).starts_with("Upload"), "another document may fit");
     fail(4, ErrorKind::Permission);
     assert_eq!(at(5, 0), "Leave(\"no\")", "an account that may not need not be asked for each");
+    // No signer of another account comes to stand at the address of its own.
+    assert_eq!(std::sync::Arc::strong_count(&owner), 4, "for two refusals, and for the account");
     assert!(at(5, 3_601).starts_with("Upload"));
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use attache_core::{ProviderError, Secret};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::error::configuration;
@@ -44,6 +45,8 @@ struct File<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct CredentialSource {
+    /// A cloud whose own way it is to sign, such as `aws1`: what its addresses tell is no token.
+    environment_id: Option<IgnoredAny>,
     file: Option<String>,
     url: Option<String>,
     headers: BTreeMap<String, String>,
@@ -111,11 +114,11 @@ fn impersonating(by: Source, url: String, delegates: Vec<String>) -> Result<Sour
 
 fn federated(file: File<'_>) -> Result<Federated, ProviderError> {
     of_google(&file.token_url)?;
-    let CredentialSource { file: path, url, headers, format } = file.credential_source;
-    let subject = match (path, url) {
-        (Some(path), _) => Subject::File(path),
-        (None, Some(url)) => Subject::Url { url, headers: headers.into_iter().collect() },
-        (None, None) => {
+    let CredentialSource { environment_id, file: path, url, headers, format } = file.credential_source;
+    let subject = match (environment_id, path, url) {
+        (None, Some(path), None) => Subject::File(path),
+        (None, None, Some(url)) => Subject::Url { url, headers: headers.into_iter().collect() },
+        _ => {
             return Err(configuration(
                 "the token of a workload identity is read from a file or told by a server; others need an authorizer of yours",
             ));

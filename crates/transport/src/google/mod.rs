@@ -66,17 +66,24 @@ pub fn vertex_host(location: &str) -> String {
 /// ```
 pub struct GoogleCredentials {
     tokens: Tokens<Source>,
-    /// The project that pays, where a file names one.
+    /// The project that pays, where one is named.
     quota_project: Option<String>,
 }
 
 impl GoogleCredentials {
     /// The credentials that the environment leads to: the file of `GOOGLE_APPLICATION_CREDENTIALS`, the one that
-    /// `gcloud` writes, or the metadata server where the environment is one of Google Cloud's.
+    /// `gcloud` writes, or the metadata server where the environment is one of Google Cloud's. The project that pays is
+    /// that of `GOOGLE_CLOUD_QUOTA_PROJECT`, else the one that a file names.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) if there are none, or if they are of a kind that is not read.
     pub fn find(environment: &Environment) -> Result<Self, ProviderError> {
+        let mut found = Self::found(environment)?;
+        found.quota_project = environment.get("GOOGLE_CLOUD_QUOTA_PROJECT").or(found.quota_project);
+        Ok(found)
+    }
+
+    fn found(environment: &Environment) -> Result<Self, ProviderError> {
         if let Some(path) = environment.get("GOOGLE_APPLICATION_CREDENTIALS") {
             let text = std::fs::read_to_string(&path)
                 .map_err(|cause| configuration(format!("cannot read {path}")).with_source(cause))?;
@@ -133,8 +140,8 @@ impl Authorizer for GoogleCredentials {
         })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
-        self.tokens.refused(error)
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
+        self.tokens.refused(request, error)
     }
 }
 

@@ -76,13 +76,14 @@ fn decoded(part: &str) -> Vec<u8> {
 #[tokio::test]
 async fn the_machine_is_asked_once_and_again_when_a_token_is_refused() {
     let (host, seen) = server(vec![token("canary", 3600), token("canary", 3600)]).await;
-    let credentials = GoogleCredentials::find(&environment(&[("GCE_METADATA_HOST", &host)])).unwrap();
-    for _ in 0..2 {
-        let request = authorized(&credentials).await;
-        assert!(request.shown_headers().any(|pair| pair == ("authorization", "***")));
-    }
-    assert!(!credentials.refused(&ProviderError::new(ErrorKind::Permission, "no")));
-    assert!(credentials.refused(&ProviderError::new(ErrorKind::Authentication, "old")));
+    let variables = [("GCE_METADATA_HOST", host.as_str()), ("GOOGLE_CLOUD_QUOTA_PROJECT", "payer")];
+    let credentials = GoogleCredentials::find(&environment(&variables)).unwrap();
+    authorized(&credentials).await;
+    let request = authorized(&credentials).await;
+    assert!(request.shown_headers().any(|pair| pair == ("authorization", "***")));
+    assert!(request.shown_headers().any(|pair| pair == ("x-goog-user-project", "payer")));
+    assert!(!credentials.refused(&request, &ProviderError::new(ErrorKind::Permission, "no")));
+    assert!(credentials.refused(&request, &ProviderError::new(ErrorKind::Authentication, "old")));
     authorized(&credentials).await;
     let asked = asked(&seen);
     assert_eq!(asked.len(), 2);
@@ -218,7 +219,8 @@ async fn a_refusal_says_why_and_no_secret() {
     let error = credentials.authorize(&mut RequestParts::get("https://host")).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Authentication, false));
     assert!(
-        error.message().contains("invalid_grant") && !format!("{error:?}").contains("canary"),
+        error.message().contains("invalid_grant: Token has been expired or revoked")
+            && !format!("{error:?}").contains("canary"),
         "{error:?}"
     );
 }
@@ -229,13 +231,25 @@ fn unreadable_files_are_told_before_anything_is_sent() {
         "credential_source": {"file": "canary"}}"#;
     let executable = r#"{"type": "external_account", "token_url": "https://sts.googleapis.com/v1/token",
         "credential_source": {"executable": {"command": "canary"}}}"#;
-    for file in [
+    // Each is a source of AWS, or names two.
+    let sources = [
+        r#"{"environment_id": "aws1", "url": "http://169.254.169.254/canary"}"#,
+        r#"{"environment_id": "aws1", "file": "canary"}"#,
+        r#"{"file": "canary", "url": "https://canary.example"}"#,
+    ];
+    let workloads = sources.map(|source| {
+        let token_url = "https://sts.googleapis.com/v1/token";
+        format!(
+            r#"{{"type": "external_account", "token_url": "{token_url}", "credential_source": {source}}}"#
+        )
+    });
+    for file in workloads.iter().map(String::as_str).chain([
         r#"{"type": "service_account", "private_key": "canary"}"#,
         r#"{"type": "gdch_service_account", "private_key": "canary"}"#,
         "canary",
         elsewhere,
         executable,
-    ] {
+    ]) {
         let error = GoogleCredentials::from_json(file).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert!(!format!("{error:?}").contains("canary"));

@@ -374,12 +374,18 @@ async fn replies_and_errors_carry_the_head_of_the_answer() {
 
 #[tokio::test]
 async fn an_encoding_that_was_not_asked_for_is_an_error() {
-    let server = Server::start(|_, mut connection| async move {
-        connection.respond(200, "content-encoding: br\r\n", "x").await;
+    const HEADERS: [&str; 5] = ["br", "identity", "UTF-8", "none", ""];
+    let server = Server::start(|number, mut connection| async move {
+        let header = format!("content-encoding: {}\r\n", HEADERS[number]);
+        connection.respond(200, &header, &format!("{TEXT}{DONE}")).await;
         Some(connection)
     })
     .await;
     assert_eq!(collect(call(&client(), &server)).await.1.unwrap_err().kind(), ErrorKind::Malformed);
+    // These are words of servers for none.
+    for header in &HEADERS[1..] {
+        assert!(collect(call(&client(), &server)).await.1.is_ok(), "{header}");
+    }
 }
 
 #[tokio::test]

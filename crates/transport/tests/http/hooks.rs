@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{EndedExchange, Hook, RequestParts, RetryPolicy, Timeouts};
+use attache_transport::{
+    Auth, EndedExchange, Exchange, Hook, ReplyDecoder, RequestParts, RetryPolicy, Timeouts, stream,
+};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use super::client;
-use crate::support::{DONE, Server, TEXT, call, call_with, collect, quick};
+use crate::support::{Codec, DONE, Server, TEXT, call, call_with, collect, quick};
 
 #[derive(Clone, Debug, Default)]
 struct Hears(Arc<Mutex<Vec<Heard>>>);
@@ -175,6 +177,24 @@ async fn secrets_of_hooks_are_masked_where_answers_repeat_them() {
     let error = ask().await.1.unwrap_err();
     assert_eq!(error.response().unwrap().headers()["x-echo"], "***");
     assert!(!format!("{error:?} {error}").contains("canary"), "{error:?}");
+}
+
+#[tokio::test]
+async fn secrets_of_hooks_are_masked_beside_those_of_an_authorizer() {
+    let server = Server::start(|_, mut connection| async move {
+        let event = "data: {\"error\":{\"message\":\"no canary-team, no canary-token\"}}\n\n";
+        connection.respond(200, "", event).await;
+        Some(connection)
+    })
+    .await;
+    let request = RequestParts::post_json(&server.url, "{}".to_owned());
+    let exchange = Exchange::new(request, || Box::new(ReplyDecoder::new(Codec::default())))
+        .with_authorizer(Auth::bearer("canary-token").signer().cloned())
+        .with_retry(RetryPolicy::never());
+    let client = client().with_hook(Metrics::default());
+    let error = collect(stream(client, Arc::default(), async { Ok(exchange) })).await.1.unwrap_err();
+    assert_eq!(error.message(), "no ***, no ***");
+    assert!(!format!("{error:?}").contains("canary"), "{error:?}");
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{client, client_with};
 use crate::support::{Server, TEXT, call, call_with, collect, quick, within_a_second};
 use attache_core::ErrorKind;
-use attache_transport::{RequestParts, RetryPolicy, Timeouts};
+use attache_transport::{ErrorResponse, RequestParts, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use tokio::sync::Notify;
 
@@ -32,6 +32,19 @@ async fn no_connection_in_time() {
     let error = error_under(Timeouts::new().with_connect(SHORT), &url).await;
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert!(error.is_retryable());
+}
+
+#[tokio::test]
+async fn a_limit_beyond_the_clock_is_none() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(200, "", "x").await;
+        Some(connection)
+    })
+    .await;
+    let client = client_with(Timeouts::new().with_total(Duration::MAX));
+    let request = RequestParts::get(&server.url);
+    assert!(client.answer(&request).await.is_ok());
+    assert!(client.send(&request, &RetryPolicy::never(), ErrorResponse::to_error).await.is_ok());
 }
 
 #[tokio::test]

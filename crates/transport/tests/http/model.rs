@@ -105,7 +105,9 @@ impl Authorizer for Tokens {
         })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
+    fn refused(&self, request: &RequestParts, error: &ProviderError) -> bool {
+        let sent = Secret::new(format!("canary-token-{}", self.number.load(Ordering::SeqCst)));
+        assert!(request.holds_secret(&sent), "the request is told as it was sent");
         if let Ok(mut seen) = self.refused.lock() {
             seen.push(error.status());
         }

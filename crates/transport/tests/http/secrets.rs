@@ -3,12 +3,20 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use attache_core::{ErrorKind, ModelSettings, ProviderError, Secret};
-use attache_transport::{ErrorResponse, Exchange, ReplyDecoder, RequestParts};
+use attache_core::capability::Matrix;
+use attache_core::{
+    ChatRequest, Degradation, Document, ErrorKind, Message, ModelCapabilities, ModelHandle, ModelSettings,
+    ProviderError, Secret, ToolSet, UserMessage,
+};
+use attache_transport::{
+    Ask, Auth, Codec as ApiCodec, Decoder, EncodedRequest, Environment, ErrorBody, ErrorResponse, Exchange,
+    FileAnswer, FileApi, FileAsk, FileStep, HttpModel, ModelApi, ModelPage, NewFile, ReplyDecoder,
+    RequestParts, Uploads, excerpt,
+};
 use http::header::AUTHORIZATION;
 
 use super::client;
-use crate::support::{Codec, Server, call_with, collect, quick};
+use crate::support::{Codec, DONE, Server, call_with, collect, quick};
 
 const KEY: &str = "canary-0123456789";
 
@@ -93,4 +101,118 @@ async fn debug_of_everything_is_clean() {
     let exchange = Exchange::new(request.clone(), || Box::new(ReplyDecoder::new(Codec::default())));
     let text = format!("{request:?} {redactor:?} {exchange:?} {:?}", client());
     assert!(!text.contains("canary"), "{text}");
+}
+
+/// An API whose every answer about files and models is an error.
+#[derive(Clone, Debug)]
+struct Refusing {
+    url: String,
+    capabilities: ModelCapabilities,
+}
+
+impl Refusing {
+    fn request(&self, path: &str, key: Option<&Secret>) -> RequestParts {
+        let parts = RequestParts::post_json(format!("{}/{path}", self.url), "{}".to_owned());
+        parts.with_secret_header(AUTHORIZATION, "Bearer ", key.unwrap_or(&Secret::new("")))
+    }
+}
+
+fn reported(body: &[u8]) -> ProviderError {
+    ErrorBody::parse(body).unwrap().to_error().with_response_body(excerpt(body))
+}
+
+impl FileApi for Refusing {
+    fn upload(&self, ask: FileAsk<'_>, _: &NewFile) -> Result<RequestParts, ProviderError> {
+        Ok(self.request("files", ask.key))
+    }
+
+    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep, ProviderError> {
+        Err(reported(&answer.body))
+    }
+
+    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
+        Ok(self.request(id, ask.key))
+    }
+
+    fn is_lost(&self, _: &ProviderError) -> bool {
+        false
+    }
+}
+
+impl ModelApi for Refusing {
+    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+        Ok(self.request("models", key))
+    }
+
+    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
+        Err(reported(body))
+    }
+}
+
+impl ApiCodec for Refusing {
+    fn model_id(&self) -> String {
+        "refusing/one".to_owned()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, _: &Matrix) {}
+
+    fn set_base_url(&mut self, url: String) {
+        self.url = url;
+    }
+
+    fn configure(&mut self, _: &Environment) -> Result<Auth, ProviderError> {
+        Ok(Auth::None)
+    }
+
+    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    fn encode(&self, ask: Ask<'_>) -> Result<EncodedRequest, ProviderError> {
+        Ok(EncodedRequest::new(self.request("chat", ask.key), Vec::new()))
+    }
+
+    fn decoder(&self, _: Arc<ToolSet>, notes: Vec<Degradation>) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(Codec::noting(notes)))
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        Some(self)
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        Some(self)
+    }
+}
+
+#[tokio::test]
+async fn answers_about_files_and_models_do_not_spread_the_key() {
+    let server = Server::start(|number, mut connection| async move {
+        let body = match number {
+            1 => DONE.to_owned(),
+            _ => format!("{{\"error\":{{\"message\":\"invalid key {KEY}\",\"type\":\"auth {KEY}\"}}}}"),
+        };
+        connection.respond(200, "", &body).await;
+        Some(connection)
+    })
+    .await;
+    let mut capabilities = ModelCapabilities::text_only("refusing", "one");
+    capabilities.files.upload = Some(true);
+    capabilities.user.media = vec!["application/pdf".to_owned()];
+    capabilities.user.references.clone_from(&capabilities.user.media);
+    let model = HttpModel::<Refusing>::new(Refusing { url: server.url.clone(), capabilities }, KEY).unwrap();
+    let model = model.with_http(client()).with_uploads(Uploads::above(1));
+    let document = Document::from_bytes(&b"%PDF-1.4 a lease"[..], "application/pdf");
+    let ask = ChatRequest::new([Message::User(UserMessage::new([document.into()])).shared()]);
+    let completion = ModelHandle::new(model.clone()).complete(ask).await.unwrap();
+    let note = &completion.degradations[0];
+    assert!(note.note.contains("invalid key ***"), "{note:?}");
+    let codec = model.codec();
+    let listed = model.network().list_models(codec, codec.error_reader()).await;
+    let text = shown(&listed.unwrap_err());
+    assert!(text.contains("invalid key ***") && !text.contains("canary"), "{text}");
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use attache_core::provider::StateCell;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChunkStream, Completion, FinishReason, ProviderError, StreamChunk, Usage,
+    AssistantMessage, AssistantPart, ChunkStream, Completion, Degradation, FinishReason, ProviderError,
+    StreamChunk, Usage,
 };
 use attache_transport::{
     ChunkSink, ErrorBody, EventDecoder, Exchange, HttpClient, ReplyDecoder, RequestParts, RetryPolicy,
@@ -135,9 +136,15 @@ impl Server {
 #[derive(Default)]
 pub(crate) struct Codec {
     text: String,
+    notes: Vec<Degradation>,
 }
 
 impl Codec {
+    /// One whose replies have these notes.
+    pub(crate) fn noting(notes: Vec<Degradation>) -> Self {
+        Self { notes, ..Self::default() }
+    }
+
     fn read(&mut self, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
         if let Some(error) = ErrorBody::parse(json) {
             return Err(error.to_error());
@@ -175,7 +182,9 @@ impl EventDecoder for Codec {
 
     fn partial(&mut self) -> Completion {
         let message = AssistantMessage::new([AssistantPart::text(std::mem::take(&mut self.text))]);
-        Completion::new(message, FinishReason::Stop, Usage::new(3, 4))
+        let mut completion = Completion::new(message, FinishReason::Stop, Usage::new(3, 4));
+        completion.degradations = std::mem::take(&mut self.notes);
+        completion
     }
 }
 

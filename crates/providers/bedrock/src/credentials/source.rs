@@ -60,8 +60,7 @@ impl Credentials {
 
 /// Where credentials come from.
 pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
-    /// Fetches them. Credentials that are fetched are kept until shortly before it expires, or until the API refuses
-    /// it.
+    /// Fetches them. They are kept until shortly before they expire, or until the API refuses them.
     ///
     /// # Errors
     /// [`ErrorKind::Authentication`](attache_core::ErrorKind::Authentication),

@@ -113,19 +113,22 @@ async fn credentials_are_fetched_once_and_again_when_refused() {
     tokio::join!(sign(&signer), sign(&signer));
     assert_eq!(source.fetched.load(Ordering::SeqCst), 1);
     let error = |code: &str| ProviderError::new(ErrorKind::Authentication, "x").with_code(code.to_owned());
-    assert!(!signer.refused(&error("AccessDeniedException")));
-    assert!(!signer.refused(&ProviderError::new(ErrorKind::Network, "x")));
+    let (sent, late) = (sign(&signer).await, sign(&signer).await);
+    assert!(!signer.refused(&sent, &error("AccessDeniedException")));
+    assert!(!signer.refused(&sent, &ProviderError::new(ErrorKind::Network, "x")));
     sign(&signer).await;
     assert_eq!(source.fetched.load(Ordering::SeqCst), 1);
-    assert!(signer.refused(&error("ExpiredTokenException")));
+    assert!(signer.refused(&sent, &error("ExpiredTokenException")));
     // A request that is given up leaves them to be fetched by the next.
     assert!(futures_util::FutureExt::now_or_never(sign(&signer)).is_none());
     sign(&signer).await;
     sign(&signer).await;
+    assert!(signer.refused(&late, &error("ExpiredTokenException")), "the newer ones are worth an attempt");
+    sign(&signer).await;
     assert_eq!(source.fetched.load(Ordering::SeqCst), 2);
 
     let fixed = SigV4::new("us-east-1", keys());
-    assert!(!fixed.refused(&error("ExpiredTokenException")), "there are no others");
+    assert!(!fixed.refused(&late, &error("ExpiredTokenException")), "there are no others");
 }
 
 #[tokio::test]

@@ -233,7 +233,7 @@ impl Authorizer for Tokens {
         Box::pin(async { Ok(()) })
     }
 
-    fn refused(&self, error: &ProviderError) -> bool {
+    fn refused(&self, _: &RequestParts, error: &ProviderError) -> bool {
         self.0.fetch_add(1, Ordering::SeqCst);
         error.kind() == ErrorKind::Authentication
     }

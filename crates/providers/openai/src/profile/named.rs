@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use super::Profile;
 
 /// Profiles by name, as TOML: `[name]` holds what differs from a server of which nothing is known, or from the profile
-/// that `like` names. A configuration has the same form; it adds profiles, and its entries win over the bundled ones,
-/// member by member.
+/// that `like` names, without its variables for address and headers where `base_url` is said, and without those for
+/// tokens where `key.variables` are. A configuration has the same form; it adds profiles, and its entries win over the
+/// bundled ones, member by member.
 ///
 /// ```
 /// use attache_openai::Profiles;
@@ -89,7 +90,11 @@ impl Profiles {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
         let mut members = Table::new();
-        sections.into_iter().rev().for_each(|section| add_members(section, &mut members));
+        for section in sections.into_iter().rev() {
+            let mut own = Table::new();
+            add_members(section, &mut own);
+            lay_over(&mut members, &own);
+        }
         members.shift_remove("like");
         members.insert("name".to_owned(), name.into());
         Profile::deserialize(Value::Object(members)).ok().map(Arc::new)
@@ -192,8 +197,23 @@ fn whole(tables: &Table, name: &str, depth: usize) -> Result<Table, String> {
         return Err(format!("it is like {base}, which is not there"));
     }
     let mut whole = whole(tables, &base, depth + 1)?;
-    merge_members(&mut whole, &own);
+    lay_over(&mut whole, &own);
     Ok(whole)
+}
+
+/// Lays an entry over what it is like. Where it says its own address, the variables that move the other one, and those
+/// that are sent there as headers, are not its own; nor are those of tokens where it says those of its keys.
+fn lay_over(base: &mut Table, own: &Table) {
+    if own.contains_key("base_url") {
+        for of_address in ["base_url_variable", "addresses", "header_variables"] {
+            base.shift_remove(of_address);
+        }
+    }
+    let names_keys = own.get("key").is_some_and(|key| key.get("variables").is_some());
+    if let Some(Value::Object(key)) = base.get_mut("key").filter(|_| names_keys) {
+        key.shift_remove("token_variables");
+    }
+    merge_members(base, own);
 }
 
 impl Profile {

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 use attache_core::ErrorKind;
+use attache_openai::{ChatCodec, OllamaCodec};
+use attache_transport::Codec;
 use serde_json::{Value, json};
 
 use crate::common::{delta, failure, refused, reply, sse};
@@ -94,6 +96,18 @@ fn d55_a_call_that_the_server_refused_may_be_tried_again() {
             error.response_body().unwrap().contains("failed_generation"),
             "the agent can show it to the model"
         );
+    }
+}
+
+#[test]
+fn an_error_in_the_place_of_a_list_of_models_is_told() {
+    let codecs: [Box<dyn Codec>; 2] =
+        [Box::new(ChatCodec::from("gpt-4o")), Box::new(OllamaCodec::from("qwen3"))];
+    for codec in codecs {
+        let listed = |body: &str| codec.models().unwrap().listed(body.as_bytes()).unwrap_err();
+        let error = listed(r#"{"error":{"message":"no such key","code":"invalid_api_key"}}"#);
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Authentication, "no such key"));
+        assert_eq!(listed("7").kind(), ErrorKind::Malformed);
     }
 }
 
