@@ -1,6 +1,7 @@
 //! Says a schema in the strict subset.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,7 @@ use super::back::{Back, item_name};
 use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };
-use super::merge::{add, alone, inline, is_annotation, resolve};
+use super::merge::{Merge, is_annotation, resolve, too_large, weight};
 use super::subset::{Refusal, Subset, Unsaid};
 use crate::keywords::{escaped, range};
 
@@ -35,9 +36,12 @@ const FORMED: [&str; 13] = [
     "oneOf",
 ];
 
-/// Places of a schema, and places inside each other, beyond which it is refused.
-const MAX_PLACES: usize = 20_000;
+/// Places inside each other, beyond which a schema is refused.
 const MAX_DEPTH: usize = 64;
+/// Steps of a place, its pointers apart.
+const PLACE: usize = 50;
+/// References that are followed to see if a property takes `null`.
+const MAX_HOPS: usize = 8;
 
 /// A strict schema with the way back.
 pub(super) struct Fitted {
@@ -81,36 +85,42 @@ pub(super) fn fit(root: &Value, subset: Subset) -> Result<Fitted, Refusal> {
 }
 
 struct Fit<'s> {
-    root: &'s Value,
+    merge: Merge<'s>,
     subset: Subset,
     /// The names of definitions by the pointers of what they define.
     names: HashMap<String, String>,
+    /// Those names, and how often each word was asked for.
+    taken: HashSet<String>,
+    words: HashMap<String, u32>,
+    /// True if the schema at that address takes `null`, as far as that many references tell.
+    nulls: HashMap<(usize, usize), bool>,
     waiting: Vec<(String, String)>,
     unsaid: Vec<Unsaid>,
-    /// Places that were said, and those that are being said around this one.
-    places: usize,
+    /// The places that are being said around this one.
     depth: usize,
 }
 
 impl<'s> Fit<'s> {
     fn new(root: &'s Value, subset: Subset) -> Self {
         Self {
-            root,
+            merge: Merge::new(root),
             subset,
             names: HashMap::new(),
+            taken: HashSet::new(),
+            words: HashMap::new(),
+            nulls: HashMap::new(),
             waiting: Vec::new(),
             unsaid: Vec::new(),
-            places: 0,
             depth: 0,
         }
     }
 
     fn node(&mut self, schema: &Value, place: Place<'_>) -> Said {
         // A schema that is merged with the one it refers to may hold itself.
-        if self.places == MAX_PLACES || self.depth == MAX_DEPTH {
-            return Err(Refusal::new("", "it is too large or nested too deep, or it holds itself"));
+        if self.depth == MAX_DEPTH {
+            return Err(too_large());
         }
-        self.places += 1;
+        self.merge.spend(PLACE + (place.at.len() + place.out.len()) / 16)?;
         self.depth += 1;
         let said = self.said(schema, place);
         self.depth -= 1;
@@ -123,7 +133,7 @@ impl<'s> Fit<'s> {
             Value::Object(members) => members,
             _ => return Err(Refusal::new(place.at, "it takes no value")),
         };
-        let members = alone(self.root, members, place.at)?;
+        let members = self.merge.alone(members, place.at)?;
         let description = members.get("description").and_then(Value::as_str);
         if let Some(reference) = members.get("$ref") {
             let name = self.definition(reference, place.at)?;
@@ -168,6 +178,7 @@ impl<'s> Fit<'s> {
                 Ok((said, back))
             }
             several => {
+                self.merge.spend(weight(&members).saturating_mul(kinds.len()))?;
                 let branches: Vec<Value> = several
                     .iter()
                     .chain(kinds.iter().filter(|kind| **kind == "null"))
@@ -189,7 +200,7 @@ impl<'s> Fit<'s> {
 
     /// The name of the definition that a reference means.
     fn definition(&mut self, reference: &Value, at: &str) -> Result<String, Refusal> {
-        resolve(self.root, reference, at)?;
+        resolve(self.merge.root, reference, at)?;
         let pointer = reference.as_str().unwrap_or_default().trim_start_matches('#').to_owned();
         if let Some(name) = self.names.get(&pointer) {
             return Ok(name.clone());
@@ -197,11 +208,11 @@ impl<'s> Fit<'s> {
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let word: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let word = if word.is_empty() { "root".to_owned() } else { word };
-        let taken = |name: &str| self.names.values().any(|known| known == name);
+        let count = self.words.entry(word.clone()).or_default();
         let mut name = word.clone();
-        let mut count = 1_u32;
-        while taken(&name) {
-            count += 1;
+        *count += 1;
+        while !self.taken.insert(name.clone()) {
+            *count += 1;
             name = format!("{word}_{count}");
         }
         self.names.insert(pointer.clone(), name.clone());
@@ -224,12 +235,13 @@ impl<'s> Fit<'s> {
         let (mut said, mut backs) = (Vec::new(), Vec::new());
         for (at, branch) in branches.iter().enumerate() {
             let (at, out) = (format!("{}/{keyword}/{at}", place.at), format!("{}/anyOf/{at}", place.out));
-            let mut whole = branch.clone();
+            let mut whole = Cow::Borrowed(branch);
             if holds_more {
+                self.merge.spend(weight(&beside))?;
                 let mut all = beside.clone();
-                let part = inline(self.root, branch, &at)?;
-                add(&mut all, &part, &at)?;
-                whole = Value::Object(all);
+                let part = self.merge.inline(branch, &at)?;
+                self.merge.add(&mut all, &part, &at)?;
+                whole = Cow::Owned(Value::Object(all));
             }
             let (schema, back) = self.node(&whole, Place { at: &at, out: &out })?;
             said.push(Value::Object(schema));
@@ -340,19 +352,16 @@ impl<'s> Fit<'s> {
             }
             return self.map(members, place);
         };
-        let is_required = |name: &str| {
-            members
-                .get("required")
-                .and_then(Value::as_array)
-                .is_some_and(|names| names.iter().any(|known| known == name))
-        };
+        let required = members.get("required").and_then(Value::as_array);
+        let required: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+        let is_required = |name: &str| required.contains(name);
         let (mut said, mut backs) = (Map::new(), HashMap::new());
         for (name, property) in properties {
             let below = format!("/properties/{}", escaped(name));
             let (at, out) = (format!("{}{below}", place.at), format!("{}{below}", place.out));
             let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
             let may_lack = !is_required(name);
-            let takes_null = may_lack && self.takes_null(property, 8);
+            let takes_null = may_lack && self.takes_null(property, MAX_HOPS);
             let null_is_absence = self.subset.requires_all() && may_lack && !takes_null;
             if null_is_absence {
                 schema = nullable(schema);
@@ -441,14 +450,11 @@ impl<'s> Fit<'s> {
     }
 
     /// True if a schema takes `null`.
-    fn takes_null(&self, schema: &Value, hops: usize) -> bool {
+    fn takes_null(&mut self, schema: &Value, hops: usize) -> bool {
         let (Value::Object(members), Some(hops)) = (schema, hops.checked_sub(1)) else {
             return *schema == Value::Bool(true);
         };
         let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
-        let any = |keyword: &str| {
-            list(keyword).is_none_or(|list| list.iter().any(|part| self.takes_null(part, hops)))
-        };
         let own = match members.get("type") {
             None => true,
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
@@ -456,13 +462,23 @@ impl<'s> Fit<'s> {
         };
         own && list("enum").is_none_or(|values| values.contains(&Value::Null))
             && members.get("const").is_none_or(Value::is_null)
-            && any("anyOf")
-            && any("oneOf")
+            && ["anyOf", "oneOf"]
+                .into_iter()
+                .filter_map(list)
+                .all(|list| list.iter().any(|part| self.takes_null(part, hops)))
             && list("allOf").is_none_or(|list| list.iter().all(|part| self.takes_null(part, hops)))
-            && members
-                .get("$ref")
-                .and_then(|target| resolve(self.root, target, "").ok())
-                .is_none_or(|target| self.takes_null(target, hops))
+            && members.get("$ref").is_none_or(|target| self.leads_to_null(target, hops))
+    }
+
+    fn leads_to_null(&mut self, reference: &Value, hops: usize) -> bool {
+        let Ok(target) = resolve(self.merge.root, reference, "") else { return true };
+        let key = (std::ptr::from_ref(target).addr(), hops);
+        if let Some(known) = self.nulls.get(&key) {
+            return *known;
+        }
+        let takes_null = self.takes_null(target, hops);
+        self.nulls.insert(key, takes_null);
+        takes_null
     }
 }
 
