@@ -198,6 +198,28 @@ fn hostile_schemas_end() {
     }
 }
 
+// A name stands in the pointers of all that is below it, and patterns are larger compiled than written
+#[test]
+fn what_a_schema_takes_is_bounded_by_its_size() {
+    let long = "x".repeat(200_000);
+    let below = |schema: Value| Schema::new(&json!({"properties": {long.as_str(): schema}}));
+    below(json!({"enum": vec![0; 20_000]})).unwrap();
+    let empty: serde_json::Map<String, Value> = (0..1_000).map(|at| (at.to_string(), json!([]))).collect();
+    below(json!({"dependentRequired": empty})).unwrap();
+    let named: Vec<Value> = (0..1_000).map(|at| json!({"$id": at.to_string()})).collect();
+    for many in [json!({"anyOf": vec![json!({}); 1_000]}), json!({"enum": named})] {
+        let refused = below(many).unwrap_err();
+        assert_eq!(refused.problem, "the names of its schemas are too long together");
+        assert!(refused.pointer.len() < 1_000);
+    }
+    let patterns: serde_json::Map<String, Value> =
+        (0..1_000).map(|at| (at.to_string(), json!({"pattern": format!("(a{{30}}){{60}}{at}")}))).collect();
+    let schema = Schema::new(&json!({"properties": patterns})).unwrap();
+    let unchecked = schema.unchecked();
+    assert_eq!(unchecked.len(), 1_000 - 64, "64 of 64 KiB are 4 MiB");
+    assert!(unchecked.iter().all(|one| one.why.ends_with("are too large together)")), "{:?}", unchecked[0]);
+}
+
 // Each level tries every branch of the next: each branch is asked once about each part of the value
 #[test]
 fn unions_inside_unions_are_judged_in_time_that_is_linear() {
