@@ -15,6 +15,8 @@ use super::values::Choices;
 const MAX_DEPTH: usize = 64;
 /// Schemas inside a schema.
 const MAX_NODES: usize = 20_000;
+/// Bytes of the name and of the value of a tag.
+const MAX_TAG: usize = 256;
 /// Bytes of the pointers of all schemas: a long name stands in the pointer of each schema below it.
 const MAX_POINTERS: usize = 16 << 20;
 
@@ -59,10 +61,17 @@ pub(crate) fn compile_indexed(root: &Value) -> Result<(Schema, HashMap<String, I
     Ok((schema, ids))
 }
 
-/// Notes which properties have one value.
+/// Notes which properties have one value, where that and the name are short.
 fn find_tags(schema: &mut Schema) {
     let tags_of = |rules: &ObjectRules| {
-        let tag = |(name, id): (&str, Id)| Some((name.to_owned(), schema.rules(id)?.only_value()?.clone()));
+        let is_tag = |value: &Value| match value {
+            Value::String(text) => text.len() <= MAX_TAG,
+            value => !value.is_array() && !value.is_object(),
+        };
+        let tag = |(name, id): (&str, Id)| {
+            let only = schema.rules(id)?.only_value().filter(|only| name.len() <= MAX_TAG && is_tag(only))?;
+            Some((name.to_owned(), only.clone()))
+        };
         rules.properties.iter().filter_map(tag).collect::<Vec<_>>()
     };
     let of_node = |node: &Node| match node {
@@ -265,6 +274,7 @@ impl<'s> Reader<'s> {
                 }
             }
         }
+        rules.cost = rules.cost_of_names();
         Ok(Some(Box::new(rules)))
     }
 

@@ -37,10 +37,10 @@ impl Pattern {
         &self.text
     }
 
-    /// Steps that matching `text` may cost.
+    /// Steps that matching `text` may cost; some of them to begin.
     pub(crate) fn cost(&self, text: &str) -> u64 {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
+        4 + self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
     }
 
     /// True if it matches somewhere in `text`; `None` if it cannot be matched here.

@@ -32,6 +32,7 @@ fn every_keyword_is_held() {
         (json!({"minimum": 2, "exclusiveMinimum": true}), json!(3), json!(2)),
         (json!({"multipleOf": 0.1}), json!(0.3), json!(0.35)),
         (json!({"multipleOf": 3}), json!(9), json!(10)),
+        (json!({"multipleOf": 0.01}), json!(12_345_678.12), json!(12_345_678.123)),
         (json!({"minLength": 2}), json!("éé"), json!("é")),
         (json!({"maxLength": 2}), json!("éé"), json!("ééé")),
         (json!({"pattern": "^\\d+$"}), json!("12"), json!("12a")),
@@ -266,6 +267,9 @@ fn long_lists_of_unique_items_and_long_enums_are_no_burden() {
     for twins in [json!([0, -0.0]), json!([1, 1.0]), json!([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1.0}])] {
         assert!(!fits(&json!({"uniqueItems": true}), &twins), "{twins}");
     }
+    let large = 1_u64 << 60;
+    assert!(fits(&json!({"uniqueItems": true}), &json!([large, large + 1, 1e40])));
+    assert!(!fits(&json!({"uniqueItems": true}), &json!([large, 1_152_921_504_606_846_976_f64])));
 }
 
 // Values of these types cannot be made of other numbers
