@@ -15,9 +15,9 @@ impl Schema {
     /// Mends what is only written differently, and says what is wrong with the value then, as [`check`](Self::check)
     /// does.
     ///
-    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, the reference
-    /// object of a document for its id, and `null` for a property that may be left out. Whole numbers that are
-    /// written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
+    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one (a text that is
+    /// `null` or begins with `[` apart), the reference object of a document for its id, and `null` for a property that
+    /// may be left out. Whole numbers that are written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
     /// cannot hold is a violation. Apart from that, a value that fits is left as it is.
     pub fn coerce(&self, value: &mut Value) -> Vec<Violation> {
         let mut check = Check::of_read(self, MAX_STEPS);
@@ -212,7 +212,9 @@ fn written_otherwise(kinds: Kinds, value: &Value) -> Option<Value> {
     {
         return Some(parsed);
     }
-    if kinds.has(Kinds::ARRAY) && !value.is_null() {
+    // A text that begins a list is a broken one.
+    let is_another = |text: &str| text.trim_start().starts_with('[') || text.trim() == "null";
+    if kinds.has(Kinds::ARRAY) && !value.is_null() && !value.as_str().is_some_and(is_another) {
         return Some(Value::Array(vec![value.clone()]));
     }
     // A model that is asked for an id may copy the whole reference that it read.
