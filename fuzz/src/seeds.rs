@@ -18,6 +18,8 @@ const VALUES: &[(&str, &[u8])] = &[
 "aa""#),
     ("schema", br#"{"type":"object","additionalProperties":{"type":"number","multipleOf":0.5},"patternProperties":{"^x":{}},"oneOf":[{}]}
 {"a":1.5,"x":[]}"#),
+    ("schema", br##"{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"allOf":[{"$ref":"#/$defs/c"},{"$ref":"#/$defs/c"}]},"c":{"type":"string"}}}
+"a""##),
     ("tree", br#"{"a":[{"attache.document":"stored","documentId":"7d41c0b2-0c57-4e0b-9d5a-6f1f3a2b7c88","metadata":{}}],"b":"text"}"#),
     ("tree", br#"[{"attache.document":"inline","documentId":"3a91c0de-0c57-4e0b-9d5a-6f1f3a2b7c88"},{"attache.document":"external"},1e400]"#),
     ("sse", b"event: a\r\ndata: 1\ndata: 2\n\n: comment\nid: 7\rdata:3\r\r\n\xef\xbb\xbfdata\n\n"),

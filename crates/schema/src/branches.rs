@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::check::{Check, Found, Judged, Path, Seen, extend, report};
+use super::check::{Check, Found, Judged, Seen};
+use super::path::Path;
 use super::rules::{Id, Kinds, Rules};
 use super::schema::Schema;
-use super::values::same;
+use super::values::{glances, same};
 use super::violation::Violation;
 use super::words::{listed, shown};
 
@@ -33,6 +34,12 @@ impl Schema {
         Some((name, only))
     }
 
+    /// The steps that asking for another tag costs.
+    pub(crate) fn cost_of_tags(&self, branch: Id) -> u64 {
+        let tags = self.with_references(branch).filter_map(|rules| rules.object.as_deref());
+        1 + glances(4 * tags.map(|object| object.tags.len()).sum::<usize>())
+    }
+
     /// The types that a branch takes, as far as it says.
     pub(crate) fn kinds_of(&self, branch: Id) -> Kinds {
         let mut kinds = self.with_references(branch).map(|rules| rules.kinds);
@@ -51,13 +58,15 @@ impl Check<'_> {
     ) {
         let (mut failures, mut fits) = (Vec::new(), false);
         for branch in branches {
-            if self.spend(1) && self.schema.other_tag(*branch, value).is_some() {
+            if self.spend(self.schema.cost_of_tags(*branch))
+                && self.schema.other_tag(*branch, value).is_some()
+            {
                 continue;
             }
             let judged = self.apart(*branch, value, path);
             if judged.fits() {
                 fits = true;
-                seen.add(&judged.seen);
+                self.add(seen, judged.seen.clone());
                 if !self.schema.tracks {
                     return;
                 }
@@ -79,30 +88,30 @@ impl Check<'_> {
     ) {
         let (mut failures, mut fitting) = (Vec::new(), 0_usize);
         for branch in branches {
-            if self.spend(1) && self.schema.other_tag(*branch, value).is_some() {
+            if self.spend(self.schema.cost_of_tags(*branch))
+                && self.schema.other_tag(*branch, value).is_some()
+            {
                 continue;
             }
             let judged = self.apart(*branch, value, path);
             if judged.fits() {
                 fitting += 1;
-                seen.add(&judged.seen);
+                self.add(seen, judged.seen.clone());
             }
             failures.push((*branch, judged));
         }
         match fitting {
             0 => self.none_fits(branches, &failures, value, path, found),
             1 => {}
-            _ => report(
-                found,
-                path,
-                &format!("fits {fitting} of the forms that are allowed, and must fit one alone"),
-            ),
+            _ => self.report(found, path, || {
+                format!("fits {fitting} of the forms that are allowed, and must fit one alone")
+            }),
         }
     }
 
     /// Says what is wrong by the branch that the value is nearest to. `failures` are the branches without another tag.
     fn none_fits(
-        &self,
+        &mut self,
         branches: &[Id],
         failures: &[(Id, Rc<Judged>)],
         value: &Value,
@@ -111,16 +120,18 @@ impl Check<'_> {
     ) {
         let schema = self.schema;
         let words = || branches.iter().filter_map(|id| schema.rules(*id)).flat_map(Rules::named_values);
-        if words().count() >= branches.len() {
-            report(found, path, &format!("must be one of {}, not {}", listed(words()), shown(value)));
+        if words().take(branches.len()).count() == branches.len() {
+            self.report(found, path, || format!("must be one of {}, not {}", listed(words()), shown(value)));
             return;
         }
         if let ([], Some((tag, _))) = (failures, branches.iter().find_map(|id| schema.other_tag(*id, value)))
         {
             let tags = branches.iter().filter_map(|id| schema.other_tag(*id, value));
             let values = tags.filter(|(name, _)| *name == tag).map(|(_, only)| only);
-            let given = value.get(tag).map(shown).unwrap_or_default();
-            report(found, &Path::Key(path, tag), &format!("must be one of {}, not {given}", listed(values)));
+            let given = || value.get(tag).map(shown).unwrap_or_default();
+            self.report(found, &Path::Key(path, tag), || {
+                format!("must be one of {}, not {}", listed(values), given())
+            });
             return;
         }
         // A branch of another type is not meant.
@@ -137,12 +148,14 @@ impl Check<'_> {
                 let kinds: Vec<Kinds> = branches.iter().map(|id| schema.kinds_of(*id)).collect();
                 let all = kinds.iter().fold(Kinds::default(), |all, kinds| all.with(*kinds));
                 match kinds.iter().all(|kinds| !kinds.is_empty()) && !all.holds(value) {
-                    true => report(found, path, &format!("must be {}, not {}", all.words(), shown(value))),
-                    false => report(found, path, NONE),
+                    true => {
+                        self.report(found, path, || format!("must be {}, not {}", all.words(), shown(value)))
+                    }
+                    false => self.report(found, path, || NONE.to_owned()),
                 }
             }
-            [only] => extend(found, only),
-            [nearest, ..] => report(found, path, &format!("{NONE}{}", hint(nearest))),
+            [only] => self.extend(found, only),
+            [nearest, ..] => self.report(found, path, || format!("{NONE}{}", hint(nearest))),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Holds a value against a schema.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write as _;
 use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
+use super::path::Path;
 use super::rules::{ArrayRules, Contains, Id, Node, Numbers, ObjectRules, Rules};
 use super::schema::Schema;
-use super::values::{as_integer, is_multiple, is_written_whole, order, repeated, same};
+use super::values::{
+    as_integer, bytes, glances, is_multiple, is_written_whole, of_items, order, repeated, same, weight,
+};
 use super::violation::Violation;
 use super::words::{MAX_PROBLEMS, listed, shown};
 
@@ -24,50 +26,11 @@ impl Schema {
     }
 }
 
-/// The place of a part inside the whole value.
-pub(crate) enum Path<'p> {
-    Root,
-    Key(&'p Path<'p>, &'p str),
-    Index(&'p Path<'p>, usize),
-}
-
-impl Path<'_> {
-    fn text(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text);
-        text
-    }
-
-    fn write(&self, out: &mut String) {
-        match self {
-            Self::Root => {}
-            Self::Key(outer, name) => {
-                outer.write(out);
-                if !out.is_empty() {
-                    out.push('.');
-                }
-                out.push_str(name);
-            }
-            Self::Index(outer, at) => {
-                outer.write(out);
-                let _ = write!(out, "[{at}]");
-            }
-        }
-    }
-}
-
 /// The members or items of a value that some keyword has looked at.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Seen {
     names: BTreeSet<String>,
     items: BTreeSet<usize>,
-}
-
-impl Seen {
-    pub(crate) fn add(&mut self, other: &Seen) {
-        self.names.extend(other.names.iter().cloned());
-        self.items.extend(other.items.iter().copied());
-    }
 }
 
 pub(crate) type Found = Vec<Violation>;
@@ -135,7 +98,7 @@ impl<'s> Check<'s> {
         let mut found = Vec::new();
         self.node(id, value, &Path::Root, &mut found);
         if self.spent && found.is_empty() {
-            report(&mut found, &Path::Root, "is too large to be checked");
+            self.report(&mut found, &Path::Root, || "is too large to be checked".to_owned());
         }
         found
     }
@@ -145,6 +108,39 @@ impl<'s> Check<'s> {
         self.spent |= self.steps < steps;
         self.steps = self.steps.saturating_sub(steps);
         !self.spent
+    }
+
+    /// Adds a problem, if there is room for one.
+    pub(crate) fn report(&mut self, found: &mut Found, path: &Path<'_>, problem: impl FnOnce() -> String) {
+        if found.len() < MAX_PROBLEMS {
+            let violation = Violation::new(path.text(), problem());
+            self.spend(bytes(&violation.path) + bytes(&violation.problem));
+            found.push(violation);
+        }
+    }
+
+    /// Adds problems of another verdict, as many as there is room for.
+    pub(crate) fn extend(&mut self, found: &mut Found, more: &[Violation]) {
+        for violation in more.iter().take(MAX_PROBLEMS.saturating_sub(found.len())) {
+            self.spend(bytes(&violation.path) + bytes(&violation.problem));
+            found.push(violation.clone());
+        }
+    }
+
+    /// Adds what others have looked at.
+    pub(crate) fn add(&mut self, seen: &mut Seen, other: Seen) {
+        if self.schema.tracks {
+            let names: u64 = other.names.iter().map(|name| 2 + bytes(name)).sum();
+            self.spend(names + glances(other.items.len()));
+            seen.names.extend(other.names);
+            seen.items.extend(other.items);
+        }
+    }
+
+    /// Notes that a member was looked at; `false` if it was before.
+    fn see(&mut self, seen: &mut Seen, name: &str) -> bool {
+        self.spend(2 + bytes(name));
+        seen.names.insert(name.to_owned())
     }
 
     /// Adds what is wrong with `value` by the schema `id`, and yields what its keywords have looked at.
@@ -160,7 +156,7 @@ impl<'s> Check<'s> {
         self.depth += 1;
         let schema = self.schema;
         match schema.nodes.get(id) {
-            Some(Node::Nothing) => report(found, path, "is not allowed"),
+            Some(Node::Nothing) => self.report(found, path, || "is not allowed".to_owned()),
             Some(Node::Rules(rules)) => self.rules(rules, value, path, found, &mut seen),
             Some(Node::Anything) | None => {}
         }
@@ -195,7 +191,7 @@ impl<'s> Check<'s> {
         seen: &mut Seen,
     ) {
         if !rules.kinds.is_empty() && !rules.kinds.holds(value) {
-            report(found, path, &format!("must be {}, not {}", rules.kinds.words(), shown(value)));
+            self.report(found, path, || format!("must be {}, not {}", rules.kinds.words(), shown(value)));
             return;
         }
         self.constants(rules, value, path, found);
@@ -204,13 +200,15 @@ impl<'s> Check<'s> {
                 if self.is_read && rules.kinds.is_integer() && !is_written_whole(number) {
                     self.has_fractions = true;
                     if as_integer(number).is_none() {
-                        report(found, path, &format!("must be an integer of at most 64 bits, not {number}"));
+                        self.report(found, path, || {
+                            format!("must be an integer of at most 64 bits, not {number}")
+                        });
                         return;
                     }
                 }
-                numbers(&rules.numbers, number, path, found);
+                self.numbers(&rules.numbers, number, path, found);
             }
-            Value::String(text) => self.text(rules, text, path, found),
+            Value::String(text) => self.text(rules, (value, text), path, found),
             Value::Object(object) => {
                 if let Some(rules) = &rules.object {
                     self.object(rules, object, path, found, seen);
@@ -223,10 +221,12 @@ impl<'s> Check<'s> {
             }
             _ => {}
         }
-        let dependent = rules.object.iter().flat_map(|object| &object.dependent_schemas);
+        let dependent =
+            rules.object.iter().filter(|_| value.is_object()).flat_map(|object| &object.dependent_schemas);
         let dependent = dependent.filter(|(name, _)| value.get(name).is_some()).map(|(_, id)| *id);
         for part in rules.all_of.iter().copied().chain(rules.reference).chain(dependent) {
-            seen.add(&self.node(part, value, path, found));
+            let inner = self.node(part, value, path, found);
+            self.add(seen, inner);
         }
         if !rules.any_of.is_empty() {
             self.any_of(&rules.any_of, value, path, found, seen);
@@ -238,18 +238,19 @@ impl<'s> Check<'s> {
             && self.apart(not, value, path).fits()
             && !self.spent
         {
-            report(found, path, &format!("must not be {}, by the schema's \"not\"", shown(value)));
+            self.report(found, path, || format!("must not be {}, by the schema's \"not\"", shown(value)));
         }
         if let Some(condition) = &rules.condition {
             let judged = self.apart(condition.when, value, path);
             let next = if judged.fits() {
-                seen.add(&judged.seen);
+                self.add(seen, judged.seen.clone());
                 condition.then
             } else {
                 condition.otherwise
             };
             if let Some(next) = next {
-                seen.add(&self.node(next, value, path, found));
+                let inner = self.node(next, value, path, found);
+                self.add(seen, inner);
             }
         }
         // Only now are the members known that all others have looked at.
@@ -257,25 +258,35 @@ impl<'s> Check<'s> {
     }
 
     fn constants(&mut self, rules: &Rules, value: &Value, path: &Path<'_>, found: &mut Found) {
+        if rules.constant.is_none() && rules.choices.is_none() || !self.spend(weight(value)) {
+            return;
+        }
         if let Some(constant) = rules.constant.as_ref().filter(|constant| !same(constant, value)) {
-            report(found, path, &format!("must be {}, not {}", shown(constant), shown(value)));
+            self.report(found, path, || format!("must be {}, not {}", shown(constant), shown(value)));
         }
         if let Some(choices) = rules.choices.as_ref().filter(|choices| !choices.has(value)) {
-            let names = listed(choices.values().iter());
-            report(found, path, &format!("must be one of {names}, not {}", shown(value)));
+            let names = || listed(choices.values().iter());
+            self.report(found, path, || format!("must be one of {}, not {}", names(), shown(value)));
         }
     }
 
-    fn text(&mut self, rules: &Rules, text: &str, path: &Path<'_>, found: &mut Found) {
-        if rules.min_length.is_some() || rules.max_length.is_some() {
-            length((rules.min_length, rules.max_length), text.chars().count(), "characters", path, found);
+    fn text(&mut self, rules: &Rules, (value, text): (&Value, &str), path: &Path<'_>, found: &mut Found) {
+        if (rules.min_length.is_some() || rules.max_length.is_some()) && self.spend(bytes(text) / 16) {
+            self.length(
+                (rules.min_length, rules.max_length),
+                text.chars().count(),
+                "characters",
+                path,
+                found,
+            );
         }
         if let Some(pattern) = &rules.pattern
             && self.spend(pattern.cost(text))
             && pattern.matches(text) == Some(false)
         {
-            let value = shown(&Value::from(text));
-            report(found, path, &format!("must match the pattern {}, not {value}", pattern.text()));
+            self.report(found, path, || {
+                format!("must match the pattern {}, not {}", pattern.text(), shown(value))
+            });
         }
     }
 
@@ -287,27 +298,35 @@ impl<'s> Check<'s> {
         found: &mut Found,
         seen: &mut Seen,
     ) {
+        if !self.spend(rules.cost + glances(object.len())) {
+            return;
+        }
         for name in &rules.required {
             if !object.contains_key(name) {
-                let expected = self.expected(rules.properties.get(name));
-                report(found, &Path::Key(path, name), &format!("is missing{expected}"));
+                let (schema, property) = (self.schema, rules.properties.get(name));
+                self.report(found, &Path::Key(path, name), || {
+                    format!("is missing{}", schema.expected(property))
+                });
             }
         }
-        length((rules.min, rules.max), object.len(), "properties", path, found);
+        self.length((rules.min, rules.max), object.len(), "properties", path, found);
         for (name, value) in object {
             let inner = Path::Key(path, name);
             let mut known = false;
+            self.spend(bytes(name));
             if let Some(id) = rules.properties.get(name) {
                 known = true;
                 self.node(id, value, &inner, found);
             }
             for (pattern, id) in &rules.by_pattern {
+                if !self.spend(pattern.cost(name)) {
+                    return;
+                }
+                let matches = pattern.matches(name);
                 // A pattern that cannot be matched might be meant for this name.
-                if self.spend(pattern.cost(name)) && pattern.matches(name) != Some(false) {
-                    known = true;
-                    if pattern.matches(name) == Some(true) {
-                        self.node(*id, value, &inner, found);
-                    }
+                known |= matches != Some(false);
+                if matches == Some(true) {
+                    self.node(*id, value, &inner, found);
                 }
             }
             if let Some(additional) = rules.additional.filter(|_| !known) {
@@ -318,17 +337,16 @@ impl<'s> Check<'s> {
                 self.node(names, &Value::from(name.as_str()), &inner, found);
             }
             if known && self.schema.tracks {
-                seen.names.insert(name.clone());
+                self.see(seen, name);
             }
             if self.spent {
                 return;
             }
         }
-        for (name, others) in &rules.dependent_required {
-            for other in
-                others.iter().filter(|other| object.contains_key(name) && !object.contains_key(*other))
-            {
-                report(found, &Path::Key(path, other), &format!("is missing, as `{name}` is there"));
+        let asking = rules.dependent_required.iter().filter(|(name, _)| object.contains_key(name));
+        for (name, others) in asking {
+            for other in others.iter().filter(|other| !object.contains_key(*other)) {
+                self.report(found, &Path::Key(path, other), || format!("is missing, as `{name}` is there"));
             }
         }
     }
@@ -341,7 +359,10 @@ impl<'s> Check<'s> {
         found: &mut Found,
         seen: &mut Seen,
     ) {
-        length((rules.min, rules.max), items.len(), "items", path, found);
+        if !self.spend(glances(items.len())) {
+            return;
+        }
+        self.length((rules.min, rules.max), items.len(), "items", path, found);
         for (at, item) in items.iter().enumerate() {
             if let Some(id) = rules.prefix.get(at).copied().or(rules.items) {
                 self.node(id, item, &Path::Index(path, at), found);
@@ -356,9 +377,11 @@ impl<'s> Check<'s> {
         if let Some(contains) = &rules.contains {
             self.contains(contains, items, path, found, seen);
         }
-        if rules.unique {
+        if rules.unique && self.spend(of_items(items)) {
             for at in repeated(items) {
-                report(found, &Path::Index(path, at), "is there before, and each item may stand once");
+                self.report(found, &Path::Index(path, at), || {
+                    "is there before, and each item may stand once".to_owned()
+                });
             }
         }
     }
@@ -375,18 +398,20 @@ impl<'s> Check<'s> {
         for (at, item) in items.iter().enumerate() {
             if self.apart(contains.schema, item, path).fits() {
                 matching += 1;
-                seen.items.insert(at);
+                if self.schema.tracks {
+                    seen.items.insert(at);
+                }
             }
         }
         if matching < contains.min {
-            report(
-                found,
-                path,
-                &format!("must hold at least {} items of the form that is asked for", contains.min),
-            );
+            self.report(found, path, || {
+                format!("must hold at least {} items of the form that is asked for", contains.min)
+            });
         }
         if let Some(most) = contains.max.filter(|most| matching > *most) {
-            report(found, path, &format!("must hold at most {most} items of the form that is asked for"));
+            self.report(found, path, || {
+                format!("must hold at most {most} items of the form that is asked for")
+            });
         }
     }
 
@@ -402,7 +427,7 @@ impl<'s> Check<'s> {
             Value::Object(object) => {
                 let Some(id) = rules.object.as_ref().and_then(|rules| rules.unevaluated) else { return };
                 for (name, value) in object {
-                    if seen.names.insert(name.clone()) {
+                    if self.see(seen, name) {
                         self.node(id, value, &Path::Key(path, name), found);
                     }
                 }
@@ -419,55 +444,53 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// The types that a missing property should have, in brackets.
-    fn expected(&self, id: Option<Id>) -> String {
-        let kinds = id.and_then(|id| self.schema.rules(id)).map(|rules| rules.kinds).unwrap_or_default();
-        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.words()) }
+    fn length(
+        &mut self,
+        limits: (Option<u64>, Option<u64>),
+        length: usize,
+        unit: &str,
+        path: &Path<'_>,
+        found: &mut Found,
+    ) {
+        let (least, most) = limits;
+        if let Some(least) = least.filter(|least| count(length) < *least) {
+            self.report(found, path, || format!("must have at least {least} {unit}, not {length}"));
+        }
+        if let Some(most) = most.filter(|most| count(length) > *most) {
+            self.report(found, path, || format!("must have at most {most} {unit}, not {length}"));
+        }
     }
-}
 
-pub(crate) fn report(found: &mut Found, path: &Path<'_>, problem: &str) {
-    if found.len() < MAX_PROBLEMS {
-        found.push(Violation::new(path.text(), problem));
+    fn numbers(&mut self, rules: &Numbers, number: &Number, path: &Path<'_>, found: &mut Found) {
+        use std::cmp::Ordering::{Greater, Less};
+        type Bound<'r> = (&'r Option<Number>, &'static [std::cmp::Ordering], &'static str);
+        let bounds: [Bound<'_>; 4] = [
+            (&rules.minimum, &[Less], "at least"),
+            (&rules.maximum, &[Greater], "at most"),
+            (&rules.above, &[Less, std::cmp::Ordering::Equal], "more than"),
+            (&rules.below, &[Greater, std::cmp::Ordering::Equal], "less than"),
+        ];
+        for (bound, outside, words) in bounds {
+            if let Some(bound) = bound
+                && order(number, bound).is_some_and(|order| outside.contains(&order))
+            {
+                self.report(found, path, || format!("must be {words} {bound}, not {number}"));
+            }
+        }
+        if let Some(step) = rules.multiple_of.as_ref().filter(|step| !is_multiple(number, step)) {
+            self.report(found, path, || format!("must be a multiple of {step}, not {number}"));
+        }
     }
-}
-
-pub(crate) fn extend(found: &mut Found, more: &[Violation]) {
-    let room = MAX_PROBLEMS.saturating_sub(found.len());
-    found.extend(more.iter().take(room).cloned());
 }
 
 fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-fn length(limits: (Option<u64>, Option<u64>), length: usize, unit: &str, path: &Path<'_>, found: &mut Found) {
-    let (least, most) = limits;
-    if let Some(least) = least.filter(|least| count(length) < *least) {
-        report(found, path, &format!("must have at least {least} {unit}, not {length}"));
-    }
-    if let Some(most) = most.filter(|most| count(length) > *most) {
-        report(found, path, &format!("must have at most {most} {unit}, not {length}"));
-    }
-}
-
-fn numbers(rules: &Numbers, number: &Number, path: &Path<'_>, found: &mut Found) {
-    use std::cmp::Ordering::{Greater, Less};
-    type Bound<'r> = (&'r Option<Number>, &'static [std::cmp::Ordering], &'static str);
-    let bounds: [Bound<'_>; 4] = [
-        (&rules.minimum, &[Less], "at least"),
-        (&rules.maximum, &[Greater], "at most"),
-        (&rules.above, &[Less, std::cmp::Ordering::Equal], "more than"),
-        (&rules.below, &[Greater, std::cmp::Ordering::Equal], "less than"),
-    ];
-    for (bound, outside, words) in bounds {
-        if let Some(bound) = bound
-            && order(number, bound).is_some_and(|order| outside.contains(&order))
-        {
-            report(found, path, &format!("must be {words} {bound}, not {number}"));
-        }
-    }
-    if let Some(step) = rules.multiple_of.as_ref().filter(|step| !is_multiple(number, step)) {
-        report(found, path, &format!("must be a multiple of {step}, not {number}"));
+impl Schema {
+    /// The types that a missing property should have, in brackets.
+    fn expected(&self, id: Option<Id>) -> String {
+        let kinds = id.and_then(|id| self.rules(id)).map(|rules| rules.kinds).unwrap_or_default();
+        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.words()) }
     }
 }

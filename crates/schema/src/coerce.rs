@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::check::{Check, MAX_DEPTH, MAX_STEPS};
 use super::rules::{ArrayRules, Condition, Id, Kinds, ObjectRules};
 use super::schema::Schema;
-use super::values::{as_integer, is_written_whole};
+use super::values::{as_integer, glances, is_written_whole, weight};
 use super::violation::Violation;
 
 /// The members of a document's reference object. An object with others is something else.
@@ -15,9 +15,9 @@ impl Schema {
     /// Mends what is only written differently, and says what is wrong with the value then, as [`check`](Self::check)
     /// does.
     ///
-    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, the reference
-    /// object of a document for its id, and `null` for a property that may be left out. Whole numbers that are
-    /// written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
+    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one (a text that is
+    /// `null` or begins with `[` apart), the reference object of a document for its id, and `null` for a property that
+    /// may be left out. Whole numbers that are written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
     /// cannot hold is a violation. Apart from that, a value that fits is left as it is.
     pub fn coerce(&self, value: &mut Value) -> Vec<Violation> {
         let mut check = Check::of_read(self, MAX_STEPS);
@@ -40,11 +40,17 @@ struct Mend<'s> {
 }
 
 impl<'s> Mend<'s> {
+    /// Takes steps; `false` if there are none left.
+    fn spend(&mut self, steps: u64) -> bool {
+        let enough = self.steps >= steps;
+        self.steps = self.steps.saturating_sub(steps);
+        enough
+    }
+
     fn value(&mut self, id: Id, value: &mut Value) {
-        if self.steps == 0 || self.depth == MAX_DEPTH {
+        if !self.spend(1) || self.depth == MAX_DEPTH {
             return;
         }
-        self.steps -= 1;
         self.depth += 1;
         self.mend(id, value);
         self.depth -= 1;
@@ -54,6 +60,10 @@ impl<'s> Mend<'s> {
         let schema = self.schema;
         let Some(rules) = schema.rules(id) else { return };
         if !rules.kinds.is_empty() && !rules.kinds.holds(value) {
+            // Texts are read as JSON, and other values copied.
+            if !self.spend(weight(value)) {
+                return;
+            }
             let Some(mended) = written_otherwise(rules.kinds, value) else { return };
             *value = mended;
         }
@@ -67,8 +77,11 @@ impl<'s> Mend<'s> {
         for part in rules.all_of.iter().copied().chain(rules.reference) {
             self.value(part, value);
         }
-        let dependent = rules.object.iter().flat_map(|object| &object.dependent_schemas);
-        for (name, part) in dependent {
+        let object = rules.object.as_deref().filter(|_| value.is_object());
+        if !self.spend(object.map_or(0, |object| object.cost)) {
+            return;
+        }
+        for (name, part) in object.iter().flat_map(|object| &object.dependent_schemas) {
             if value.get(name).is_some() {
                 self.value(*part, value);
             }
@@ -110,7 +123,9 @@ impl<'s> Mend<'s> {
     /// A value that fits one branch keeps its form; otherwise the first branch counts that it can be mended for;
     /// otherwise the one that it then is nearest to. Branches with another tag are none.
     fn union(&mut self, branches: &'s [Id], value: &mut Value) {
-        let possible = |branch: &&Id| self.schema.other_tag(**branch, value).is_none();
+        let possible = |branch: &&Id| {
+            self.spend(self.schema.cost_of_tags(**branch)) && self.schema.other_tag(**branch, value).is_none()
+        };
         let possible: Vec<Id> = branches.iter().filter(possible).copied().collect();
         if let Some(fitting) = possible.iter().find(|branch| self.problems(**branch, value) == 0) {
             self.value(*fitting, value);
@@ -121,29 +136,38 @@ impl<'s> Mend<'s> {
             if self.schema.kinds_of(branch) == Kinds::NULL {
                 continue;
             }
+            if !self.spend(1 + weight(value)) {
+                return;
+            }
             let mut tried = value.clone();
             self.value(branch, &mut tried);
             let problems = self.problems(branch, &tried);
             if best.as_ref().is_none_or(|(fewest, _)| problems < *fewest) {
                 best = Some((problems, tried));
             }
-            if problems == 0 || self.steps == 0 {
+            if problems == 0 {
                 break;
             }
         }
-        if let Some((_, nearest)) = best {
+        // Without steps nobody knows which one that is.
+        if self.steps > 0
+            && let Some((_, nearest)) = best
+        {
             *value = nearest;
         }
     }
 
     fn object(&mut self, rules: &'s ObjectRules, object: &mut Map<String, Value>) {
+        self.spend(glances(object.len()));
         object.retain(|name, value| {
             let property = rules.properties.get(name);
             // Models say `null` for what they leave out.
             if let Some(id) = property
                 && value.is_null()
+                && self.spend(rules.cost)
                 && !rules.required.contains(name)
                 && self.problems(id, value) > 0
+                && self.steps > 0
             {
                 return false;
             }
@@ -153,11 +177,13 @@ impl<'s> Mend<'s> {
                 self.value(id, value);
             }
             for (pattern, id) in &rules.by_pattern {
-                if pattern.matches(name) != Some(false) {
-                    known = true;
-                    if pattern.matches(name) == Some(true) {
-                        self.value(*id, value);
-                    }
+                if !self.spend(pattern.cost(name)) {
+                    return true;
+                }
+                let matches = pattern.matches(name);
+                known |= matches != Some(false);
+                if matches == Some(true) {
+                    self.value(*id, value);
                 }
             }
             if let Some(additional) = rules.additional.filter(|_| !known) {
@@ -168,6 +194,7 @@ impl<'s> Mend<'s> {
     }
 
     fn array(&mut self, rules: &'s ArrayRules, items: &mut [Value]) {
+        self.spend(glances(items.len()));
         for (at, item) in items.iter_mut().enumerate() {
             if let Some(id) = rules.prefix.get(at).copied().or(rules.items) {
                 self.value(id, item);
@@ -185,7 +212,9 @@ fn written_otherwise(kinds: Kinds, value: &Value) -> Option<Value> {
     {
         return Some(parsed);
     }
-    if kinds.has(Kinds::ARRAY) && !value.is_null() {
+    // A text that begins a list is a broken one.
+    let is_another = |text: &str| text.trim_start().starts_with('[') || text.trim() == "null";
+    if kinds.has(Kinds::ARRAY) && !value.is_null() && !value.as_str().is_some_and(is_another) {
         return Some(Value::Array(vec![value.clone()]));
     }
     // A model that is asked for an id may copy the whole reference that it read.

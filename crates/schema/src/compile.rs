@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use super::error::SchemaError;
-use super::keywords::{Keywords, Place, Read, strings};
-use super::pattern::Pattern;
+use super::keywords::{Keywords, Place, Read, escaped, strings};
+use super::pattern::{MAX_COMPILED, Pattern};
 use super::rules::{ArrayRules, Condition, Contains, Id, Node, ObjectRules, Properties, Rules};
 use super::schema::{Schema, Unchecked};
 use super::values::Choices;
@@ -15,13 +15,17 @@ use super::values::Choices;
 const MAX_DEPTH: usize = 64;
 /// Schemas inside a schema.
 const MAX_NODES: usize = 20_000;
+/// Bytes of the name and of the value of a tag.
+const MAX_TAG: usize = 256;
+/// Bytes of the pointers of all schemas: a long name stands in the pointer of each schema below it.
+const MAX_POINTERS: usize = 16 << 20;
 
 impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
     /// [`SchemaError`] for keywords of the wrong form, references that lead out of the schema or nowhere or back to
-    /// themselves without end, and schemas beyond the limits (64 levels, 20,000 schemas).
+    /// themselves without end, and schemas beyond the limits (64 levels, 20,000 schemas, 16 MiB of their pointers).
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         compile_indexed(schema).map(|(schema, _)| schema)
     }
@@ -37,9 +41,13 @@ pub(crate) fn compile_indexed(root: &Value) -> Result<(Schema, HashMap<String, I
         nodes: Vec::new(),
         tracks: false,
         unchecked: Vec::new(),
+        values: 20 * MAX_NODES,
+        pointers: MAX_POINTERS,
+        patterns: MAX_COMPILED,
     };
-    reader.find_names()?;
-    reader.id(&Place { pointer: String::new(), base: String::new(), depth: 0 }, root)?;
+    let mut place = Place { pointer: String::new(), base: String::new(), depth: 0 };
+    reader.find_names(&mut place, root)?;
+    reader.id(&place, root)?;
     while let Some((id, place, schema)) = reader.waiting.pop_front() {
         let node = reader.node(&place, schema)?;
         if let Some(slot) = reader.nodes.get_mut(id) {
@@ -53,10 +61,17 @@ pub(crate) fn compile_indexed(root: &Value) -> Result<(Schema, HashMap<String, I
     Ok((schema, ids))
 }
 
-/// Notes which properties have one value.
+/// Notes which properties have one value, where that and the name are short.
 fn find_tags(schema: &mut Schema) {
     let tags_of = |rules: &ObjectRules| {
-        let tag = |(name, id): (&str, Id)| Some((name.to_owned(), schema.rules(id)?.only_value()?.clone()));
+        let is_tag = |value: &Value| match value {
+            Value::String(text) => text.len() <= MAX_TAG,
+            value => !value.is_array() && !value.is_object(),
+        };
+        let tag = |(name, id): (&str, Id)| {
+            let only = schema.rules(id)?.only_value().filter(|only| name.len() <= MAX_TAG && is_tag(only))?;
+            Some((name.to_owned(), only.clone()))
+        };
         rules.properties.iter().filter_map(tag).collect::<Vec<_>>()
     };
     let of_node = |node: &Node| match node {
@@ -83,46 +98,72 @@ struct Reader<'s> {
     nodes: Vec<Node>,
     tracks: bool,
     unchecked: Vec<Unchecked>,
+    /// The values that may still be looked through for names; each schema holds some members and lists beside its
+    /// schemas.
+    values: usize,
+    /// The bytes that pointers and compiled patterns may still have.
+    pointers: usize,
+    patterns: usize,
 }
 
 impl<'s> Reader<'s> {
     /// Notes what references may name. Names are looked for in all objects; those in data do no harm.
-    fn find_names(&mut self) -> Read<()> {
-        let mut waiting: Vec<(Place, &Value)> =
-            vec![(Place { pointer: String::new(), base: String::new(), depth: 0 }, self.root)];
-        let mut count = 0_usize;
-        while let Some((mut place, value)) = waiting.pop() {
-            count += 1;
-            // Each schema holds some members and lists beside its schemas.
-            if place.depth > 4 * MAX_DEPTH || count > 20 * MAX_NODES {
-                return Err(place.error("it is too large or nested too deep"));
-            }
-            if let Some(id) = value.get("$id").and_then(Value::as_str) {
-                place.base.clone_from(&place.pointer);
-                self.named.entry(id.trim_end_matches('#').to_owned()).or_insert(place.pointer.clone());
-            }
-            for keyword in ["$anchor", "$dynamicAnchor"] {
-                if let Some(anchor) = value.get(keyword).and_then(Value::as_str) {
-                    let name = format!("{}#{anchor}", place.base);
-                    self.named.entry(name).or_insert(place.pointer.clone());
-                }
-            }
-            let depth = place.depth + 1;
-            match value {
-                Value::Object(members) => {
-                    waiting.extend(
-                        members.iter().map(|(name, value)| (Place { depth, ..place.below(name) }, value)),
-                    );
-                }
-                Value::Array(items) => waiting.extend(
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(at, value)| (Place { depth, ..place.below(&at.to_string()) }, value)),
-                ),
-                _ => {}
+    fn find_names(&mut self, place: &mut Place, value: &Value) -> Read<()> {
+        if place.depth > 4 * MAX_DEPTH || self.values == 0 {
+            return Err(place.error("it is too large or nested too deep"));
+        }
+        self.values -= 1;
+        let mut outer = None;
+        if let Some(id) = value.get("$id").and_then(Value::as_str) {
+            self.spend(place, 2 * place.pointer.len())?;
+            outer = Some(std::mem::replace(&mut place.base, place.pointer.clone()));
+            self.named.entry(id.trim_end_matches('#').to_owned()).or_insert_with(|| place.pointer.clone());
+        }
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(anchor) = value.get(keyword).and_then(Value::as_str) {
+                self.spend(place, place.pointer.len() + place.base.len())?;
+                let name = format!("{}#{anchor}", place.base);
+                self.named.entry(name).or_insert_with(|| place.pointer.clone());
             }
         }
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    self.find_names_below(place, &escaped(name), value)?;
+                }
+            }
+            Value::Array(items) => {
+                for (at, value) in items.iter().enumerate() {
+                    self.find_names_below(place, &at.to_string(), value)?;
+                }
+            }
+            _ => {}
+        }
+        if let Some(outer) = outer {
+            place.base = outer;
+        }
+        Ok(())
+    }
+
+    fn find_names_below(&mut self, place: &mut Place, name: &str, value: &Value) -> Read<()> {
+        let length = place.pointer.len();
+        place.pointer.push('/');
+        place.pointer.push_str(name);
+        place.depth += 1;
+        self.find_names(place, value)?;
+        place.depth -= 1;
+        place.pointer.truncate(length);
+        Ok(())
+    }
+
+    /// Takes bytes of pointers.
+    fn spend(&mut self, place: &Place, bytes: usize) -> Read<()> {
+        let left = self.pointers.checked_sub(bytes);
+        self.pointers = left.ok_or_else(|| {
+            // The place alone may be too long to be read.
+            let pointer = super::words::cut(&place.pointer, 200);
+            SchemaError { pointer, problem: "the names of its schemas are too long together".to_owned() }
+        })?;
         Ok(())
     }
 
@@ -138,6 +179,7 @@ impl<'s> Reader<'s> {
         if id >= MAX_NODES {
             return Err(place.error(format!("there are more than {MAX_NODES} schemas")));
         }
+        self.spend(place, place.pointer.len() + place.base.len())?;
         self.nodes.push(Node::Anything);
         self.ids.insert(place.pointer.clone(), id);
         let place = Place { depth: place.depth + 1, ..place.clone() };
@@ -220,18 +262,19 @@ impl<'s> Reader<'s> {
         // Older drafts have one keyword for both.
         for keyword in ["dependentRequired", "dependencies"] {
             for (name, value) in keywords.object(keyword)? {
-                let below = keywords.place.below(keyword).below(name);
+                let below = || keywords.place.below(keyword).below(name);
                 match value {
                     Value::Array(names) => {
-                        rules.dependent_required.push((name.clone(), strings(&below, names)?));
+                        rules.dependent_required.push((name.clone(), strings(names, below)?));
                     }
                     schema if keyword == "dependencies" => {
-                        rules.dependent_schemas.push((name.clone(), self.id(&below, schema)?));
+                        rules.dependent_schemas.push((name.clone(), self.id(&below(), schema)?));
                     }
-                    _ => return Err(below.error("it must be a list of names")),
+                    _ => return Err(below().error("it must be a list of names")),
                 }
             }
         }
+        rules.cost = rules.cost_of_names();
         Ok(Some(Box::new(rules)))
     }
 
@@ -265,7 +308,7 @@ impl<'s> Reader<'s> {
     }
 
     fn pattern(&mut self, place: &Place, keyword: &'static str, text: &str) -> Pattern {
-        let (pattern, problem) = Pattern::new(text);
+        let (pattern, problem) = Pattern::new(text, &mut self.patterns);
         if let Some(why) = problem {
             self.unchecked.push(Unchecked { pointer: place.pointer.clone(), keyword, why });
         }
@@ -302,6 +345,7 @@ impl<'s> Reader<'s> {
         let Some((pointer, base)) = self.resolve(place, reference) else {
             return Err(place.error(format!("the reference {shown} is not in the schema")));
         };
+        self.spend(place, pointer.len() + base.len())?;
         let Some(schema) = self.root.pointer(&pointer) else {
             return Err(place.error(format!("the reference {shown} leads nowhere in the schema")));
         };

@@ -138,15 +138,15 @@ impl<'s> Keywords<'_, 's> {
     pub(crate) fn names(&self, keyword: &str) -> Read<Vec<String>> {
         match self.members.get(keyword) {
             None | Some(Value::Bool(_)) => Ok(Vec::new()),
-            Some(Value::Array(names)) => strings(&self.place.below(keyword), names),
+            Some(Value::Array(names)) => strings(names, || self.place.below(keyword)),
             Some(_) => Err(self.wrong(keyword, "a list of names")),
         }
     }
 }
 
-pub(crate) fn strings(place: &Place, names: &[Value]) -> Read<Vec<String>> {
+pub(crate) fn strings(names: &[Value], place: impl FnOnce() -> Place) -> Read<Vec<String>> {
     let text = |name: &Value| name.as_str().map(str::to_owned);
-    names.iter().map(text).collect::<Option<_>>().ok_or_else(|| place.error("it must be a list of names"))
+    names.iter().map(text).collect::<Option<_>>().ok_or_else(|| place().error("it must be a list of names"))
 }
 
 /// The range of the integers that a format names.

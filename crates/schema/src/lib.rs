@@ -27,6 +27,7 @@ mod compile;
 mod error;
 mod keywords;
 mod loose;
+mod path;
 mod pattern;
 mod rules;
 mod sample;

@@ -6,6 +6,9 @@ use super::words::cut;
 
 /// Sizes of a compiled pattern that are tried, in bytes. The first one that holds it says what a match costs.
 const SIZES: [usize; 4] = [1 << 10, 1 << 12, 1 << 14, 1 << 16];
+/// Bytes of all patterns of a schema, compiled, and the share of one that was tried in vain.
+pub(crate) const MAX_COMPILED: usize = 4 << 20;
+const FAILED: usize = 4 << 10;
 /// Bytes of a pattern that are read.
 const MAX_BYTES: usize = 4 << 10;
 /// Levels of groups.
@@ -21,9 +24,10 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern; what cannot be matched here is kept as text, with the reason.
-    pub(crate) fn new(text: &str) -> (Self, Option<String>) {
-        let read = read(text);
+    /// Reads a pattern; what cannot be matched here is kept as text, with the reason. `left` are the bytes that all
+    /// patterns of the schema may still have, compiled.
+    pub(crate) fn new(text: &str, left: &mut usize) -> (Self, Option<String>) {
+        let read = read(text, left);
         let why = read.as_ref().err().cloned();
         (Self { text: cut(text, MAX_SHOWN), regex: read.ok() }, why)
     }
@@ -33,10 +37,10 @@ impl Pattern {
         &self.text
     }
 
-    /// Steps that matching `text` may cost.
+    /// Steps that matching `text` may cost; some of them to begin.
     pub(crate) fn cost(&self, text: &str) -> u64 {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
+        4 + self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
     }
 
     /// True if it matches somewhere in `text`; `None` if it cannot be matched here.
@@ -45,17 +49,21 @@ impl Pattern {
     }
 }
 
-fn read(text: &str) -> Result<(Regex, u64), String> {
+fn read(text: &str, left: &mut usize) -> Result<(Regex, u64), String> {
     if text.len() > MAX_BYTES {
         return Err(format!("it is longer than {MAX_BYTES} bytes"));
     }
-    let mut problem = String::new();
-    for size in SIZES {
+    let mut problem = "the patterns of its schema are too large together".to_owned();
+    for size in SIZES.into_iter().filter(|size| size <= left) {
         match RegexBuilder::new(text).size_limit(size).nest_limit(MAX_NESTING).build() {
-            // A state is some 32 bytes, and each byte of text may visit all of them.
-            Ok(regex) => return Ok((regex, u64::try_from(size / 32).unwrap_or(1))),
+            Ok(regex) => {
+                *left -= size;
+                // A state is some 32 bytes, and each byte of text may visit all of them.
+                return Ok((regex, u64::try_from(size / 32).unwrap_or(1)));
+            }
             Err(error) => problem = error.to_string(),
         }
     }
+    *left = left.saturating_sub(FAILED);
     Err(format!("it cannot be matched here ({problem})"))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::pattern::Pattern;
-use super::values::{Choices, is_whole};
+use super::values::{Choices, bytes, glances, is_whole};
 
 /// A schema inside the schema.
 pub(crate) type Id = usize;
@@ -140,6 +140,18 @@ pub(crate) struct ObjectRules {
     pub(crate) unevaluated: Option<Id>,
     /// The properties that have one value, by which the branches of a union are told apart.
     pub(crate) tags: Vec<(String, Value)>,
+    /// The steps that asking for the names above costs.
+    pub(crate) cost: u64,
+}
+
+impl ObjectRules {
+    /// The steps that asking for the names of one place costs.
+    pub(crate) fn cost_of_names(&self) -> u64 {
+        let others = self.dependent_required.iter().flat_map(|(name, others)| others.iter().chain([name]));
+        let schemas = self.dependent_schemas.iter().map(|(name, _)| name);
+        let names = || self.required.iter().chain(others.clone()).chain(schemas.clone());
+        glances(names().count()) + names().map(|name| bytes(name)).sum::<u64>()
+    }
 }
 
 /// Schemas by the name of their property.

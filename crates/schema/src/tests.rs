@@ -32,6 +32,7 @@ fn every_keyword_is_held() {
         (json!({"minimum": 2, "exclusiveMinimum": true}), json!(3), json!(2)),
         (json!({"multipleOf": 0.1}), json!(0.3), json!(0.35)),
         (json!({"multipleOf": 3}), json!(9), json!(10)),
+        (json!({"multipleOf": 0.01}), json!(12_345_678.12), json!(12_345_678.123)),
         (json!({"minLength": 2}), json!("éé"), json!("é")),
         (json!({"maxLength": 2}), json!("éé"), json!("ééé")),
         (json!({"pattern": "^\\d+$"}), json!("12"), json!("12a")),
@@ -198,6 +199,28 @@ fn hostile_schemas_end() {
     }
 }
 
+// A name stands in the pointers of all that is below it, and patterns are larger compiled than written
+#[test]
+fn what_a_schema_takes_is_bounded_by_its_size() {
+    let long = "x".repeat(200_000);
+    let below = |schema: Value| Schema::new(&json!({"properties": {long.as_str(): schema}}));
+    below(json!({"enum": vec![0; 20_000]})).unwrap();
+    let empty: serde_json::Map<String, Value> = (0..1_000).map(|at| (at.to_string(), json!([]))).collect();
+    below(json!({"dependentRequired": empty})).unwrap();
+    let named: Vec<Value> = (0..1_000).map(|at| json!({"$id": at.to_string()})).collect();
+    for many in [json!({"anyOf": vec![json!({}); 1_000]}), json!({"enum": named})] {
+        let refused = below(many).unwrap_err();
+        assert_eq!(refused.problem, "the names of its schemas are too long together");
+        assert!(refused.pointer.len() < 1_000);
+    }
+    let patterns: serde_json::Map<String, Value> =
+        (0..1_000).map(|at| (at.to_string(), json!({"pattern": format!("(a{{30}}){{60}}{at}")}))).collect();
+    let schema = Schema::new(&json!({"properties": patterns})).unwrap();
+    let unchecked = schema.unchecked();
+    assert_eq!(unchecked.len(), 1_000 - 64, "64 of 64 KiB are 4 MiB");
+    assert!(unchecked.iter().all(|one| one.why.ends_with("are too large together)")), "{:?}", unchecked[0]);
+}
+
 // Each level tries every branch of the next: each branch is asked once about each part of the value
 #[test]
 fn unions_inside_unions_are_judged_in_time_that_is_linear() {
@@ -244,6 +267,9 @@ fn long_lists_of_unique_items_and_long_enums_are_no_burden() {
     for twins in [json!([0, -0.0]), json!([1, 1.0]), json!([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1.0}])] {
         assert!(!fits(&json!({"uniqueItems": true}), &twins), "{twins}");
     }
+    let large = 1_u64 << 60;
+    assert!(fits(&json!({"uniqueItems": true}), &json!([large, large + 1, 1e40])));
+    assert!(!fits(&json!({"uniqueItems": true}), &json!([large, 1_152_921_504_606_846_976_f64])));
 }
 
 // Values of these types cannot be made of other numbers

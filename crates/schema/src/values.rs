@@ -44,7 +44,8 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
     let (Some(number), Some(step)) = (number.as_f64(), step.as_f64()) else { return true };
     let quotient = number / step;
     // Decimal fractions are none in binary: 0.3 is a multiple of 0.1.
-    !quotient.is_finite() || (quotient - quotient.round()).abs() <= 1e-9 * quotient.abs().max(1.0)
+    !quotient.is_finite()
+        || (quotient - quotient.round()).abs() <= 4.0 * f64::EPSILON * quotient.abs().max(1.0)
 }
 
 /// True if two values are the same in JSON, where 1 and 1.0 are one number and members have no order.
@@ -59,14 +60,52 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// A whole number that cannot be told from its neighbours as a fraction, or the bits of a fraction.
+fn digits(number: &Number) -> (i128, u64) {
+    let float = number.as_f64().unwrap_or_default();
+    let large = (float.abs() >= EXACT).then(|| {
+        // Beyond 128 bits it is a fraction only.
+        written_whole(number).or_else(|| format!("{float:.0}").parse().ok())
+    });
+    match large.flatten() {
+        Some(whole) => (whole, 0),
+        // Zero has two signs and is one number.
+        None => (0, (float + 0.0).to_bits()),
+    }
+}
+
+/// The steps that reading, comparing or copying a value costs beside one: some for what it holds.
+pub(crate) fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => bytes(text),
+        Value::Array(items) => of_items(items),
+        Value::Object(members) => members.iter().map(|(name, value)| 1 + bytes(name) + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
+/// The steps that the items of a list cost.
+pub(crate) fn of_items(items: &[Value]) -> u64 {
+    items.iter().map(|item| 1 + weight(item)).sum()
+}
+
+/// The steps that reading a text costs.
+pub(crate) fn bytes(text: &str) -> u64 {
+    u64::try_from(text.len() / 64).unwrap_or(u64::MAX)
+}
+
+/// The steps that looking at some names or places costs, which are cheap.
+pub(crate) fn glances(count: usize) -> u64 {
+    u64::try_from(count / 8).unwrap_or(u64::MAX)
+}
+
 /// A number that values which are the same share.
 fn digest(keys: &RandomState, value: &Value) -> u64 {
     let mut hasher = keys.build_hasher();
     match value {
         Value::Null => 0_u8.hash(&mut hasher),
         Value::Bool(truth) => truth.hash(&mut hasher),
-        // Zero has two signs and is one number.
-        Value::Number(number) => (number.as_f64().unwrap_or_default() + 0.0).to_bits().hash(&mut hasher),
+        Value::Number(number) => digits(number).hash(&mut hasher),
         Value::String(text) => text.hash(&mut hasher),
         Value::Array(items) => {
             items.len().hash(&mut hasher);

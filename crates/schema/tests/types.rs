@@ -133,3 +133,20 @@ fn every_value_in_quotes_is_understood() {
     assert_eq!(written, meant);
     assert!(serde_json::from_value::<Collections>(written).is_ok());
 }
+
+// A list of one item is never made of what was meant as another list, or as none.
+#[test]
+fn a_broken_list_is_no_item_of_one() {
+    let schema = Schema::new(&json!({"type": ["array", "null"], "items": {"type": "string"}})).unwrap();
+    for text in ["['a', 'b']", " null ", "[\"a\", \"b", "null"] {
+        let mut value = json!(text);
+        let problems = schema.coerce(&mut value);
+        assert_eq!(value, json!(text));
+        assert!(problems.iter().any(|one| one.to_string().starts_with("must be an array")), "{problems:?}");
+    }
+    for (text, list) in [("a", json!(["a"])), (" [\"a\"]", json!(["a"])), ("nullable", json!(["nullable"]))] {
+        let mut value = json!(text);
+        assert_eq!(schema.coerce(&mut value), []);
+        assert_eq!(value, list);
+    }
+}

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::keywords::escaped;
 use crate::strict::Unsaid;
-use crate::values::order;
+use crate::values::{is_whole, order};
 
 pub use root::{PlainRoot, bare_root, plain_root};
 
@@ -90,7 +90,9 @@ impl Loosening<'_> {
         }
         let mut node =
             Node { is_integer: members.get("type").is_some_and(|kind| kind == "integer"), ..Node::default() };
-        for (key, value) in members {
+        // Only then is all there that the parts of `allOf` are merged with.
+        let (last, first): (Vec<_>, Vec<_>) = members.iter().partition(|(key, _)| *key == "allOf");
+        for (key, value) in first.into_iter().chain(last) {
             self.member(&mut node, key, value, at, depth);
         }
         node.close()
@@ -122,11 +124,19 @@ impl Loosening<'_> {
             }
             ("allOf", Value::Array(branches)) => {
                 let branches: Vec<Value> = self.nodes(key, branches, at, depth).collect();
+                let mut conflicts = Vec::new();
                 for branch in branches {
-                    if let Err(conflict) = node.merge(branch) {
+                    let Value::Object(branch) = branch else { continue };
+                    let conflict = merge(&mut node.said, branch);
+                    if !conflict.is_empty() {
                         self.unsay(at, "allOf");
-                        node.describe("allOf", conflict);
+                        conflicts.push(Value::Object(conflict));
                     }
+                }
+                match conflicts.len() {
+                    0 => {}
+                    1 => node.describe("allOf", conflicts.swap_remove(0)),
+                    _ => node.describe("allOf", conflicts.into()),
                 }
             }
             ("additionalProperties", Value::Bool(_)) => {
@@ -239,43 +249,14 @@ impl Node {
         }
     }
 
-    /// Takes the members of a schema that must hold too.
-    ///
-    /// # Errors
-    /// The members that contradict what is there.
-    fn merge(&mut self, branch: Value) -> Result<(), Value> {
-        let Value::Object(branch) = branch else { return Ok(()) };
-        let mut conflict = Map::new();
-        for (key, value) in branch {
-            match (self.said.get_mut(&key), value) {
-                (Some(known), value) if *known == value => {}
-                (Some(Value::Object(known)), Value::Object(more))
-                    if key == "properties" || key == "$defs" =>
-                {
-                    for (name, child) in more {
-                        known.entry(name).or_insert(child);
-                    }
-                }
-                (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
-                    known.extend(more.into_iter().filter(|name| !known.contains(name)).collect::<Vec<_>>());
-                }
-                (Some(Value::String(known)), Value::String(more)) if key == "description" => {
-                    known.push_str("\n\n");
-                    known.push_str(&more);
-                }
-                (Some(_), value) => {
-                    conflict.insert(key, value);
-                }
-                (None, value) => {
-                    self.said.insert(key, value);
-                }
-            }
-        }
-        if conflict.is_empty() { Ok(()) } else { Err(Value::Object(conflict)) }
-    }
-
     fn close(mut self) -> Value {
         if self.is_nullable {
+            if let Some(Value::Array(values)) = self.said.get("enum")
+                && !self.said.contains_key("type")
+            {
+                let kinds = kinds(values);
+                self.said.insert("type".to_owned(), kinds);
+            }
             self.allow_null();
         }
         let Self { mut said, moved, .. } = self;
@@ -300,6 +281,75 @@ impl Node {
         }
         Value::Object(said)
     }
+}
+
+/// The types of some texts and numbers.
+fn kinds(values: &[Value]) -> Value {
+    let numbers = || values.iter().filter_map(|value| value.as_number());
+    let number = numbers().next().map(|_| if numbers().all(is_whole) { "integer" } else { "number" });
+    let text = values.iter().any(Value::is_string).then_some("string");
+    number.into_iter().chain(text).collect()
+}
+
+/// Adds the members of a schema that must hold too, and yields those that contradict what is there.
+fn merge(said: &mut Map<String, Value>, branch: Map<String, Value>) -> Map<String, Value> {
+    let mut conflict = Map::new();
+    for (key, value) in branch {
+        match (said.get_mut(&key), value) {
+            (Some(known), value) if *known == value => {}
+            (Some(Value::Object(known)), Value::Object(more)) if key == "properties" => {
+                let rest = merge_properties(known, more);
+                if !rest.is_empty() {
+                    conflict.insert(key, Value::Object(rest));
+                }
+            }
+            (Some(Value::Object(known)), Value::Object(more)) if key == "$defs" => {
+                for (name, child) in more {
+                    known.entry(name).or_insert(child);
+                }
+            }
+            (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
+                known.extend(more.into_iter().filter(|name| !known.contains(name)).collect::<Vec<_>>());
+            }
+            (Some(Value::String(known)), Value::String(more)) if key == "description" => {
+                known.push_str("\n\n");
+                known.push_str(&more);
+            }
+            (Some(_), value) => {
+                conflict.insert(key, value);
+            }
+            (None, value) => {
+                said.insert(key, value);
+            }
+        }
+    }
+    conflict
+}
+
+/// The same for properties by their names.
+fn merge_properties(known: &mut Map<String, Value>, more: Map<String, Value>) -> Map<String, Value> {
+    let mut conflict = Map::new();
+    for (name, child) in more {
+        match (known.get_mut(&name), child) {
+            (None, child) => {
+                known.insert(name, child);
+            }
+            (Some(known), child) if *known == child => {}
+            // Beside a reference nothing may stand.
+            (Some(Value::Object(known)), Value::Object(child))
+                if !known.contains_key("$ref") && !child.contains_key("$ref") =>
+            {
+                let rest = merge(known, child);
+                if !rest.is_empty() {
+                    conflict.insert(name, Value::Object(rest));
+                }
+            }
+            (Some(_), child) => {
+                conflict.insert(name, child);
+            }
+        }
+    }
+    conflict
 }
 
 #[cfg(test)]

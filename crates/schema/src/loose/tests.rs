@@ -101,6 +101,37 @@ fn all_of_is_merged() {
     assert_eq!(said(&fitted), ["allOf at the root"]);
 }
 
+// Of an `allOf`, nothing is lost, wherever it stands and whatever is said twice.
+#[test]
+fn all_of_loses_nothing() {
+    let part = json!({"properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"],
+        "patternProperties": {"^z": {}}});
+    let own = json!({"properties": {"kind": {"type": "string"}, "x": {"type": "integer"}}, "required": ["x"],
+        "description": "Own."});
+    let (mut before, mut after) = (json!({"allOf": [part]}), own.clone());
+    before.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+    after["allOf"] = json!([part]);
+    for schema in [before, after] {
+        let fitted = fit(&schema);
+        assert_eq!(
+            fitted.schema,
+            json!({"properties": {"kind": {"type": "string", "enum": ["a", "b"]}, "x": {"type": "integer"}},
+                "required": ["x", "kind"], "description": "Own.\n\n{\"patternProperties\":{\"^z\":{}}}"})
+        );
+        assert_eq!(said(&fitted), ["patternProperties at /allOf/0"]);
+    }
+    let twice = fit(
+        &json!({"allOf": [{"properties": {"n": {"type": "integer", "minimum": 1}}}, {"minItems": 1},
+        {"properties": {"n": {"type": "number", "maximum": 5}}}, {"properties": {"n": {"$ref": "#/$defs/a"}}}]}),
+    );
+    assert_eq!(
+        twice.schema,
+        json!({"properties": {"n": {"type": "integer", "minimum": 1, "maximum": 5}}, "minItems": 1, "description":
+            "{\"allOf\":[{\"properties\":{\"n\":{\"type\":\"number\"}}},{\"properties\":{\"n\":{\"$ref\":\"#/$defs/a\"}}}]}"})
+    );
+    assert_eq!(said(&twice), ["allOf at the root", "allOf at the root"]);
+}
+
 // gemini.md (a) 13, (a) 14
 #[test]
 fn values_that_are_allowed() {
@@ -108,6 +139,11 @@ fn values_that_are_allowed() {
         (json!({"enum": ["a", "b"]}), json!({"enum": ["a", "b"], "type": "string"})),
         (json!({"type": "integer", "enum": [1, 2]}), json!({"type": "integer", "enum": [1, 2]})),
         (json!({"enum": ["a", null]}), json!({"enum": ["a"], "type": ["string", "null"]})),
+        (json!({"enum": [1, 2, null]}), json!({"enum": [1, 2], "type": ["integer", "null"]})),
+        (
+            json!({"enum": [1, 2.5, "a", null]}),
+            json!({"enum": [1, 2.5, "a"], "type": ["number", "string", "null"]}),
+        ),
         (json!({"const": 3}), json!({"enum": [3]})),
         (json!({"const": null}), json!({"type": "null"})),
         (json!({"const": true}), json!({"description": "{\"const\":true}"})),

@@ -1,6 +1,7 @@
 //! Says a schema in the strict subset.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +9,11 @@ use super::back::{Back, item_name};
 use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };
-use super::merge::{add, alone, inline, is_annotation, resolve};
+use super::merge::{Merge, is_annotation, resolve, too_large, weight};
+use super::null::Nulls;
 use super::subset::{Refusal, Subset, Unsaid};
 use crate::keywords::{escaped, range};
+use crate::words::{beginning, cut};
 
 /// Formats of texts that are enforced.
 const FORMATS: [&str; 9] =
@@ -35,9 +38,12 @@ const FORMED: [&str; 13] = [
     "oneOf",
 ];
 
-/// Places of a schema, and places inside each other, beyond which it is refused.
-const MAX_PLACES: usize = 20_000;
+/// Places inside each other, beyond which a schema is refused.
 const MAX_DEPTH: usize = 64;
+/// Steps of a place, its pointers apart.
+const PLACE: usize = 50;
+/// Characters of a keyword that a description says.
+const MAX_HINT: usize = 500;
 
 /// A strict schema with the way back.
 pub(super) struct Fitted {
@@ -81,36 +87,41 @@ pub(super) fn fit(root: &Value, subset: Subset) -> Result<Fitted, Refusal> {
 }
 
 struct Fit<'s> {
-    root: &'s Value,
+    merge: Merge<'s>,
     subset: Subset,
     /// The names of definitions by the pointers of what they define.
     names: HashMap<String, String>,
+    /// Those names, and how often each word was asked for.
+    taken: HashSet<String>,
+    words: HashMap<String, u32>,
+    nulls: Nulls<'s>,
     waiting: Vec<(String, String)>,
     unsaid: Vec<Unsaid>,
-    /// Places that were said, and those that are being said around this one.
-    places: usize,
+    /// The places that are being said around this one.
     depth: usize,
 }
 
 impl<'s> Fit<'s> {
     fn new(root: &'s Value, subset: Subset) -> Self {
         Self {
-            root,
+            merge: Merge::new(root),
             subset,
             names: HashMap::new(),
+            taken: HashSet::new(),
+            words: HashMap::new(),
+            nulls: Nulls::new(root),
             waiting: Vec::new(),
             unsaid: Vec::new(),
-            places: 0,
             depth: 0,
         }
     }
 
     fn node(&mut self, schema: &Value, place: Place<'_>) -> Said {
         // A schema that is merged with the one it refers to may hold itself.
-        if self.places == MAX_PLACES || self.depth == MAX_DEPTH {
-            return Err(Refusal::new("", "it is too large or nested too deep, or it holds itself"));
+        if self.depth == MAX_DEPTH {
+            return Err(too_large());
         }
-        self.places += 1;
+        self.merge.spend(PLACE + (place.at.len() + place.out.len()) / 16)?;
         self.depth += 1;
         let said = self.said(schema, place);
         self.depth -= 1;
@@ -123,7 +134,7 @@ impl<'s> Fit<'s> {
             Value::Object(members) => members,
             _ => return Err(Refusal::new(place.at, "it takes no value")),
         };
-        let members = alone(self.root, members, place.at)?;
+        let members = self.merge.alone(members, place.at)?;
         let description = members.get("description").and_then(Value::as_str);
         if let Some(reference) = members.get("$ref") {
             let name = self.definition(reference, place.at)?;
@@ -155,9 +166,14 @@ impl<'s> Fit<'s> {
         let named: Vec<&str> = kinds.iter().copied().filter(|kind| *kind != "null").collect();
         match named.as_slice() {
             [] if kinds.is_empty() => {
-                let unsaid = members.keys().filter(|keyword| !is_annotation(keyword));
-                self.unsaid.extend(unsaid.map(|keyword| unsaid_at(place.at, keyword)));
-                Ok(any(description))
+                let (mut said, back) = any(description);
+                let mut hints = Vec::new();
+                for (keyword, value) in members.iter().filter(|(keyword, _)| !is_annotation(keyword)) {
+                    self.unsaid.push(unsaid_at(place.at, keyword));
+                    hints.push(hint(keyword, value));
+                }
+                describe(&mut said, &hints.join(", "));
+                Ok((said, back))
             }
             [] => Ok((Map::from_iter([("type".to_owned(), json!("null"))]), Back::Same)),
             [kind] => {
@@ -168,6 +184,7 @@ impl<'s> Fit<'s> {
                 Ok((said, back))
             }
             several => {
+                self.merge.spend(weight(&members).saturating_mul(kinds.len()))?;
                 let branches: Vec<Value> = several
                     .iter()
                     .chain(kinds.iter().filter(|kind| **kind == "null"))
@@ -189,7 +206,7 @@ impl<'s> Fit<'s> {
 
     /// The name of the definition that a reference means.
     fn definition(&mut self, reference: &Value, at: &str) -> Result<String, Refusal> {
-        resolve(self.root, reference, at)?;
+        resolve(self.merge.root, reference, at)?;
         let pointer = reference.as_str().unwrap_or_default().trim_start_matches('#').to_owned();
         if let Some(name) = self.names.get(&pointer) {
             return Ok(name.clone());
@@ -197,11 +214,11 @@ impl<'s> Fit<'s> {
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let word: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let word = if word.is_empty() { "root".to_owned() } else { word };
-        let taken = |name: &str| self.names.values().any(|known| known == name);
+        let count = self.words.entry(word.clone()).or_default();
         let mut name = word.clone();
-        let mut count = 1_u32;
-        while taken(&name) {
-            count += 1;
+        *count += 1;
+        while !self.taken.insert(name.clone()) {
+            *count += 1;
             name = format!("{word}_{count}");
         }
         self.names.insert(pointer.clone(), name.clone());
@@ -224,12 +241,13 @@ impl<'s> Fit<'s> {
         let (mut said, mut backs) = (Vec::new(), Vec::new());
         for (at, branch) in branches.iter().enumerate() {
             let (at, out) = (format!("{}/{keyword}/{at}", place.at), format!("{}/anyOf/{at}", place.out));
-            let mut whole = branch.clone();
+            let mut whole = Cow::Borrowed(branch);
             if holds_more {
+                self.merge.spend(weight(&beside))?;
                 let mut all = beside.clone();
-                let part = inline(self.root, branch, &at)?;
-                add(&mut all, &part, &at)?;
-                whole = Value::Object(all);
+                let part = self.merge.inline(branch, &at)?;
+                self.merge.add(&mut all, &part, &at)?;
+                whole = Cow::Owned(Value::Object(all));
             }
             let (schema, back) = self.node(&whole, Place { at: &at, out: &out })?;
             said.push(Value::Object(schema));
@@ -257,6 +275,16 @@ impl<'s> Fit<'s> {
         if let Some(only) = members.get("const").filter(|_| is_form_of_itself) {
             said.insert("const".to_owned(), only.clone());
         }
+        // Another form says nothing of the names, the values and the further items that are meant.
+        let is_unformed = |keyword: &str, value: &Value| match keyword {
+            _ if is_form_of_itself => false,
+            "enum" | "const" => true,
+            "required" => kind == "object" && value.as_array().is_some_and(|names| !names.is_empty()),
+            "items" | "additionalItems" => {
+                kind == "array" && !value.is_array() && *value != Value::Bool(false)
+            }
+            _ => false,
+        };
         let mut hints = Vec::new();
         let range = members.get("format").and_then(Value::as_str).and_then(range);
         if let Some((least, most)) = range.filter(|_| kind == "integer") {
@@ -280,7 +308,7 @@ impl<'s> Fit<'s> {
         }
         for (keyword, value) in members {
             match keyword.as_str() {
-                keyword if FORMED.contains(&keyword) => {}
+                keyword if FORMED.contains(&keyword) && !is_unformed(keyword, value) => {}
                 "description" => {
                     said.insert(keyword.clone(), value.clone());
                 }
@@ -290,12 +318,13 @@ impl<'s> Fit<'s> {
                 // Formats of numbers are said by their bounds.
                 "format" if kind != "string" => {}
                 "default" if value.is_null() => {}
-                "default" => hints.push(format!("default: {value}")),
+                "default" => hints.push(hint("default", value)),
                 keyword if is_annotation(keyword) => {}
                 // These two say of a map what they say of the list that it becomes.
                 "additionalProperties" | "patternProperties" if said.get("type") == Some(&json!("array")) => {
                 }
-                "additionalProperties" if value.is_boolean() => {}
+                "additionalProperties"
+                    if value.is_boolean() || value.as_object().is_some_and(Map::is_empty) => {}
                 // A tuple has the items that it has.
                 "minItems" | "maxItems" if !is_form_of_itself => {}
                 "minProperties" if !is_form_of_itself && self.says("minItems", value) => {
@@ -306,9 +335,7 @@ impl<'s> Fit<'s> {
                 }
                 keyword => {
                     self.unsaid.push(unsaid_at(place.at, keyword));
-                    if value.is_number() || value.is_string() || value.is_boolean() {
-                        hints.push(format!("{keyword}: {value}"));
-                    }
+                    hints.push(hint(keyword, value));
                 }
             }
         }
@@ -340,19 +367,17 @@ impl<'s> Fit<'s> {
             }
             return self.map(members, place);
         };
-        let is_required = |name: &str| {
-            members
-                .get("required")
-                .and_then(Value::as_array)
-                .is_some_and(|names| names.iter().any(|known| known == name))
-        };
+        let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+        let names: HashSet<&str> = required.iter().copied().collect();
+        let is_required = |name: &str| names.contains(name);
         let (mut said, mut backs) = (Map::new(), HashMap::new());
         for (name, property) in properties {
             let below = format!("/properties/{}", escaped(name));
             let (at, out) = (format!("{}{below}", place.at), format!("{}{below}", place.out));
             let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
             let may_lack = !is_required(name);
-            let takes_null = may_lack && self.takes_null(property, 8);
+            let takes_null = may_lack && self.nulls.takes(property);
             let null_is_absence = self.subset.requires_all() && may_lack && !takes_null;
             if null_is_absence {
                 schema = nullable(schema);
@@ -363,8 +388,34 @@ impl<'s> Fit<'s> {
             said.insert(name.clone(), Value::Object(schema));
             backs.insert(name.clone(), (back, null_is_absence));
         }
+        for name in required {
+            if !said.contains_key(name) {
+                let (schema, back) = self.nameless(name, members, place)?;
+                said.insert(name.to_owned(), Value::Object(schema));
+                backs.insert(name.to_owned(), (back, false));
+            }
+        }
         let said = closed(said, |name| self.subset.requires_all() || is_required(name));
         Ok((said, Back::Object(backs)))
+    }
+
+    /// A member that must be there, and is no property.
+    fn nameless(&mut self, name: &str, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let (at, out) = (
+            format!("{}/additionalProperties", place.at),
+            format!("{}/properties/{}", place.out, escaped(name)),
+        );
+        let others = members.get("additionalProperties").or(members.get("unevaluatedProperties"));
+        let schema = match others {
+            // A pattern may be meant for its name.
+            _ if members.contains_key("patternProperties") => &Value::Bool(true),
+            Some(Value::Bool(false)) => {
+                let name = cut(name, 80);
+                return Err(Refusal::new(place.at, format!("it asks for {name}, and does not allow it")));
+            }
+            others => others.unwrap_or(&Value::Bool(true)),
+        };
+        self.node(schema, Place { at: &at, out: &out })
     }
 
     /// An object of any names, as a list of pairs.
@@ -423,11 +474,7 @@ impl<'s> Fit<'s> {
             ]);
             return Ok((said, Back::List(Box::new(back))));
         };
-        let rest = members.get("items").filter(|items| !items.is_array()).or(members.get("additionalItems"));
         let (mut said, mut backs) = (Map::new(), Vec::new());
-        if rest.is_some_and(|rest| *rest != Value::Bool(false)) {
-            self.unsaid.push(unsaid_at(place.at, "items"));
-        }
         let keyword = if older.is_some() { "items" } else { "prefixItems" };
         for (number, item) in prefix.iter().enumerate() {
             let name = item_name(number);
@@ -439,31 +486,11 @@ impl<'s> Fit<'s> {
         }
         Ok((closed(said, |_| true), Back::Tuple(backs)))
     }
+}
 
-    /// True if a schema takes `null`.
-    fn takes_null(&self, schema: &Value, hops: usize) -> bool {
-        let (Value::Object(members), Some(hops)) = (schema, hops.checked_sub(1)) else {
-            return *schema == Value::Bool(true);
-        };
-        let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
-        let any = |keyword: &str| {
-            list(keyword).is_none_or(|list| list.iter().any(|part| self.takes_null(part, hops)))
-        };
-        let own = match members.get("type") {
-            None => true,
-            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
-            Some(kind) => kind == "null" || members.get("nullable") == Some(&Value::Bool(true)),
-        };
-        own && list("enum").is_none_or(|values| values.contains(&Value::Null))
-            && members.get("const").is_none_or(Value::is_null)
-            && any("anyOf")
-            && any("oneOf")
-            && list("allOf").is_none_or(|list| list.iter().all(|part| self.takes_null(part, hops)))
-            && members
-                .get("$ref")
-                .and_then(|target| resolve(self.root, target, "").ok())
-                .is_none_or(|target| self.takes_null(target, hops))
-    }
+/// A keyword as a description says it.
+fn hint(keyword: &str, value: &Value) -> String {
+    format!("{keyword}: {}", beginning(value, MAX_HINT))
 }
 
 fn unsaid_at(pointer: &str, keyword: &str) -> Unsaid {

@@ -37,7 +37,7 @@ pub(super) fn check(
         Subset::OpenAi => sizes(schema, 5_000, 10),
         Subset::Azure => sizes(schema, 100, 5),
         Subset::Anthropic => {
-            if let Some(name) = definitions.keys().find(|name| leads_to(name, definitions)) {
+            if let Some(name) = recursive(definitions) {
                 return Err(Refusal::new("", format!("{name} holds itself, and the API takes no recursion")));
             }
             let bounds = [
@@ -52,27 +52,37 @@ pub(super) fn check(
     }
 }
 
-/// True if a definition leads back to itself.
-fn leads_to(name: &str, definitions: &HashMap<String, Back>) -> bool {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut waiting: Vec<&Back> = definitions.get(name).into_iter().collect();
-    while let Some(back) = waiting.pop() {
-        match back {
-            Back::Same | Back::Json => {}
-            Back::Object(properties) => waiting.extend(properties.values().map(|(back, _)| back)),
-            Back::List(inner) | Back::Map(inner) | Back::Wrapped(inner) => waiting.push(inner),
-            Back::Tuple(items) => waiting.extend(items),
-            Back::Union(branches) => waiting.extend(branches.iter().map(|(_, back)| back)),
-            Back::Definition(target) if target == name => return true,
-            Back::Definition(target) => {
-                if !seen.contains(&target.as_str()) {
-                    seen.push(target);
-                    waiting.extend(definitions.get(target));
+/// A definition that leads back to itself.
+fn recursive(definitions: &HashMap<String, Back>) -> Option<&str> {
+    // Each that was entered, with `true` while one that it leads to is looked at.
+    let mut open: HashMap<&str, bool> = HashMap::new();
+    for start in definitions.keys() {
+        let mut path = vec![(start.as_str(), false)];
+        while let Some((name, left)) = path.pop() {
+            if left {
+                open.insert(name, false);
+                continue;
+            }
+            match open.get(name) {
+                Some(true) => return Some(name),
+                Some(false) => continue,
+                None => open.insert(name, true),
+            };
+            path.push((name, true));
+            let mut waiting: Vec<&Back> = definitions.get(name).into_iter().collect();
+            while let Some(back) = waiting.pop() {
+                match back {
+                    Back::Same | Back::Json => {}
+                    Back::Object(properties) => waiting.extend(properties.values().map(|(back, _)| back)),
+                    Back::List(inner) | Back::Map(inner) | Back::Wrapped(inner) => waiting.push(inner),
+                    Back::Tuple(items) => waiting.extend(items),
+                    Back::Union(branches) => waiting.extend(branches.iter().map(|(_, back)| back)),
+                    Back::Definition(target) => path.push((target, false)),
                 }
             }
         }
     }
-    false
+    None
 }
 
 /// The number of properties of all objects that need not be there.
