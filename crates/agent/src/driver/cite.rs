@@ -53,8 +53,7 @@ impl Driver {
         let text = self.run.text().to_owned();
         let (place, native) = self.answer(&text)?;
         let messages = self.seen(place).await?;
-        let mut shown =
-            Texts { driver: self, known: Vec::new(), fences: HashMap::new(), texts: Vec::new() };
+        let mut shown = Texts { driver: self, known: Vec::new(), fences: HashMap::new(), texts: Vec::new() };
         shown.read(&messages).await;
         let Texts { texts, .. } = shown;
         let (year, month, day) = date_of(i64::try_from(self.run.asked_at() / DAY).unwrap_or_default());
