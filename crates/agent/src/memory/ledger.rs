@@ -10,7 +10,7 @@ use crate::memory::mark::{Mark, PINNED, is_mark};
 use crate::memory::message_tokens::{self, slim, tokens};
 use crate::memory::past::Past;
 use crate::memory::text_tokens::TokenCounter;
-use crate::memory::turns::{PAUSED, TURN_ENDED, Turns, is_of_author};
+use crate::memory::turns::{Turns, goes_on, is_of_author};
 
 /// A conversation that was looked at, message by message: none costs anything twice, also where each look finds the
 /// conversation too long and nothing that makes it shorter.
@@ -112,14 +112,10 @@ impl Ledger {
             self.frames.push(frame);
             return;
         }
-        let goes_on = at.checked_sub(1).and_then(|before| past.history.get(before)).is_some_and(|before| {
-            let metadata = before.metadata();
-            metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none()
-        });
         if self.reader.opens(message, at == past.task) {
             self.units.push(Unit { at, opens_turn: true });
             self.turns.push(at);
-        } else if message.role() == Role::Assistant && !goes_on {
+        } else if message.role() == Role::Assistant && !goes_on(past.history, at) {
             self.units.push(Unit { at, opens_turn: false });
         }
         if message.role() == Role::Assistant {
