@@ -44,7 +44,7 @@ pub(crate) enum Origin {
     Tool,
     Event,
     Author {
-        /// True in the turn that the author began last.
+        /// True in the turn that the author began last, of what they attached themselves.
         current: bool,
     },
 }
