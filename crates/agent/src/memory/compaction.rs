@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::tool::ConversationDocuments;
 use attache_core::{Message, ModelHandle, Role};
 
 use crate::memory::ledger::Ledger;
@@ -209,11 +210,11 @@ impl Compaction {
     }
 }
 
-/// The documents of messages, the newest ones, as lines behind a summary.
+/// The documents of messages that tools can take, the newest ones, as lines behind a summary.
 fn references(messages: &[Arc<Message>]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for message in messages.iter().rev() {
-        for document in message.documents() {
+        for document in ConversationDocuments::of([message]).iter() {
             let line = format!("\n- {}", named(document));
             if !lines.contains(&line) {
                 lines.push(line);
