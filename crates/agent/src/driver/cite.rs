@@ -101,7 +101,7 @@ impl Driver {
         let mut messages = self.remembered(history);
         let reader = setup.routing.read_tool.as_deref();
         self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
-        if !self.library.has_documents() {
+        if !self.library.needs_routing() {
             return Some(messages);
         }
         let capabilities = setup.model.capabilities();

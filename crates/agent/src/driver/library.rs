@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::tool::ConversationDocuments;
 use attache_core::{Document, DocumentId, Message};
-use attache_documents::{Materials, RoutingReport};
+use attache_documents::{Materials, RoutingReport, needs_routing};
 
 use crate::driver::truncate::shortened;
 use crate::log::Routed;
@@ -29,7 +29,7 @@ pub(super) struct Library {
     keeps_above: Option<usize>,
     seen: usize,
     seen_found: usize,
-    has_documents: bool,
+    needs_routing: bool,
     has_made: bool,
 }
 
@@ -46,7 +46,7 @@ impl Library {
             keeps_above: reads.then_some(cleared.unwrap_or(usize::MAX)),
             seen: 0,
             seen_found: 0,
-            has_documents: false,
+            needs_routing: false,
             has_made: false,
         }
     }
@@ -59,8 +59,7 @@ impl Library {
             let until = found.map_or(run.history().len(), |(at, _)| *at);
             if self.seen < until {
                 let new = run.history().get(self.seen..until).unwrap_or_default();
-                self.has_documents = self.has_documents
-                    || new.iter().any(|message| !message.documents().is_empty() || message.stamp() != 0);
+                self.needs_routing = self.needs_routing || new.iter().any(|message| needs_routing(message));
                 self.has_made = self.has_made || new.iter().any(makes);
                 self.documents.add(new);
                 if let Some(length) = self.keeps_above {
@@ -75,9 +74,9 @@ impl Library {
         }
     }
 
-    /// True if the conversation holds documents: without them nothing is to be routed.
-    pub(super) fn has_documents(&self) -> bool {
-        self.has_documents
+    /// True if some of the conversation is to be shown otherwise than it is.
+    pub(super) fn needs_routing(&self) -> bool {
+        self.needs_routing
     }
 
     /// True if the model made documents.

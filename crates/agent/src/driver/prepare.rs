@@ -36,7 +36,7 @@ impl Driver {
         if self.library.has_made() {
             Box::pin(self.bring_made(&mut messages)).await;
         }
-        if self.library.has_documents() {
+        if self.library.needs_routing() {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }
         let offered = self.tools_of_step(step, landing, &mut events)?;

@@ -40,7 +40,7 @@ impl Driver {
         if self.library.has_made() {
             Box::pin(self.bring_made(&mut messages)).await;
         }
-        if self.library.has_documents() {
+        if self.library.needs_routing() {
             let capabilities = setup.model.capabilities();
             let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
             let materials = &mut self.library.materials;
