@@ -158,7 +158,7 @@ impl Compaction {
     fn decide(&self, ledger: &Ledger, past: &Past<'_>, now: u64, fits: bool) -> Option<Look> {
         let ceiling = self.ceiling.min(self.threshold);
         let summary_tokens = (ceiling / 4).clamp(1, 4_000);
-        let room = ceiling.saturating_sub(ledger.fixed()).saturating_sub(summary_tokens);
+        let room = ceiling.saturating_sub(ledger.fixed(past)).saturating_sub(summary_tokens);
         let frame = ledger.newest();
         let mut from = ledger.recent(room.min(self.recent), false);
         if self.clears && from > frame.rest {
