@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use attache_core::repair::{Repaired, repair};
 use attache_core::{ChatRequest, Message, Role};
-use attache_documents::{Materials, gather, route};
+use attache_documents::{Materials, gather, needs_routing, route};
 use tokio::time::timeout;
 
 use crate::driver::shortened;
@@ -64,7 +64,7 @@ pub(crate) async fn input_tokens(setup: &Arc<Setup>, input: RunInput) -> Result<
         }
     }
     let capabilities = setup.model.capabilities();
-    if messages.iter().any(|message| !message.documents().is_empty()) {
+    if messages.iter().any(|message| needs_routing(message)) {
         let mut materials = Materials::default();
         let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
         gather(&mut materials, &messages, capabilities, &setup.routing, store, fetcher, &setup.converters)

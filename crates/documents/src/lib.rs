@@ -81,6 +81,7 @@ mod text;
 #[doc(no_inline)]
 pub use attache_core::converter::ConvertedText;
 pub use estimate::estimated_tokens;
+pub use find::needs_routing;
 pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::gather::{gather, load};

@@ -156,7 +156,7 @@ pub(super) fn ask<'a>(
             return;
         }
         name_calls(&mut completion.message, &driver.toolbox, &driver.run);
-        for kind in driver.notes_of_reply(&completion.degradations, &completion.message.citations) {
+        for kind in driver.notes_of_reply(&completion.degradations, &mut completion.message.citations) {
             yield Ok(driver.event(kind));
         }
         let cost = driver.cost_of(completion.model.as_deref(), &completion.usage);

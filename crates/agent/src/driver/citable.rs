@@ -36,14 +36,14 @@ pub(super) fn source(document: &Document) -> Source {
     Source::Document { id: document.id().clone(), name: document.file_name().map(str::to_owned) }
 }
 
-/// Gives a provider's citation the document that it means: the one of that number among those that were `sent` as they
-/// are, texts apart, or the one of that id among all that are `known`.
-pub(super) fn name(citation: &mut Citation, sent: &[Document], known: &[Document]) {
+/// Gives a provider's citation the document that it means: of those that were `sent` as they are the one of that number,
+/// texts apart, or the one of that id.
+pub(super) fn name(citation: &mut Citation, sent: &[Document]) {
     let meant = match &citation.source {
         Source::Nth { index, .. } => usize::try_from(*index).ok().and_then(|index| {
             sent.iter().filter(|document| document.media_type().kind() != MediaKind::Text).nth(index)
         }),
-        Source::Foreign { id, .. } => known.iter().find(|document| document.id().as_str() == id),
+        Source::Foreign { id, .. } => sent.iter().find(|document| document.id().as_str() == id),
         _ => None,
     };
     if let Some(document) = meant {

@@ -1,6 +1,6 @@
 //! Holds the answer of a run against what its model was shown.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_citations::{Options, Shown, check};
@@ -14,7 +14,7 @@ use attache_core::{
 use attache_documents::{ReadLabel, decode_text, fence_text, gather, route, unfence};
 
 use crate::driver::Driver;
-use crate::driver::citable::{name, source};
+use crate::driver::citable::source;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::log::Ended;
@@ -51,20 +51,11 @@ impl Driver {
     /// converters, so that whoever resumes the run finds the same.
     async fn check(&mut self) -> Option<Checked> {
         let text = self.run.text().to_owned();
-        let (place, mut native) = self.answer(&text)?;
-        let (messages, sent) = self.seen(place).await?;
-        let mut shown = Texts {
-            driver: self,
-            known: Vec::new(),
-            documents: Vec::new(),
-            texts: Vec::new(),
-            is_sent: true,
-        };
-        shown.read(&messages, sent.as_ref()).await;
-        let Texts { documents, known, texts, .. } = shown;
-        for citation in &mut native {
-            name(citation, &documents, &known);
-        }
+        let (place, native) = self.answer(&text)?;
+        let messages = self.seen(place).await?;
+        let mut shown = Texts { driver: self, known: Vec::new(), fences: HashMap::new(), texts: Vec::new() };
+        shown.read(&messages).await;
+        let Texts { texts, .. } = shown;
         let (year, month, day) = date_of(i64::try_from(self.run.asked_at() / DAY).unwrap_or_default());
         let options = match (year.try_into(), month.try_into(), day.try_into()) {
             (Ok(year), Ok(month), Ok(day)) => Options::new().with_today(year, month, day),
@@ -102,17 +93,16 @@ impl Driver {
             .or_else(|| replies().next().map(|(place, _)| (place, Vec::new())))
     }
 
-    /// The messages before the answer as its model saw them: what the window showed last, and all of this run. And which
-    /// of them the last request held; `None` for all.
-    async fn seen(&mut self, answer: usize) -> Option<(Vec<Arc<Message>>, Option<HashSet<MessageId>>)> {
+    /// The messages before the answer as its model saw them: what the window showed last, and all of this run.
+    async fn seen(&mut self, answer: usize) -> Option<Vec<Arc<Message>>> {
         let setup = Arc::clone(&self.setup);
         self.library.catch_up(&self.run);
         let history = self.run.history().get(..answer)?;
-        let (mut messages, sent) = self.remembered(history);
+        let mut messages = self.remembered(history);
         let reader = setup.routing.read_tool.as_deref();
         self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
-        if !self.library.has_documents() {
-            return Some((messages, sent));
+        if !self.library.needs_routing() {
+            return Some(messages);
         }
         let capabilities = setup.model.capabilities();
         let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
@@ -123,15 +113,15 @@ impl Driver {
         routed
             .inspect_err(|error| tracing::error!(%error, "the answer could not be checked"))
             .ok()
-            .map(|routed| (routed.messages, sent))
+            .map(|routed| routed.messages)
     }
 }
 
 impl Driver {
     /// The messages of a history that the memory showed, and all of this run: those that left the window
-    /// since were shown before. And the ids of those that the memory showed last; `None` for all.
-    fn remembered(&self, history: &[Arc<Message>]) -> (Vec<Arc<Message>>, Option<HashSet<MessageId>>) {
-        let Some(memory) = &self.setup.memory else { return (history.to_vec(), None) };
+    /// since were shown before.
+    fn remembered(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let Some(memory) = &self.setup.memory else { return history.to_vec() };
         let past = Past {
             history,
             task: self.run.task(),
@@ -146,14 +136,14 @@ impl Driver {
         };
         // Marks of this drive alone would make another drive of the run see something else.
         let Look::Show { messages: seen, .. } = memory.look(&past, &mut Marks::default()) else {
-            return (history.to_vec(), None);
+            return history.to_vec();
         };
-        let seen: HashSet<MessageId> = seen.iter().map(|message| message.id().clone()).collect();
+        let seen: HashSet<&MessageId> = seen.iter().map(|message| message.id()).collect();
         let shown = history
             .iter()
             .enumerate()
             .filter(|(place, message)| *place >= self.run.task() || seen.contains(message.id()));
-        (shown.map(|(_, message)| Arc::clone(message)).collect(), Some(seen))
+        shown.map(|(_, message)| Arc::clone(message)).collect()
     }
 }
 
@@ -162,21 +152,20 @@ struct Texts<'d> {
     driver: &'d Driver,
     /// All documents of the conversation that may be shown.
     known: Vec<Document>,
-    /// Those that stood in the last request as they are, images apart, in order.
-    documents: Vec<Document>,
+    /// Those whose text may stand in a fence, by how the fence begins.
+    fences: HashMap<String, Source>,
     texts: Vec<Shown>,
-    /// The message that is read stood in the last request.
-    is_sent: bool,
 }
 
 impl Texts<'_> {
-    async fn read(&mut self, messages: &[Arc<Message>], sent: Option<&HashSet<MessageId>>) {
+    async fn read(&mut self, messages: &[Arc<Message>]) {
         let found = self.driver.run.found().iter().map(|(_, message)| message);
         let held = messages.iter().chain(found).flat_map(|message| message.documents());
         let mut ids: HashSet<&DocumentId> = HashSet::new();
         self.known = held.filter(|document| ids.insert(document.id())).cloned().collect();
+        let fences = self.known.iter().filter_map(|known| Some((fence_of(known)?.0, source(known))));
+        self.fences = fences.collect();
         for message in messages {
-            self.is_sent = sent.is_none_or(|sent| sent.contains(message.id()));
             match &**message {
                 Message::System(system) => {
                     self.texts.extend(system.parts.iter().map(|part| Shown::given(part.text())));
@@ -208,16 +197,12 @@ impl Texts<'_> {
         let mut texts = Vec::new();
         let mut begun = 0;
         for document in &self.known {
-            // A fence of this document, to be compared with.
-            let Some(fence) = fence_text(document.id(), ".", []) else { continue };
-            let (Some((begin, _)), Some((_, end))) = (fence.split_once(':'), fence.rsplit_once('\n')) else {
-                continue;
-            };
+            let Some((begin, end)) = fence_of(document) else { continue };
             let mut inner: Vec<&str> = Vec::new();
-            for (at, _) in text.match_indices(begin) {
+            for (at, _) in text.match_indices(&*begin) {
                 begun += 1;
                 let rest = text.get(at..).unwrap_or_default();
-                let len = rest.find(end).map_or(0, |at| at + end.len());
+                let len = rest.find(&*end).map_or(0, |at| at + end.len());
                 inner.extend(rest.get(..len).and_then(unfence));
             }
             begun -= inner.len();
@@ -247,9 +232,10 @@ impl Texts<'_> {
                     let (label, rest) = ReadLabel::split(text)
                         .map_or((None, text), |(label, rest)| (Some(label), rest.trim_start()));
                     if let Some(label) = &label {
-                        current = label.document_id().and_then(|id| self.by_prefix(id));
+                        current = label.document_id().and_then(|id| self.labelled(id));
                     }
-                    match (unfence(rest), &current) {
+                    let fenced = rest.split_once(':').and_then(|(begin, _)| self.fences.get(begin));
+                    match (unfence(rest), fenced.or(current.as_ref())) {
                         (Some(inner), Some(source)) => self.texts.push(Shown::text(source.clone(), inner)),
                         (Some(inner), None) => self.texts.push(Shown::given(inner)),
                         (None, _) if is_given && label.is_none() => self.texts.push(Shown::given(rest)),
@@ -266,8 +252,13 @@ impl Texts<'_> {
         }
     }
 
-    fn by_prefix(&self, id: &str) -> Option<Source> {
-        self.known.iter().find(|document| document.id().as_str().starts_with(id)).map(source)
+    /// The document that a label means. Its short id tells the documents of one message apart, so that others of the
+    /// conversation may begin like it.
+    fn labelled(&self, id: &str) -> Option<Source> {
+        let exact = self.known.iter().find(|document| document.id().as_str() == id);
+        let mut alike = self.known.iter().filter(|document| document.id().as_str().starts_with(id));
+        let only = || alike.next().filter(|_| alike.next().is_none());
+        exact.or_else(only).map(source)
     }
 
     /// A document that stands there as it is. Images say nothing that can be read here.
@@ -277,9 +268,6 @@ impl Texts<'_> {
         if document.media_type().kind() == MediaKind::Image {
             self.texts.push(Shown::unread(source));
             return;
-        }
-        if self.is_sent {
-            self.documents.push(document.clone());
         }
         // Text that is to be cited stands there as it was shown.
         if let (DocumentSource::Inline { text }, MediaKind::Text) =
@@ -316,4 +304,11 @@ impl Texts<'_> {
         }
         self.texts.push(Shown::text(source, converted.text));
     }
+}
+
+/// How a fence around text of a document begins, and how it ends.
+fn fence_of(document: &Document) -> Option<(String, String)> {
+    let fence = fence_text(document.id(), ".", [])?;
+    let ((begin, _), (_, end)) = (fence.split_once(':')?, fence.rsplit_once('\n')?);
+    Some((begin.to_owned(), end.to_owned()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::tool::ConversationDocuments;
 use attache_core::{Document, DocumentId, Message};
-use attache_documents::{Materials, RoutingReport};
+use attache_documents::{Materials, RoutingReport, needs_routing};
 
 use crate::driver::truncate::shortened;
 use crate::log::Routed;
@@ -19,8 +19,9 @@ pub(super) struct Library {
     pub(super) reported: Option<Arc<RoutingReport>>,
     /// The last one that the log has.
     recorded: Option<Arc<RoutingReport>>,
-    /// Results that are too long, by where the message is in memory, with the message that is kept there.
-    shortened: HashMap<usize, (Arc<Message>, Arc<Message>)>,
+    /// Messages that are sent in another form, by where the message is in memory, with the message that is kept there:
+    /// results that are too long, and replies whose documents were loaded.
+    replaced: HashMap<usize, (Arc<Message>, Arc<Message>)>,
     /// The documents that tools may take.
     documents: ConversationDocuments,
     /// The length from which on a tool reads results as documents, beside those that are cut; `None` without such a
@@ -28,7 +29,8 @@ pub(super) struct Library {
     keeps_above: Option<usize>,
     seen: usize,
     seen_found: usize,
-    has_documents: bool,
+    needs_routing: bool,
+    has_made: bool,
 }
 
 impl Library {
@@ -39,12 +41,13 @@ impl Library {
             materials: Materials::default(),
             reported: None,
             recorded: None,
-            shortened: HashMap::new(),
+            replaced: HashMap::new(),
             documents: ConversationDocuments::new().with_store(Arc::clone(&setup.store)),
             keeps_above: reads.then_some(cleared.unwrap_or(usize::MAX)),
             seen: 0,
             seen_found: 0,
-            has_documents: false,
+            needs_routing: false,
+            has_made: false,
         }
     }
 
@@ -56,8 +59,8 @@ impl Library {
             let until = found.map_or(run.history().len(), |(at, _)| *at);
             if self.seen < until {
                 let new = run.history().get(self.seen..until).unwrap_or_default();
-                self.has_documents = self.has_documents
-                    || new.iter().any(|message| !message.documents().is_empty() || message.stamp() != 0);
+                self.needs_routing = self.needs_routing || new.iter().any(|message| needs_routing(message));
+                self.has_made = self.has_made || new.iter().any(makes);
                 self.documents.add(new);
                 if let Some(length) = self.keeps_above {
                     let length = length.min(run.limits().max_result_chars);
@@ -71,9 +74,14 @@ impl Library {
         }
     }
 
-    /// True if the conversation holds documents: without them nothing is to be routed.
-    pub(super) fn has_documents(&self) -> bool {
-        self.has_documents
+    /// True if some of the conversation is to be shown otherwise than it is.
+    pub(super) fn needs_routing(&self) -> bool {
+        self.needs_routing
+    }
+
+    /// True if the model made documents.
+    pub(super) fn has_made(&self) -> bool {
+        self.has_made
     }
 
     /// The last report as an entry of the log, unless that has it.
@@ -115,7 +123,7 @@ impl Library {
             messages.iter().flat_map(|message| message.documents()).map(Document::id).collect();
         self.materials.retain(|id| seen.contains(id));
         let shown: HashSet<usize> = messages.iter().map(address).collect();
-        self.shortened.retain(|address, _| shown.contains(address));
+        self.replaced.retain(|address, _| shown.contains(address));
     }
 
     /// The messages with results no longer than the model shall read. A message that is short enough stays the same
@@ -127,7 +135,7 @@ impl Library {
             if results.results.iter().all(|result| result.tree.json().len() <= max_chars) {
                 continue;
             }
-            let (_, short) = self.shortened.entry(address(message)).or_insert_with(|| {
+            let (_, short) = self.replaced.entry(address(message)).or_insert_with(|| {
                 let short =
                     shortened(results, max_chars, reader).map(|short| Message::ToolResults(short).shared());
                 (Arc::clone(message), short.unwrap_or_else(|| Arc::clone(message)))
@@ -135,6 +143,20 @@ impl Library {
             *message = Arc::clone(short);
         }
     }
+
+    /// The message that is sent in the place of another one, if it is known.
+    pub(super) fn replaced(&self, message: &Arc<Message>) -> Option<Arc<Message>> {
+        self.replaced.get(&address(message)).map(|(_, other)| Arc::clone(other))
+    }
+
+    /// Sends another message in the place of one, as long as that is shown.
+    pub(super) fn replace(&mut self, message: &Arc<Message>, with: &Arc<Message>) {
+        self.replaced.insert(address(message), (Arc::clone(message), Arc::clone(with)));
+    }
+}
+
+fn makes(message: &Arc<Message>) -> bool {
+    matches!(&**message, Message::Assistant(reply) if reply.documents().next().is_some())
 }
 
 /// The results that are longer than so many characters, as documents that a tool reads.

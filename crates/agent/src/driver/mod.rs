@@ -17,6 +17,7 @@ mod hooks;
 mod interrupt;
 mod library;
 mod limits;
+mod made;
 mod memory;
 mod native_citations;
 mod nested;

@@ -28,15 +28,16 @@ impl Driver {
     pub(super) fn cited(&mut self, mut citation: Citation) -> Option<EventKind> {
         let citable = self.citable.as_mut()?;
         citable.told += 1;
-        name(&mut citation, &citable.documents, &citable.documents);
+        name(&mut citation, &citable.documents);
         Some(EventKind::Source(Box::new(citation)))
     }
 
     /// The events that a whole reply brings: what could not be honoured, and the citations that came with its end alone.
+    /// Its citations then name the documents that they mean: later nobody knows which request they count in.
     pub(super) fn notes_of_reply(
         &mut self,
         degradations: &[Degradation],
-        citations: &[Citation],
+        citations: &mut [Citation],
     ) -> Vec<EventKind> {
         let mut notes: Vec<EventKind> = degradations
             .iter()
@@ -45,10 +46,10 @@ impl Driver {
                 message: format!("{}: {}", degradation.option, degradation.note),
             })
             .collect();
-        let told = self.citable.as_ref().map_or(0, |citable| citable.told);
-        for citation in citations.iter().skip(told) {
-            notes.extend(self.cited(citation.clone()));
-        }
+        let Some(citable) = &self.citable else { return notes };
+        citations.iter_mut().for_each(|citation| name(citation, &citable.documents));
+        let untold = citations.iter().skip(citable.told);
+        notes.extend(untold.map(|citation| EventKind::Source(Box::new(citation.clone()))));
         notes
     }
 }

@@ -33,7 +33,10 @@ impl Driver {
         };
         let reader = setup.routing.read_tool.as_deref();
         self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
-        if self.library.has_documents() {
+        if self.library.has_made() {
+            Box::pin(self.bring_made(&mut messages)).await;
+        }
+        if self.library.needs_routing() {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }
         let offered = self.tools_of_step(step, landing, &mut events)?;

@@ -37,7 +37,10 @@ impl Driver {
         let setup = Arc::clone(&self.setup);
         let reader = setup.routing.read_tool.as_deref();
         self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
-        if self.library.has_documents() {
+        if self.library.has_made() {
+            Box::pin(self.bring_made(&mut messages)).await;
+        }
+        if self.library.needs_routing() {
             let capabilities = setup.model.capabilities();
             let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
             let materials = &mut self.library.materials;

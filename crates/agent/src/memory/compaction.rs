@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::tool::ConversationDocuments;
 use attache_core::{Message, ModelHandle, Role};
 
 use crate::memory::ledger::Ledger;
@@ -157,7 +158,7 @@ impl Compaction {
     fn decide(&self, ledger: &Ledger, past: &Past<'_>, now: u64, fits: bool) -> Option<Look> {
         let ceiling = self.ceiling.min(self.threshold);
         let summary_tokens = (ceiling / 4).clamp(1, 4_000);
-        let room = ceiling.saturating_sub(ledger.fixed()).saturating_sub(summary_tokens);
+        let room = ceiling.saturating_sub(ledger.fixed(past)).saturating_sub(summary_tokens);
         let frame = ledger.newest();
         let mut from = ledger.recent(room.min(self.recent), false);
         if self.clears && from > frame.rest {
@@ -209,11 +210,11 @@ impl Compaction {
     }
 }
 
-/// The documents of messages, the newest ones, as lines behind a summary.
+/// The documents of messages that tools can take, the newest ones, as lines behind a summary.
 fn references(messages: &[Arc<Message>]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for message in messages.iter().rev() {
-        for document in message.documents() {
+        for document in ConversationDocuments::of([message]).iter() {
             let line = format!("\n- {}", named(document));
             if !lines.contains(&line) {
                 lines.push(line);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::message::UserOrigin;
 use attache_core::{Message, Role};
 
-use crate::memory::turns::{MEMORY, Turns, is_of_author};
+use crate::memory::turns::{MEMORY, Turns, goes_on, is_of_author};
 
 /// The place of a window in a history that only grows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +79,15 @@ impl Standing {
             let message = history.get(*at).map(|message| &**message);
             matches!(message, Some(Message::Assistant(reply)) if reply.has_tool_calls())
         };
-        let Some(next) = (hole.to..self.seen).filter(calls).nth(1) else { return false };
+        let begin = |mut at: usize| {
+            while goes_on(history, at) {
+                at -= 1;
+            }
+            at
+        };
+        let mut rounds = (hole.to..self.seen).filter(calls).map(begin);
+        let Some(oldest) = rounds.next() else { return false };
+        let Some(next) = rounds.find(|at| *at > oldest) else { return false };
         self.leave(history, hole.to, next, |message| !is_of_author(message));
         self.hole = Some(Hole { to: next, rounds: hole.rounds + 1, ..hole });
         true

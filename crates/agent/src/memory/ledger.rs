@@ -10,7 +10,7 @@ use crate::memory::mark::{Mark, PINNED, is_mark};
 use crate::memory::message_tokens::{self, slim, tokens};
 use crate::memory::past::Past;
 use crate::memory::text_tokens::TokenCounter;
-use crate::memory::turns::{PAUSED, TURN_ENDED, Turns, is_of_author};
+use crate::memory::turns::{Turns, goes_on, is_of_author};
 
 /// A conversation that was looked at, message by message: none costs anything twice, also where each look finds the
 /// conversation too long and nothing that makes it shorter.
@@ -30,8 +30,6 @@ pub(crate) struct Ledger {
     /// The words of the author.
     said: Vec<usize>,
     pinned: Vec<usize>,
-    /// The tokens of system messages and of what is pinned.
-    fixed: u64,
     marks: Vec<usize>,
     /// The frame of each mark, and the frame without one, which shows all.
     frames: Vec<Frame>,
@@ -112,14 +110,10 @@ impl Ledger {
             self.frames.push(frame);
             return;
         }
-        let goes_on = at.checked_sub(1).and_then(|before| past.history.get(before)).is_some_and(|before| {
-            let metadata = before.metadata();
-            metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none()
-        });
         if self.reader.opens(message, at == past.task) {
             self.units.push(Unit { at, opens_turn: true });
             self.turns.push(at);
-        } else if message.role() == Role::Assistant && !goes_on {
+        } else if message.role() == Role::Assistant && !goes_on(past.history, at) {
             self.units.push(Unit { at, opens_turn: false });
         }
         if message.role() == Role::Assistant {
@@ -128,15 +122,11 @@ impl Ledger {
         if message.role() == Role::User && is_of_author(message) {
             self.said.push(at);
         }
-        let is_pinned = message.metadata().get(PINNED).is_some_and(|pinned| pinned == true);
-        if is_pinned {
+        if message.metadata().get(PINNED).is_some_and(|pinned| pinned == true) {
             self.pinned.push(at);
         }
         if is_system {
             self.systems.push(at);
-        }
-        if is_system || is_pinned {
-            self.fixed = self.fixed.saturating_add(counted.full);
         }
     }
 
@@ -164,14 +154,15 @@ impl Ledger {
         let marker_tokens = marker.as_ref().map_or(0, |marker| tokens(marker, counter, past).full);
         head.extend(marker);
         head.extend(kept.iter().filter_map(|at| history.get(*at).cloned()));
-        let cleared = history.get(from..rest).unwrap_or_default();
-        head.extend(
-            cleared
-                .iter()
-                .filter(|message| !is_mark(message))
-                .filter_map(|message| slim(message, past.reader)),
-        );
-        let head_tokens = self.head_tokens(from, rest, &kept) + summary_tokens + marker_tokens;
+        let whole = self.pinned_before(rest, past);
+        let cleared = (from..rest).filter_map(|at| Some((at, history.get(at)?)));
+        head.extend(cleared.filter(|(_, message)| !is_mark(message)).filter_map(|(at, message)| {
+            match whole.contains(&at) {
+                true => Some(Arc::clone(message)),
+                false => slim(message, past.reader),
+            }
+        }));
+        let head_tokens = self.head_tokens(from, rest, &kept, past) + summary_tokens + marker_tokens;
         Frame { since, mark, from, rest, kept, head, head_tokens, summary_tokens }
     }
 
@@ -180,10 +171,13 @@ impl Ledger {
     }
 
     /// The tokens before the messages that are shown whole, without the summary and the marker.
-    fn head_tokens(&self, from: usize, rest: usize, kept: &[usize]) -> u64 {
+    fn head_tokens(&self, from: usize, rest: usize, kept: &[usize], past: &Past<'_>) -> u64 {
+        let slim = |from: usize, to: usize| at(&self.slim, to).saturating_sub(at(&self.slim, from));
         let stay = self.systems_before(from).chain(kept.iter().copied());
         let stay: u64 = stay.map(|at| self.between(at, at + 1)).sum();
-        stay + at(&self.slim, rest).saturating_sub(at(&self.slim, from))
+        let whole = self.pinned_before(rest, past).into_iter().filter(|at| *at >= from);
+        let spared: u64 = whole.map(|at| self.between(at, at + 1).saturating_sub(slim(at, at + 1))).sum();
+        stay + slim(from, rest) + spared
     }
 
     /// The tokens of the messages between two places.
@@ -226,7 +220,7 @@ impl Ledger {
     pub(super) fn would_leave(&self, cut: &Cut, past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
         let newest = self.newest();
         let mark = Mark { left: cut.left, summary: newest.mark.summary.clone(), ..Mark::default() };
-        let mut head = self.head_tokens(cut.from, cut.rest, &cut.kept) + newest.summary_tokens;
+        let mut head = self.head_tokens(cut.from, cut.rest, &cut.kept, past) + newest.summary_tokens;
         if marker(&mark, cut.from, &cut.kept, past.history) {
             head += tokens(&mark.shown_marker(&MessageId::new()), counter, past).full;
         }
@@ -234,8 +228,10 @@ impl Ledger {
     }
 
     /// The tokens that no mark takes away: tools, system messages, and what is pinned.
-    pub(super) fn fixed(&self) -> u64 {
-        self.tools.1 + self.fixed
+    pub(super) fn fixed(&self, past: &Past<'_>) -> u64 {
+        let mut stay = self.pinned_before(self.seen, past);
+        stay.extend(&self.systems);
+        self.tools.1 + stay.into_iter().map(|at| self.between(at, at + 1)).sum::<u64>()
     }
 
     pub(super) fn newest(&self) -> &Frame {
@@ -255,10 +251,7 @@ impl Ledger {
 
     /// The messages from `from` on, of which those before `rest` are cleared, and those before them that stay.
     pub(super) fn cut(&self, from: usize, rest: usize, past: &Past<'_>) -> Cut {
-        let mut kept = BTreeSet::new();
-        for pinned in self.pinned.iter().take_while(|at| **at < from) {
-            kept.extend(self.round_of(*pinned, past));
-        }
+        let mut kept = self.pinned_before(from, past);
         let turn = self.turns.partition_point(|at| *at <= from).checked_sub(1);
         if let Some(turn) = turn.and_then(|turn| self.turns.get(turn)) {
             let said = |at: usize| self.said.partition_point(|said| *said < at);
@@ -287,6 +280,13 @@ impl Ledger {
         mark.summary.clone_from(&newest.summary);
         mark.as_user = newest.as_user;
         mark
+    }
+
+    /// What is pinned before a place, with all of its rounds; a mark may stand at the end of one.
+    fn pinned_before(&self, until: usize, past: &Past<'_>) -> BTreeSet<usize> {
+        let pinned = self.pinned.iter().take_while(|at| **at < until);
+        let places = pinned.flat_map(|at| self.round_of(*at, past));
+        places.filter(|at| self.marks.binary_search(at).is_err()).collect()
     }
 
     /// A message, with all of its round if it is one of a reply.

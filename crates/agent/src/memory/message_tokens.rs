@@ -109,7 +109,7 @@ fn of_part(part: &UserPart, counter: &dyn TokenCounter, past: &Past<'_>) -> u64 
     match part {
         UserPart::Text(text) => counter.count_for(text.text(), past.capabilities),
         UserPart::Object(tree) => {
-            let documents: u64 = tree.documents().iter().map(|document| of_document(document, past)).sum();
+            let documents: u64 = tree.shown().map(|document| of_document(document, past)).sum();
             counter.count_for(tree.json(), past.capabilities) + documents
         }
         UserPart::Document(document) => of_document(document, past),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::settings::Unsupported;
+use attache_core::tool::ConversationDocuments;
 use attache_core::{ChatRequest, Message, ModelHandle, ModelSettings, ToolChoice, UserPart};
 use serde_json::json;
 
@@ -149,13 +150,13 @@ impl fmt::Debug for Summarise {
 }
 
 /// A message as JSON lines, which nothing in it can leave.
-fn lines(message: &Message) -> String {
+fn lines(message: &Arc<Message>) -> String {
     let mut lines = String::new();
     let mut line = |value: serde_json::Value| {
         lines.push_str(&value.to_string());
         lines.push('\n');
     };
-    match message {
+    match &**message {
         Message::User(user) => {
             for part in &user.parts {
                 match part {
@@ -183,7 +184,7 @@ fn lines(message: &Message) -> String {
         }
         _ => {}
     }
-    for document in message.documents() {
+    for document in ConversationDocuments::of([message]).iter() {
         line(json!({
             "document": document.id().as_str(),
             "name": document.file_name(),

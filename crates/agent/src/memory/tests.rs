@@ -13,7 +13,8 @@ use attache_core::{Message, Role};
 
 use super::*;
 
-/// Letters as messages: s system, u user, p pinned user, a answer, c call, r results. Each has its place as id.
+/// Letters as messages: s system, u user, p pinned user, a answer, c call, k pinned call, r results. Each has its place
+/// as id.
 fn history(letters: &str) -> Vec<Arc<Message>> {
     let mut call = None;
     let build = |(at, letter): (usize, char)| {
@@ -26,10 +27,12 @@ fn history(letters: &str) -> Vec<Arc<Message>> {
                 Message::User(UserMessage::new([UserPart::text(text)]).with_metadata(pinned))
             }
             'a' => Message::assistant(text),
-            'c' => {
+            'c' | 'k' => {
                 let made = ToolCall::new("t", Arguments::new("{}"));
                 call = Some(made.clone());
-                Message::Assistant(AssistantMessage::new([made.into()]))
+                let mut reply = AssistantMessage::new([made.into()]);
+                reply.metadata = Metadata::new().with(PINNED, letter == 'k');
+                Message::Assistant(reply)
             }
             _ => {
                 let made = call.take().unwrap();
@@ -43,8 +46,10 @@ fn history(letters: &str) -> Vec<Arc<Message>> {
 
 fn conversation() -> impl Strategy<Value = String> {
     let question = prop_oneof![4 => Just("u"), 1 => Just("p")];
-    let turn = (question, 0_usize..5, any::<bool>()).prop_map(|(question, rounds, answered)| {
-        format!("{question}{}{}", "cr".repeat(rounds), if answered { "a" } else { "" })
+    let round = prop_oneof![5 => Just("cr"), 1 => Just("kr")];
+    let rounds = prop::collection::vec(round, 0..5);
+    let turn = (question, rounds, any::<bool>()).prop_map(|(question, rounds, answered)| {
+        format!("{question}{}{}", rounds.concat(), if answered { "a" } else { "" })
     });
     (any::<bool>(), prop::collection::vec(turn, 1..10))
         .prop_map(|(system, turns)| format!("{}{}", if system { "s" } else { "" }, turns.concat()))
@@ -150,14 +155,18 @@ proptest! {
             let (shown, decisions) = world.shown(&*memory, fails);
             prop_assert!(decisions <= 2, "{decisions} decisions");
             let seen = letters(&shown);
-            prop_assert!(!seen.replace("cr", "").contains(['c', 'r']), "{} of {}", seen, text);
+            prop_assert!(!seen.replace("cr", "").replace("kr", "").contains(['c', 'k', 'r']), "{} of {}", seen, text);
             let body = seen.trim_start_matches(['s', 'm']);
             prop_assert!(body.starts_with(['u', 'p']) || seen.contains('m'), "{}", seen);
+            prop_assert!(!body.contains('m'), "a mark stands in {} of {}", seen, text);
             let is = |id: &str| shown.iter().any(|message| message.id().as_str() == id);
             let question = world.history.iter().rev().find(|message| letters(std::slice::from_ref(message)).contains(['u', 'p']));
             prop_assert!(question.is_none_or(|question| is(question.id().as_str())), "{}", seen);
-            for pinned in world.history.iter().filter(|message| message.id().as_str().ends_with('p')) {
-                prop_assert!(is(pinned.id().as_str()), "{} of {}", seen, text);
+            for (at, letter) in text.char_indices() {
+                let id = format!("{at}{letter}");
+                let is_met = world.history.iter().any(|message| message.id().as_str() == id);
+                let is_pinned = letter == 'p' || letter == 'k' || text[..at].ends_with('k');
+                prop_assert!(!(is_met && is_pinned) || is(&id), "{} without {} of {}", seen, id, text);
             }
             // Invariant 4
             let ids: Vec<MessageId> = shown.iter().map(|message| message.id().clone()).collect();
@@ -185,9 +194,10 @@ proptest! {
                 let (shown, decisions) = world.shown(&memory, false);
                 if decisions > 0 {
                     let newest = shown.iter().rposition(|message| message.role() != Role::ToolResults).unwrap();
+                    let kept = world.history.iter().rev().find_map(|message| Mark::of(message)).unwrap().keeps;
                     let stays = |(at, message): (usize, &Arc<Message>)| {
-                        at >= newest || letters(std::slice::from_ref(message)).contains(['u', 'p']) && at < 4
-                            || message.metadata().get(PINNED).is_some()
+                        at >= newest || kept.contains(message.id())
+                            || is_pinned(message) || at > 0 && is_pinned(&shown[at - 1]) && message.role() == Role::ToolResults
                     };
                     let stay: usize = shown.iter().enumerate().filter(|entry| stays(*entry)).map(|(_, message)| words(message)).sum();
                     let all: usize = shown.iter().map(words).sum();
@@ -197,6 +207,10 @@ proptest! {
             }
         }
     }
+}
+
+fn is_pinned(message: &Message) -> bool {
+    message.metadata().get(PINNED).is_some_and(|pinned| pinned == true)
 }
 
 /// Each word of these texts is a token.
@@ -213,6 +227,17 @@ fn a_provider_that_is_full_makes_any_memory_act() {
         assert!(matches!(world.look(&*memory, false), Look::Show { .. }));
         assert!(!matches!(world.look(&*memory, true), Look::Show { .. }), "it was refused");
     }
+}
+
+#[test]
+fn a_pinned_round_keeps_its_results_where_old_ones_are_cleared() {
+    let memory = Compaction::new().with_threshold(1_000).with_recent(400).with_ceiling(800);
+    let mut world = World::new();
+    world.history = history("ukrcrcrcrcr");
+    let (shown, decisions) = world.shown(&memory, false);
+    let ids: Vec<&str> = shown.iter().map(|message| message.id().as_str()).collect();
+    assert_eq!((decisions, &ids[..3]), (1, &["0u", "1k", "2r"][..]), "{ids:?}");
+    assert!(ids.contains(&"4r.cleared"), "{ids:?}");
 }
 
 // Invariant 15

@@ -69,7 +69,7 @@ impl Memory for TokenWindow {
         if !past.is_full && now <= self.limit {
             return shown(ledger.show(past));
         }
-        let from = ledger.recent(low_mark.saturating_sub(ledger.fixed()), true);
+        let from = ledger.recent(low_mark.saturating_sub(ledger.fixed(past)), true);
         if from <= ledger.newest().from {
             return shown(ledger.show(past));
         }

@@ -1,5 +1,7 @@
 //! The places where turns begin in a conversation.
 
+use std::sync::Arc;
+
 use attache_core::Message;
 use attache_core::message::UserOrigin;
 
@@ -50,6 +52,15 @@ impl Turns {
         }
         false
     }
+}
+
+/// True if the message there, if it is a reply, goes on with a paused one: they are one reply to the provider, whose own
+/// tools it may have called in the first part and answered in the second.
+pub(super) fn goes_on(history: &[Arc<Message>], at: usize) -> bool {
+    at.checked_sub(1).and_then(|before| history.get(before)).is_some_and(|before| {
+        let metadata = before.metadata();
+        metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none()
+    })
 }
 
 /// True if a message stays with its turn, whatever rounds leave.

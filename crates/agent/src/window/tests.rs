@@ -1,14 +1,15 @@
 use attache_core::message::UserOrigin;
 use attache_core::{
-    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserPart,
+    Arguments, AssistantMessage, AssistantPart, MessageId, ToolCall, ToolResult, ToolResultsMessage,
+    UserMessage, UserPart,
 };
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory::turns::NOTICE;
+use crate::memory::turns::{NOTICE, PAUSED};
 
-/// s system, u user, a answer, c call, r results, d synthetic documents, e event, n notice of the loop, in the order of
-/// the letters.
+/// s system, u user, a answer, p paused reply, c call, r results, d synthetic documents, e event, n notice of the loop,
+/// in the order of the letters.
 fn history(letters: &str) -> Vec<Arc<Message>> {
     let call = ToolCall::new("t", Arguments::new("{}"));
     let build = |(at, letter): (usize, char)| {
@@ -16,6 +17,11 @@ fn history(letters: &str) -> Vec<Arc<Message>> {
             's' => Message::system("s"),
             'u' => Message::user("u"),
             'a' => Message::assistant("a"),
+            'p' => {
+                let mut reply = AssistantMessage::new([AssistantPart::text("p")]);
+                reply.metadata = reply.metadata.with(PAUSED, true);
+                Message::Assistant(reply)
+            }
             'c' => Message::Assistant(AssistantMessage::new([call.clone().into()])),
             'r' => Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, "r")])),
             'd' | 'e' | 'n' => {
@@ -115,6 +121,15 @@ fn messages_before_the_first_turn_leave_first() {
     assert_eq!(seen(4, 4, "sauaua"), "suaua");
 }
 
+// A server tool that a paused reply calls is answered in the reply that goes on with it.
+#[test]
+fn a_paused_reply_stays_with_what_goes_on_with_it() {
+    assert_eq!(seen(4, 4, "ucrpcr"), "uppcr", "behind a marker");
+    assert_eq!(seen(5, 1, "upcrppcr"), "upppcr", "behind a marker");
+    assert_eq!(seen(3, 3, "upcrpcrcr"), "uccr", "behind a marker");
+    assert_eq!(seen(1, 1, "uppcr"), "uppcr", "it is the only round");
+}
+
 #[test]
 fn a_turn_that_fits_keeps_its_rounds() {
     assert_eq!(seen(5, 2, "uaucrcr"), "ucrcr", "as long as the window, though longer than the low mark");
@@ -148,7 +163,7 @@ fn events_belong_to_their_round() {
 }
 
 fn conversation() -> impl Strategy<Value = String> {
-    let round = prop_oneof![Just("cr"), Just("crd"), Just("cre"), Just("crde")];
+    let round = prop_oneof![Just("cr"), Just("crd"), Just("cre"), Just("crde"), Just("pcr"), Just("ppcrd")];
     let turn = (prop::collection::vec(round, 0..4), any::<bool>())
         .prop_map(|(rounds, answered)| format!("u{}{}", rounds.concat(), if answered { "a" } else { "" }));
     (any::<bool>(), prop::collection::vec(turn, 1..8))
@@ -170,6 +185,9 @@ proptest! {
             prop_assert!(!body.contains("ur") && !body.contains("ud") && !body.contains("ad"), "{}", text);
             let last_user = all[..len].iter().rfind(|m| m.id().as_str().ends_with('u'));
             prop_assert!(last_user.is_none_or(|user| shown.iter().any(|m| m.id() == user.id())));
+            let shows = |message: &Arc<Message>| shown.iter().any(|m| m.id() == message.id());
+            let paused = all[..len].windows(2).filter(|two| two[0].id().as_str().ends_with('p'));
+            prop_assert!(paused.clone().all(|two| shows(&two[0]) || !shows(&two[1])), "{}", text);
             prop_assert!(shown.last().map(|m| m.id()) == all[..len].last().map(|m| m.id()));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::common::Number;
 use crate::common::kit::{all, end, holding, warnings};
 use attache_agent::{
     Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, OutputMode,
@@ -12,7 +13,7 @@ use attache_core::converter::{ConvertedText, ConverterError, Units};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     BoxFuture, ChatRequest, Converter, Document, DocumentId, Effect, MediaType, Message, ModelSettings, Tool,
-    ToolError, UserPart,
+    ToolError, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use attache_tools::ReadDocument;
@@ -388,5 +389,61 @@ async fn the_next_agent_cites_as_the_run_does() {
         let requests = model.requests();
         assert_eq!(requests[1].settings.citations, checks.then_some(true), "{checks}");
         assert_eq!(attached(&requests[1]).len(), usize::from(checks), "{checks}");
+    }
+}
+
+// The provider counts the documents of the request that it got, and those of results are in it.
+#[tokio::test]
+async fn the_number_of_a_document_counts_those_that_were_sent() {
+    let draft = Document::from_bytes(&b"%PDF-1.7 draft"[..], "application/pdf").with_file_name("draft");
+    let cited = |index| Citation::new(Source::Nth { index, title: None }, How::Native);
+    let answer = Turn::text("Page 2 says it.").citing(cited(0)).citing(cited(1));
+    let model = claude(vec![Turn::call("fetch", json!({})), Turn::text("A lease."), answer]);
+    let agent = asking(&model, lease("application/pdf")).citations(true).build().unwrap();
+    let first = agent.run(question()).outcome().await.unwrap();
+    let next = Message::User(UserMessage::text("And this?").attach(draft.clone())).shared();
+    let input = RunInput::new([next]).with_history(first.messages.clone()).with_run_id("next");
+    let events = all(&mut agent.run(input)).await;
+    let named = |document: &Document| Source::Document {
+        id: document.id().clone(),
+        name: document.file_name().map(str::to_owned),
+    };
+    let expected = [named(&lease("")), named(&draft)];
+    let told: Vec<Source> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Source(citation) => Some(citation.source.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, expected);
+    let outcome = end(&events);
+    assert_eq!(outcome.citations.iter().map(|cited| cited.source.clone()).collect::<Vec<_>>(), expected);
+    let Some(Message::Assistant(reply)) = outcome.messages.last().map(|message| &**message) else { panic!() };
+    assert_eq!(reply.citations.iter().map(|cited| cited.source.clone()).collect::<Vec<_>>(), expected);
+}
+
+// The short id of a label tells the documents of one message apart, and no others.
+#[tokio::test]
+async fn what_a_text_says_is_cited_of_its_own_document() {
+    let text = |id: &str, text: &str| {
+        Document::from_bytes(text.as_bytes().to_vec(), "text/plain").with_id(DocumentId::parse(id).unwrap())
+    };
+    for (one, other) in [("contract-41", "contract-42"), ("contract-42", "contract-4"), ("a-1", "a")] {
+        let documents = [text(one, "The fee is low.\n"), text(other, "The rent is EUR 900 a month.\n")];
+        let fetch = tool_fn("fetch", "", move |Number { n }: Number| {
+            let document = documents[usize::try_from(n).unwrap()].clone();
+            async move { Ok::<_, ToolError>(json!({"file": document})) }
+        });
+        let model = ScriptedModel::new([
+            Turn::call("fetch", json!({"n": 0})),
+            Turn::call("fetch", json!({"n": 1})),
+            Turn::text("It says \"The rent is EUR 900 a month\"."),
+        ]);
+        let agent = Agent::builder(model).tool(fetch.with_effect(Effect::Read)).citations(true);
+        let outcome = agent.build().unwrap().run(question()).outcome().await.unwrap();
+        let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
+        let id = DocumentId::parse(other).unwrap();
+        assert_eq!(citation.source, Source::Document { id, name: None });
     }
 }

@@ -12,7 +12,7 @@ use attache_agent::{
 };
 use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
-    BoxFuture, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolCallId, ToolContext,
+    BoxFuture, Converter, Document, DocumentId, Effect, MediaType, Message, Tool, ToolCallId, ToolContext,
     ToolDefinition, ToolError, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
@@ -433,4 +433,38 @@ async fn a_begun_call_of_a_tool_that_is_gone_is_of_unknown_outcome() {
         _ => None,
     });
     assert_eq!(disposition, Some(Disposition::Unknown));
+}
+
+// docs/guide/providers/gemini.md, openai.md: what a model made goes back to it.
+#[tokio::test]
+async fn a_document_that_the_model_made_goes_back_from_a_log() {
+    let (journal, store) = (Arc::new(MemoryJournal::new()), Arc::new(MemoryDocumentStore::default()));
+    let agent = |turns: Vec<Turn>, store: &Arc<MemoryDocumentStore>| {
+        let model = ScriptedModel::new(turns).with_capabilities_of("gemini", "gemini-3-pro-image-preview");
+        let agent = Agent::builder(model.clone()).tool(fetch()).store(store.clone()).build().unwrap();
+        (model, agent)
+    };
+    let cat = Document::from_bytes(&b"\x89PNG a cat"[..], "image/png");
+    let (_, drawing) = agent(vec![Turn::text("A cat.").making(cat.clone())], &store);
+    drawing.run_in(journal.clone(), "draw a cat").outcome().await.unwrap();
+    let stored = serde_json::to_string(&journal.entries()).unwrap();
+    let entries: Vec<Entry> = serde_json::from_str(&stored).unwrap();
+    let history = Run::replay(&entries).unwrap().outcome().messages;
+    assert_eq!(history[1].documents()[0].bytes(), None, "a log mentions it");
+    let next = || RunInput::from("make it blue").with_history(history.clone());
+
+    let turns = || vec![Turn::call("fetch", json!({"n": 1})), Turn::text("done")];
+    let (model, painting) = agent(turns(), &store);
+    painting.run(next()).outcome().await.unwrap();
+    let requests = model.requests();
+    let sent = [&requests[0].messages[1], &requests[1].messages[1]];
+    assert_eq!(sent[0].documents()[0].bytes(), cat.bytes());
+    assert!(Arc::ptr_eq(sent[0], sent[1]), "it is loaded once");
+
+    let (model, painting) = agent(turns(), &Arc::default());
+    painting.run(next()).outcome().await.unwrap();
+    let requests = model.requests();
+    let Message::Assistant(reply) = &*requests[1].messages[1] else { panic!("it is a reply") };
+    let note = "[You made a document of type image/png here, but its content is not in the store any more.]";
+    assert_eq!(reply.text(), format!("A cat.{note}"));
 }

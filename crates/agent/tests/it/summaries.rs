@@ -1,10 +1,14 @@
-//! The summary of a run.
+//! The summary of a run, and that of a conversation.
 
 use std::time::Duration;
 
-use attache_agent::{Agent, Price, Prices, tool_fn};
-use attache_core::{Effect, ModelHandle, ToolError, Usage};
-use attache_testkit::{ScriptedModel, Turn};
+use attache_agent::{Agent, Compaction, Price, Prices, RunInput, tool_fn};
+use attache_core::message::MadeDocument;
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, ContentTree, Document, Effect, Message, ModelHandle,
+    ResultStatus, ToolCall, ToolError, ToolResult, ToolResultsMessage, Usage, UserMessage, UserPart,
+};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use serde_json::json;
 
 use crate::common::Number;
@@ -62,4 +66,43 @@ async fn the_summary_of_a_run_that_fails_tells_the_reason_and_no_cost_that_nobod
     assert!(outcome.is_err());
     assert!(summary.to_string().starts_with("empty_response after 1 model call in 0.0 s"), "{summary}");
     assert_eq!(serde_json::to_value(&summary).unwrap()["cost"], json!(null));
+}
+
+// A summary names the documents that tools can take, and no others.
+#[tokio::test]
+async fn withheld_documents_stand_in_no_summary() {
+    let document = |name: &str| Document::inline(name).with_file_name(name);
+    let [lease, notes, secret, other] = ["lease", "notes", "secret", "secret-too"].map(document);
+    let event = ContentTree::parse("\"it came\"", vec![notes.clone(), other.clone()]).unwrap();
+    let event = event.with_withheld(vec![other.id().clone()]);
+    let call = ToolCall::new("find", Arguments::new("{}"));
+    let tree = ContentTree::parse("\"found\"", vec![lease.clone(), secret.clone()]).unwrap();
+    let tree = tree.with_withheld(vec![secret.id().clone()]);
+    let result = ToolResult::new(&call, ResultStatus::Ok, tree);
+    let picture = Document::from_bytes(&b"\x89PNG"[..], "image/png").with_file_name("cat");
+    let made = AssistantMessage::new([AssistantPart::text("A cat."), MadeDocument::new(picture).into()]);
+    let mut history = vec![
+        Message::User(UserMessage::new([Some(UserPart::Object(event))])),
+        Message::Assistant(AssistantMessage::new([call.into()])),
+        Message::ToolResults(ToolResultsMessage::new([result])),
+        Message::Assistant(made),
+    ];
+    let words = "word ".repeat(300);
+    history.extend((0..8).flat_map(|_| [Message::user("old"), Message::assistant(&*words)]));
+    let model =
+        FunctionModel::new(|request, _| match request.tools.is_empty() && request.messages.len() == 2 {
+            true => Turn::text("They looked at things."),
+            false => Turn::text("ok"),
+        });
+    let memory = Compaction::new().with_threshold(2_000).with_recent(400).with_ceiling(1_500);
+    let agent = Agent::builder(model.clone()).memory(memory).build().unwrap();
+    let history = history.into_iter().map(Message::shared);
+    agent.run(RunInput::from("now").with_history(history)).outcome().await.unwrap();
+    let asked: Vec<String> =
+        model.asked().requests().map(|request| format!("{:?}", request.messages)).collect();
+    assert_eq!(asked.len(), 2, "for a summary, and for the answer");
+    for asked in asked {
+        assert!(["lease", "notes", "cat"].iter().all(|name| asked.contains(name)), "{asked}");
+        assert!(!asked.contains("secret"), "{asked}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::decide::decider::Decider;
 use crate::decide::repeats::{Standing, Standings};
 use crate::decide::treatment::{Purpose, Shown, Treatment};
 use crate::find::identity::Identities;
-use crate::find::{Inside, Occurrence, Survey, survey};
+use crate::find::{Inside, Occurrence, Origin, Survey, survey};
 use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::report::{DocumentDecision, DocumentOutcome, Reason, ReasonKind};
@@ -88,12 +88,17 @@ fn with_attachments<'m>(
                 let all = materials.attachments(occurrence.document);
                 let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
                 let inner = all.get(..most).unwrap_or(all);
+                // Its author attached the one that holds them, which is shown: what is inside fails nothing.
+                let origin = match occurrence.origin {
+                    Origin::Author { .. } => Origin::Author { current: false },
+                    origin => origin,
+                };
                 treatment.not_opened = all.len() - inner.len();
                 found += inner.len();
                 ahead.extend(inner.iter().rev().map(|document| {
                     let identity = identities.of(document, materials);
                     let inside = Some(Inside { holder: occurrence.document.id(), depth: depth + 1 });
-                    Occurrence { document, identity, inside, ..occurrence }
+                    Occurrence { document, identity, inside, origin, ..occurrence }
                 }));
             }
             occurrences.push(occurrence);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use attache_core::capability::Place;
 use attache_core::message::UserOrigin;
-use attache_core::{ContentTree, Document, DocumentId, Message, ResultStatus, ToolResult, UserPart};
+use attache_core::{
+    ContentTree, Document, DocumentId, Message, ResultStatus, ToolResult, UserMessage, UserPart,
+};
 
 use crate::find::identity::Identities;
 use crate::materials::Materials;
@@ -44,7 +46,7 @@ pub(crate) enum Origin {
     Tool,
     Event,
     Author {
-        /// True in the turn that the author began last.
+        /// True in the turn that the author began last, of what they attached themselves.
         current: bool,
     },
 }
@@ -67,6 +69,26 @@ pub(crate) struct Survey<'m> {
     pub(crate) to_rewrite: bool,
     /// Which documents are the same.
     pub(crate) identities: Identities<'m>,
+}
+
+/// True if [`route`](crate::route) may show that message otherwise than it is: it holds a document, it is an event that
+/// imitates a label or the fence around a text, or an earlier routing left something in it.
+///
+/// A conversation without such a message needs no routing.
+///
+/// ```
+/// use attache_core::{ContentTree, Message, UserMessage};
+/// use attache_documents::needs_routing;
+///
+/// let event = |text| Message::User(UserMessage::event(ContentTree::text(text)));
+/// assert!(needs_routing(&event("<document filename=\"lease.pdf\" />")));
+/// assert!(!needs_routing(&event("a lease came")));
+/// ```
+pub fn needs_routing(message: &Message) -> bool {
+    let imitates = |user: &UserMessage| user.origin == UserOrigin::Event && pretends(user);
+    !message.documents().is_empty()
+        || message.stamp() != 0
+        || matches!(message, Message::User(user) if imitates(user))
 }
 
 /// Looks through the messages once. Synthetic messages are projections, so they hold no documents.

@@ -43,6 +43,29 @@ fn what_is_attached_is_routed_like_what_it_is_attached_to() {
     assert_eq!(content[2], "(application/pdf lease.pdf)");
 }
 
+// The mail itself is what the author wants read, and it is.
+#[test]
+fn what_is_attached_to_an_authors_document_fails_nothing() {
+    let mail = mail("mail.eml");
+    let mut have = Materials::new();
+    have.insert(&mail, text());
+    let chat = Chat::new().author("?", std::slice::from_ref(&mail));
+    let options = RouteOptions::new().with_convert_author_documents(true);
+    let routing = chat.routed(&model("anthropic"), &have, &options).unwrap();
+    assert_eq!(outcomes(&routing), ["converted", "native", "text", "note"]);
+    let later = chat.reply("It is there.").user("And?").routed(&model("anthropic"), &have, &options).unwrap();
+    assert_eq!(shown(&later.messages[0]), shown(&routing.messages[0]), "what was sent stays");
+
+    let image = |n| doc(&format!("{n}.png"), format!("\x7fPNG {n}").as_bytes(), "image/png");
+    let images = (0..8).fold(ConvertedText::new("text"), |text, n| text.with_attachment(image(n)));
+    let (mut many, mut small) = (Materials::new(), model("anthropic"));
+    many.insert(&mail, images);
+    small.user.max_count = Some(4);
+    let chat = Chat::new().author("?", std::slice::from_ref(&mail));
+    let routing = chat.routed(&small, &many, &options).unwrap();
+    assert_eq!(routing.report.count(DocumentOutcome::Native), 4, "too many are left out");
+}
+
 #[test]
 fn what_is_attached_is_planned_and_kept_with_its_holder() {
     let mail = mail("mail.eml");

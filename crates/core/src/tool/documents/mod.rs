@@ -10,7 +10,7 @@ use crate::message::{Message, ResultStatus, UserOrigin, UserPart};
 use crate::store::{DocumentStore, StoreErrorKind};
 use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 
-/// The documents that the model of a conversation was shown, and where their bytes are.
+/// The documents that the model of a conversation was shown or made, and where their bytes are.
 ///
 /// Documents that a tool's handler withheld are not among them, nor those of a cancelled call; those that left the
 /// model's window still are. Cloning copies two pointers.
@@ -211,11 +211,12 @@ fn ambiguous<'d>(text: &str, matching: impl Iterator<Item = &'d Document>) -> To
     ToolError::new(problem).with_kind(ToolErrorKind::InvalidArguments)
 }
 
-/// Calls `with` with each document that the model was or will be shown. The synthetic message repeats those of its
-/// results.
+/// Calls `with` with each document that the model was or will be shown, or made. The synthetic message repeats those of
+/// its results.
 fn each_shown(message: &Message, mut with: impl FnMut(&Document)) {
     match message {
-        Message::System(_) | Message::Assistant(_) => {}
+        Message::System(_) => {}
+        Message::Assistant(reply) => reply.documents().for_each(with),
         Message::User(user) if user.origin == UserOrigin::ToolCallDocuments => {}
         Message::User(user) => {
             for part in &user.parts {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::future::BoxFuture;
-use crate::message::{ToolCall, ToolResult, ToolResultsMessage, UserMessage};
+use crate::message::{AssistantMessage, MadeDocument, ToolCall, ToolResult, ToolResultsMessage, UserMessage};
 use crate::store::StoreError;
 use crate::tree::ContentTree;
 use crate::{Arguments, Capture};
@@ -119,6 +119,14 @@ fn what_the_model_was_not_shown_does_not_exist() {
     documents
         .add(&[result_of(std::slice::from_ref(&withheld), |result| result.status = ResultStatus::Error)]);
     assert_eq!(resolved(&documents, "a-2").unwrap(), "a-2");
+}
+
+#[test]
+fn what_the_model_made_can_be_taken() {
+    let cat = document("cat-1", "cat.png");
+    let reply = AssistantMessage::new([MadeDocument::new(cat.clone()).into()]);
+    let documents = ConversationDocuments::of(&[Message::Assistant(reply).shared()]);
+    assert_eq!(documents.iter().collect::<Vec<_>>(), [&cat]);
 }
 
 // C01: a reference in a tool's text is text

@@ -33,7 +33,10 @@ pub(super) struct Plan {
     after_results: bool,
     /// Calls of server tools without a result so far: the message and the id.
     server_calls: Vec<(usize, String)>,
-    /// Calls of server tools that nothing will answer.
+    /// The ids of all calls of server tools so far.
+    called: HashSet<String>,
+    /// Calls of server tools that nothing will answer, and those whose answer stands there without them: a window has
+    /// moved on.
     orphans: HashSet<String>,
 }
 
@@ -82,9 +85,11 @@ impl Plan {
         self.toolsets.get(id).map(|name| &**name)
     }
 
-    /// True if a block of the provider is left out, since it calls a server tool that never answered.
+    /// True if a block of the provider is left out, since it calls a server tool that never answered, or answers a call
+    /// that is not there.
     pub(super) fn is_orphan(&self, part: &OpaquePart) -> bool {
-        !self.orphans.is_empty() && server_call(part).is_some_and(|id| self.orphans.contains(&id))
+        let id = || server_call(part).or_else(|| server_result(part));
+        !self.orphans.is_empty() && id().is_some_and(|id| self.orphans.contains(&id))
     }
 
     fn step(&mut self, message: &Arc<Message>, tools: &ToolSet, codec: &MessagesCodec) {
@@ -140,9 +145,14 @@ impl Plan {
                 }
                 AssistantPart::Opaque(part) if is_block(part) => {
                     if let Some(id) = server_call(part) {
+                        self.called.insert(id.clone());
                         self.server_calls.push((index, id));
                     } else if let Some(id) = server_result(part) {
                         self.server_calls.retain(|(_, call)| *call != id);
+                        if self.orphans.contains(&id) || !self.called.contains(&id) {
+                            variant = variant.text(&id);
+                            self.orphans.insert(id);
+                        }
                     }
                 }
                 _ => {}

@@ -397,6 +397,18 @@ fn a25_server_calls_that_nobody_answered() {
         results([ToolResult::ok(&asked, "x")]),
     ];
     assert_eq!(kinds(waits), ["server_tool_use", "tool_use"]);
+    // A window that has moved on shows what answers, and no longer what called.
+    let parts = [answer("s4"), AssistantPart::text("t")];
+    let moved = vec![Message::user("a"), assistant(parts), Message::user("b")];
+    assert_eq!(kinds(moved), ["text"]);
+    let given_up = vec![
+        Message::user("a"),
+        assistant([server_call("s5"), AssistantPart::text("t")]),
+        Message::user("b"),
+        assistant([answer("s5"), AssistantPart::text("u")]),
+        Message::user("c"),
+    ];
+    assert_eq!(kinds(given_up), ["text", "text"]);
 }
 
 #[test]
