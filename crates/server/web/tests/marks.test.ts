@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { marked, positions } from '../src/markdown/marks.ts';
+import { marked as markedOf, positions } from '../src/markdown/marks.ts';
 import { beginning, findPassage, rows, standing } from '../src/parts/passage.ts';
-import type { Citation } from '../src/state/model.ts';
+import type { Citation, Unsupported } from '../src/state/model.ts';
 
+const marked = (text: string, ...rest: [readonly Citation[], readonly number[], readonly Unsupported[]]) => markedOf([text], ...rest).join();
 const bytes = (text: string): number => Buffer.byteLength(text);
 
 /** A citation of the words in the text. */
@@ -52,8 +53,19 @@ test('figures without support are marked', () => {
   assert.equal(shown(marked(text, [], [], [figure])), 'About {1.310 €} a year.');
 });
 
+test('places are counted in all texts of a step, and signs stand in theirs', () => {
+  const texts = ['Miete: 900 €.', ' Heizung: 100 €', ', alles.'];
+  const text = texts.join('');
+  const citations = [citing(text, 'Miete: 900 €.'), citing(text, 'Heizung: 100 €'), citing(text, ' Heizung: 100 €, alles')];
+  const start = bytes(text.slice(0, text.indexOf('€, alles')));
+  const figure = { text: '€, alles', span: { start, end: start + bytes('€, alles') } };
+  assert.deepEqual(markedOf(texts, citations, [1, 2, 3], [figure]).map(shown), ['Miete: 900 €.<1>', ' Heizung: 100 {€<2>', ', alles}<3>.']);
+  assert.deepEqual(markedOf([], [], [], []), ['']);
+});
+
 test('a text cannot bring marks of its own, and places outside of it are left out', () => {
   assert.equal(marked('a \uE0001\uE001 b', [], [], []), 'a \uFFFD1\uFFFD b');
+  assert.deepEqual(markedOf(['a\uE004b', 'c'], [], [], []), ['a\uFFFDb', 'c']);
   const far = { ...citing('abc', 'c'), inAnswer: { kind: 'claim', span: { start: 90, end: 99 } } as const };
   assert.equal(marked('abc', [far], [1], []), 'abc');
 });

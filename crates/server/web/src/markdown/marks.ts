@@ -2,11 +2,11 @@
 // that nobody writes, and become elements behind it.
 import type { Citation, Unsupported } from '../state/model.ts';
 
-/** The characters: around the number of a source, and around a figure. */
-export const SIGNS = { open: '\uE000', close: '\uE001', from: '\uE002', to: '\uE003' };
+/** The characters: around the number of a source, around a figure, and between two texts. */
+export const SIGNS = { open: '\uE000', close: '\uE001', from: '\uE002', to: '\uE003', between: '\uE004' };
 
 /** The text without such characters of its own. Each is as long in UTF-8 as what takes its place. */
-export const plain = (text: string): string => text.replace(/[\uE000-\uE003]/g, '\uFFFD');
+export const plain = (text: string): string => text.replace(/[\uE000-\uE004]/g, '\uFFFD');
 
 /** The places in UTF-16 of places in UTF-8. */
 export function positions(text: string, bytes: readonly number[]): Map<number, number> {
@@ -28,18 +28,23 @@ export function positions(text: string, bytes: readonly number[]): Map<number, n
   return found;
 }
 
-/** The text with signs for its sources and figures. `numbers` says which source a citation is. */
+/** Texts with signs for their sources and figures, whose places are counted in all of them as one. `numbers` says which source a citation is. */
 export function marked(
-  text: string,
+  texts: readonly string[],
   citations: readonly Citation[],
   numbers: readonly number[],
   unsupported: readonly Unsupported[],
-): string {
-  const clean = plain(text);
+): string[] {
+  const clean = plain(texts.join(''));
   const bytes = [...citations.flatMap((each) => each.inAnswer?.span ?? []), ...unsupported.map((each) => each.span)];
   const places = positions(clean, bytes.flatMap((span) => [span.start, span.end]));
   const edits: { at: number; until: number; order: number; sign: string }[] = [];
   const seen = new Set<string>();
+  let bound = 0;
+  for (const text of texts.slice(0, -1)) {
+    bound += text.length;
+    edits.push({ at: bound, until: bound, order: 2, sign: SIGNS.between });
+  }
   citations.forEach((citation, index) => {
     const { inAnswer } = citation;
     const [start, end] = [places.get(inAnswer?.span.start ?? -1), places.get(inAnswer?.span.end ?? -1)];
@@ -58,7 +63,7 @@ export function marked(
   for (const { span } of unsupported) {
     const [start, end] = [places.get(span.start), places.get(span.end)];
     if (start !== undefined && end !== undefined) {
-      edits.push({ at: start, until: start, order: 2, sign: SIGNS.from }, { at: end, until: end, order: 0, sign: SIGNS.to });
+      edits.push({ at: start, until: start, order: 3, sign: SIGNS.from }, { at: end, until: end, order: 0, sign: SIGNS.to });
     }
   }
   edits.sort((a, b) => a.at - b.at || a.order - b.order);
@@ -67,5 +72,5 @@ export function marked(
     made += clean.slice(at, Math.max(edit.at, at)) + edit.sign;
     at = Math.max(at, edit.until);
   }
-  return made + clean.slice(at);
+  return (made + clean.slice(at)).split(SIGNS.between);
 }

@@ -4,7 +4,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
-import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, isEnd } from '../state/model.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, finalTexts, isEnd } from '../state/model.ts';
 import { type Word, en } from '../words/en.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
@@ -182,7 +182,6 @@ class MessageView extends Part {
     const isRunning = answer.state === 'running';
     const all = groups(answer.parts);
     const waits = answer.parts.filter(asks);
-    const lastText = answer.parts.findLast((part): part is TextPart => part.kind === 'text');
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
     return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
@@ -192,7 +191,7 @@ class MessageView extends Part {
           ? this.activity(group.parts, isLive, answer)
           : group.part.kind === 'document'
             ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
-            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isLive)}></attache-markdown>`;
+            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, isLive)}></attache-markdown>`;
       })}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
       ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
@@ -203,7 +202,7 @@ class MessageView extends Part {
     </article>`;
   }
 
-  private content(answer: Answer, part: TextPart, isFinal: boolean, isGrowing: boolean): Content {
+  private content(answer: Answer, part: TextPart, isGrowing: boolean): Content {
     const { speech } = this.chat;
     if (!this.speaking || this.spoken !== speech.language) {
       this.spoken = speech.language;
@@ -217,9 +216,10 @@ class MessageView extends Part {
         math: `${this.chat.address}/attache-math.js`,
       };
     }
-    const hasMarks = isFinal && !isGrowing && (answer.citations.length > 0 || answer.unsupported.length > 0) && finalText(answer) === part.text;
-    const text = hasMarks ? marked(part.text, answer.citations, numbered(answer.citations, this.cited), answer.unsupported) : part.text;
-    return { text, isMarked: hasMarks, isGrowing, speaking: this.speaking };
+    const texts = finalTexts(answer);
+    const at = isGrowing || answer.citations.length + answer.unsupported.length === 0 ? -1 : texts.indexOf(part);
+    const text = marked(texts.map(({ text }) => text), answer.citations, numbered(answer.citations, this.cited), answer.unsupported)[at];
+    return { text: text ?? part.text, isMarked: text !== undefined, isGrowing, speaking: this.speaking };
   }
 
   /** Reasoning and calls between two texts. */
