@@ -53,6 +53,8 @@ export abstract class Conversation extends Connection {
   protected tabs: BroadcastChannel | undefined;
   /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
   protected look = 0;
+  /** The time of the page's clock at which the server last told of the session. */
+  protected seen = 0;
 
   constructor(client: Client) {
     super(client);
@@ -63,6 +65,7 @@ export abstract class Conversation extends Connection {
         if (id === this.session) {
           void this.open('');
         }
+        this.tabs?.postMessage({ session: id });
       },
       (error) => this.fail(error),
     );
@@ -72,9 +75,12 @@ export abstract class Conversation extends Connection {
   protected override listen(signal: AbortSignal): void {
     super.listen(signal);
     const tabs = (this.tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined);
-    tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
-      if (event.data.session === this.session && !this.isRunning) {
-        void this.reload().then(() => this.rest(), () => undefined);
+    tabs?.addEventListener('message', ({ data: { session } }: MessageEvent<{ session?: string }>) => {
+      if (session === this.session && !this.isRunning) {
+        void this.reload().then(
+          () => this.rest(),
+          (error: unknown) => isOf(error, 404) && session === this.session && this.open(session),
+        );
       }
       void this.sessions.load().catch(() => undefined);
     });
@@ -155,6 +161,7 @@ export abstract class Conversation extends Connection {
     const look = (this.look += 1);
     const told = await this.client.ask('GET', pathTo('sessions', id));
     this.begun.delete(id);
+    this.seen = performance.now();
     if (id !== this.session || look !== this.look) {
       return;
     }
@@ -310,6 +317,7 @@ export abstract class Conversation extends Connection {
     if (signal.aborted) {
       return;
     }
+    this.seen = performance.now();
     const before = this.last;
     const { type, end, blocks } = object(value);
     this.unread(run, list(object(type === 'snapshot' ? end : value).unread).map(text));
