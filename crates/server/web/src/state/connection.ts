@@ -93,22 +93,24 @@ export class Connection {
     }
   }
 
-  async start(): Promise<void> {
+  /** Asks the server what it is. False if it does not say so. */
+  async start(): Promise<boolean> {
     const key = this.own.get<string>('key');
     if (!this.hasKeyOfPage && key) {
       this.client.headers = { Authorization: `Bearer ${key}` };
     }
+    let isTold = true;
     try {
       await this.introduce();
       this.problem = undefined;
     } catch (error) {
       // An older server has no such facts.
-      if (!isOf(error, 404) && !this.refused(error)) {
-        this.fail(error);
-      }
+      isTold = isOf(error, 404);
+      isTold || this.fail(error);
     }
     this.isIntroduced = true;
     this.changed();
+    return isTold;
   }
 
   /** Takes a key of the user. */
@@ -117,15 +119,15 @@ export class Connection {
     try {
       await this.introduce();
       this.own.set('key', key);
-      this.needsKey = false;
     } catch (error) {
-      this.refused(error) || this.fail(error);
+      this.fail(error);
     }
     this.changed();
   }
 
   private async introduce(): Promise<void> {
     this.config = readConfig(await this.client.ask('GET', '/v1/chat/config'));
+    this.needsKey = false;
   }
 
   protected refused(error: unknown): boolean {

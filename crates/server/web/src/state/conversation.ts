@@ -112,12 +112,26 @@ export abstract class Conversation extends Connection {
     }
   }
 
+  /** True if the session or its run could not be read with the headers of then. */
+  private isCut = false;
+
+  override async start(): Promise<boolean> {
+    const wasShut = this.isCut || this.needsKey;
+    const isTold = await super.start();
+    await (isTold && wasShut && this.admitted());
+    return isTold;
+  }
+
   override async useKey(key: string): Promise<void> {
     await super.useKey(key);
-    if (!this.needsKey) {
-      void this.sessions.load().catch(() => undefined);
-      await (this.homeOf(this.session) ? this.open(this.session) : this.whole());
-    }
+    await (this.needsKey || this.admitted());
+  }
+
+  /** Looks anew at what could not be read, and says what waits. */
+  private async admitted(): Promise<void> {
+    this.isCut = false;
+    void this.sessions.load().catch(() => undefined);
+    await (this.homeOf(this.session) ? this.open(this.session) : this.whole());
   }
 
   // Sessions
@@ -147,6 +161,7 @@ export abstract class Conversation extends Connection {
         this.session = '';
         this.problem = this.speech.say('gone');
       } else if (failure) {
+        this.isCut = isOf(failure, 401);
         this.fail(failure);
       }
       this.isLoading = false;
@@ -307,6 +322,7 @@ export abstract class Conversation extends Connection {
     } catch (error) {
       if (!signal.aborted) {
         this.following = undefined;
+        this.isCut = isOf(error, 401);
         this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
         this.fail(error);
       }
