@@ -248,3 +248,15 @@ scenarios.versions_are_known_in_another_browser = async (context) => {
   assert.deepEqual(await other.locator('.bubble').allInnerTexts(), ['first', 'a second one']);
   await elsewhere.close();
 };
+
+scenarios.a_text_that_nests_too_deeply_hides_no_decision = async (context) => {
+  const deep = `Before.\n\n${'> '.repeat(3000)}x`;
+  const call = { callId: 'c', name: 'pay', arguments: { amount: 1 } };
+  const user = { role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay it.' }] };
+  const answer = { role: 'assistant', id: 'a', runId: 'r', parts: [{ type: 'text', text: deep }, { type: 'call', ...call }] };
+  const told = { id: 'deep', messages: [user, answer], runs: [{ id: 'r' }], openRun: 'r', approvals: [{ ...call, approvalId: 'p' }] };
+  await context.route(/\/v1\/sessions\/deep(\?|$)/, (route) => route.fulfill({ json: told }));
+  const page = await open(context, '/#/s/deep', { mayFail: true });
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  assert.match(await answers(page).locator('.markdown').innerText(), /^Before\.[> ]+x$/s);
+};

@@ -76,8 +76,14 @@ parser.use({
   ],
 });
 
-/** The blocks of a text, with what stands between them. */
-export const blocks = (text: string): { type: string; raw: string }[] => parser.lexer(text);
+/** The blocks of a text, with what stands between them. A text that nests too deeply to be read is one block. */
+export function blocks(text: string): { type: string; raw: string }[] {
+  try {
+    return parser.lexer(text);
+  } catch {
+    return [{ type: 'text', raw: text }];
+  }
+}
 
 const purify = createDOMPurify(window);
 const ALLOWED = {
@@ -110,5 +116,11 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 /** HTML as elements. */
 export const clean = (html: string): DocumentFragment => purify.sanitize(html, ALLOWED);
 
-/** Markdown as elements. */
-export const elements = (text: string): DocumentFragment => clean(parser.parse(text) as string);
+/** Markdown as elements; as it is written if it nests too deeply to be read. */
+export function elements(text: string): DocumentFragment {
+  try {
+    return clean(parser.parse(text) as string);
+  } catch {
+    return clean(`<p>${escape(text)}</p>`);
+  }
+}
