@@ -2,6 +2,8 @@
 import './parts/approval.ts';
 import './parts/call-body.ts';
 import './parts/dialogs.ts';
+import { PATHS } from './parts/icons.ts';
+import { pictures } from './parts/later-icons.ts';
 import './parts/pane.ts';
 import './parts/sessions.ts';
 import './parts/thumb.ts';
@@ -12,6 +14,7 @@ import { en } from './words/en.ts';
 import { later as words } from './words/later.ts';
 
 Object.assign(en, words);
+Object.assign(PATHS, pictures);
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(sheetOfList + sheetOfWriting + sheetOfLater);

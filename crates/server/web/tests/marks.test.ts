@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Marked } from 'marked';
 import { marked as markedOf, positions } from '../src/markdown/marks.ts';
 import { beginning, findPassage, rows, standing } from '../src/parts/passage.ts';
 import type { Citation, Unsupported } from '../src/state/model.ts';
@@ -32,6 +33,30 @@ test('a source stands behind what it supports, and in the place of a mark', () =
   const quoted = 'Sie sagt „Die Miete ist 900“, und mehr.';
   assert.equal(shown(marked(quoted, [citing(quoted, 'Die Miete ist 900')], [1], [])), 'Sie sagt „Die Miete ist 900“<1>, und mehr.');
   assert.equal(shown(marked(text, [citing(text, ' [1]', 'marker')], [2], [])), 'Die Miete beträgt 900 €.<2> Mehr nicht.');
+});
+
+// CommonMark 0.31: 4.5 fences, 5.2 lists, 6.2 emphasis; GFM: tables, links without signs around.
+test('a number breaks none of the Markdown in which it stands', () => {
+  const parser = new Marked({ gfm: true, breaks: true });
+  const table = '| a | b |\n|---|---|\n| rent | 900 |\n| due | third |';
+  for (const [text, words, made] of [
+    ['**It is 900.** Due.', '**It is 900.**', '<p><strong>It is 900.<1></strong> Due.</p>'],
+    ['*(900)* is due.', '*(900)*', '<p><em>(900)<1></em> is due.</p>'],
+    ['It is 900\\* Due.', '900\\*', '<p>It is 900*<1> Due.</p>'],
+    [table, '| rent | 900 |', '<td>900<1></td>'],
+    [table, '| rent | 900 |\n', '<td>900<1></td>'],
+    ['- It is 900\n- Due', '- It is 900\n', '<li>It is 900<1></li>\n<li>Due</li>'],
+    ['## Rent\n\n900', '## Rent\n', '<h2>Rent<1></h2>'],
+    ['So:\n```\n900\n```\nAfter', 'So:\n```\n900\n```', '<p>So:<1></p>\n<pre><code>900\n</code></pre>\n<p>After</p>'],
+    ['So:\n\n```js\n900\n```\nAfter', '900\n```\n', '<p>So:<1></p>\n<pre><code class="language-js">900\n</code></pre>\n<p>After</p>'],
+    ['~~~\n900\n~~~\nAfter', '900\n~~~', '<p><1></p>\n<pre><code>900\n</code></pre>\n<p>After</p>'],
+    ['See https://e.de/a and', 'See https://e.de/a', '<a href="https://e.de/a">https://e.de/a</a> <1> and'],
+    ['See **www.e.de** and', 'See **www.e.de**', '<a href="http://www.e.de">www.e.de</a> <1></strong> and'],
+    ['See [it](https://e.de/a) and', 'See [it](https://e.de/a)', '<a href="https://e.de/a">it</a><1> and'],
+  ] as const) {
+    const html = shown(parser.parse(marked(text, [citing(text, words)], [1], [])) as string);
+    assert.ok(html.includes(made), `${JSON.stringify(text)}: ${html}`);
+  }
 });
 
 test('sources of one passage stand beside each other, each once', () => {

@@ -1,6 +1,7 @@
 // Markdown as elements that can do no harm: no script, no style, no form, nothing that is loaded by itself.
 import createDOMPurify from 'dompurify';
 import { Marked, type Tokens } from 'marked';
+import { unmarked } from './marks.ts';
 
 /** A formula in dollars or in brackets of TeX: dollars as pandoc takes them, so that prices are none. */
 const FORMULAS: [RegExp, boolean][] = [
@@ -30,7 +31,8 @@ const parser = new Marked({
     html({ text }: Tokens.HTML | Tokens.Tag) {
       return WRITTEN.test(text.trim()) ? text : escape(text);
     },
-    link({ href, title, tokens }: Tokens.Link) {
+    link({ href: marked, title, tokens }: Tokens.Link) {
+      const href = unmarked(marked);
       const words = this.parser.parseInline(tokens);
       const told = title ? ` title="${escape(title)}"` : '';
       return isLink(href) ? `<a href="${escape(href)}"${told}>${words}</a>` : words;

@@ -1,7 +1,7 @@
 // A text in Markdown on the page. Blocks that have ended are made once and kept: while a text grows, its last block alone
 // is made anew.
 import { blocks, clean, elements, isLink } from './clean.ts';
-import { SIGNS, plain } from './marks.ts';
+import { SIGNS, plain, unmarked } from './marks.ts';
 import { repair } from './repair.ts';
 import { kept } from './same.ts';
 
@@ -149,7 +149,7 @@ export class MarkdownView extends HTMLElement {
 
   /** Shows a formula as one: at once if the file for it is there, else when it is. */
   private dressFormula(place: HTMLElement): void {
-    const text = (place.textContent ?? '').replace(/\uE000\d+\uE001|[\uE002\uE003]/g, '');
+    const text = unmarked(place.textContent ?? '');
     const show = () => formula && place.replaceChildren(formula(text, place.dataset.formula === 'block'));
     if (!show() && this.speaking) {
       loading ??= import(this.speaking.math).then((module: { formula: Formula }) => void (formula = module.formula));
@@ -178,7 +178,7 @@ export class MarkdownView extends HTMLElement {
     pre.tabIndex = 0;
     pre.replaceWith(frame);
     frame.append(head, pre);
-    code.textContent = (code.textContent ?? '').replace(/[\uE002\uE003]|\uE000\d+\uE001/g, '');
+    code.textContent = unmarked(code.textContent ?? '');
     const text = code.textContent;
     if (!isGrowing && language && text.length < MOST_COLOURED && this.speaking) {
       highlighting ??= import(this.speaking.code).then((module: { highlight: Highlight }) => module.highlight);

@@ -33,6 +33,8 @@ export interface Citation {
   inAnswer?: { kind: 'claim' | 'marker'; span: Span };
   /** False if the words of the source are others. */
   isFaithful: boolean;
+  /** The step whose text has its place, as far as a run tells it. */
+  step?: number;
 }
 
 /** A figure of an answer that nothing supports. */
