@@ -1,8 +1,9 @@
-// Headers of the page that come late, or that others take the place of.
+// Headers and keys: those that come late, or that others take the place of, and those of another server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
-import { chatWith, turn } from './browser.ts';
+import { chatWith, define, turn } from './browser.ts';
+import { firstSession, keepSession } from '../src/state/address.ts';
 import { part, storage, waits } from './stages.ts';
 
 /** A chat whose server takes no headers but good ones, with a session whose run is under way. */
@@ -77,4 +78,38 @@ test('an answer whose headers ran out goes on with new ones, and other headers a
   await chat.start();
   assert.deepEqual([asked.length, signals.length], [count + 1, 2]);
   chat.close();
+});
+
+test('a key, a session and words that wait are those of their server and agent', async () => {
+  const held = new Map<string, string>();
+  const store = { getItem: (name: string) => held.get(name) ?? null, setItem: (name: string, value: string) => held.set(name, value), removeItem: (name: string) => held.delete(name) };
+  define('localStorage', store);
+  define('sessionStorage', store);
+  define('location', { pathname: '/host', hash: '' });
+  const chatOf = (base: string, agent: string) => {
+    const { chat } = chatWith((method) => (method === 'POST' ? Promise.reject(new Failure('', 0, 'offline')) : { sessions: [] }), async function* () {});
+    Object.assign(chat.client, { base, agent, headers: {} });
+    return chat;
+  };
+  const first = chatOf('https://one.example', 'sales');
+  await first.useKey('secret');
+  first.session = 'abc';
+  keepSession(first, false);
+  first.session = '';
+  await first.send('Mine.');
+  await first.open('');
+  await first.open('elsewhere');
+  for (const [base, agent, key, session, words] of [
+    ['https://two.example', 'sales', undefined, '', []],
+    ['https://one.example', 'support', 'Bearer secret', '', []],
+    ['https://one.example', 'sales', 'Bearer secret', 'abc', ['Mine.']],
+  ] as const) {
+    const chat = chatOf(base, agent);
+    await chat.start();
+    await chat.open('elsewhere');
+    await chat.open('');
+    assert.deepEqual([(chat.client.headers as Record<string, string>).Authorization, firstSession(chat, false), waits(chat)], [key, session, words], `${base} ${agent}`);
+    chat.close();
+  }
+  first.close();
 });

@@ -381,7 +381,7 @@ test('a refusal that comes late says nothing that waits in another conversation'
 
 test('a question for which a key is needed is said with the key, also after the page was loaded again', async () => {
   storage();
-  globalThis.sessionStorage.setItem('attache.queue.', JSON.stringify([{ id: 1, text: 'First.', documents: [] }]));
+  globalThis.sessionStorage.setItem('attache.https://server.example  queue.', JSON.stringify([{ id: 1, text: 'First.', documents: [] }]));
   const { chat, asked } = held(() => false, (asked) => (asked.startsWith('POST') ? { runId: 'r' } : { sessions: [] }));
   Object.assign(chat.client, { headers: {} });
   await chat.useKey('key');

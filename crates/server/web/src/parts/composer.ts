@@ -50,9 +50,9 @@ export class Composer extends Part {
       // A draft belongs to its session; what is being written when that gets another id with a question goes along.
       if (area) {
         if (this.isRunning && area.value) {
-          this.chat.kept.set(`draft.${changed.get('session')}`, undefined);
+          this.chat.mine.set(`draft.${changed.get('session')}`, undefined);
         } else {
-          area.value = this.chat.kept.get<string>(`draft.${this.session}`) ?? '';
+          area.value = this.chat.mine.get<string>(`draft.${this.session}`) ?? '';
         }
         this.written();
       }
@@ -109,7 +109,7 @@ export class Composer extends Part {
       return;
     }
     this.isEmpty = area.value.trim() === '';
-    this.chat.kept.set(`draft.${this.session}`, area.value);
+    this.chat.mine.set(`draft.${this.session}`, area.value);
     if (!CSS.supports('field-sizing', 'content')) {
       area.style.height = 'auto';
       area.style.height = `${area.scrollHeight}px`;

@@ -13,7 +13,9 @@ export type Told =
 
 export class Connection {
   readonly speech = new Speech();
-  readonly kept = new Kept('attache.');
+  readonly kept = new Kept();
+  /** Things of this server and its agent: others on the page have their own. */
+  readonly mine = new Kept('local', () => `${this.client.base} ${this.client.agent} `);
   config: Config = UNKNOWN;
   isOffline = !navigator.onLine;
   /** True if the server asks for a key, and `wrong` if it does not take the one it has. */
@@ -27,8 +29,9 @@ export class Connection {
   tell: (told: Told) => void = () => undefined;
 
   private readonly listeners = new Set<() => void>();
-  /** Things that are kept for this tab alone. */
-  protected readonly own = new Kept('attache.', 'session');
+  /** The same for this tab alone, and the key of this server. */
+  protected readonly own = new Kept('session', () => `${this.client.base} ${this.client.agent} `);
+  private readonly keys = new Kept('session', () => `${this.client.base} `);
   private frame = 0;
   private hasKeyOfPage = false;
 
@@ -95,7 +98,7 @@ export class Connection {
 
   /** Asks the server what it is. False if it does not say so. */
   async start(): Promise<boolean> {
-    const key = this.own.get<string>('key');
+    const key = this.keys.get<string>('key');
     if (!this.hasKeyOfPage && key) {
       this.client.headers = { Authorization: `Bearer ${key}` };
     }
@@ -118,7 +121,7 @@ export class Connection {
     this.client.headers = { Authorization: `Bearer ${key}` };
     try {
       await this.introduce();
-      this.own.set('key', key);
+      this.keys.set('key', key);
     } catch (error) {
       this.fail(error);
     }
