@@ -260,3 +260,35 @@ scenarios.a_text_that_nests_too_deeply_hides_no_decision = async (context) => {
   await page.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).waitFor();
   assert.match(await answers(page).locator('.markdown').innerText(), /^Before\.[> ]+x$/s);
 };
+
+scenarios.addresses_that_stand_apart_are_links = async (context) => {
+  const page = await open(context);
+  const seen = await page.evaluate(() => {
+    const view = document.body.appendChild(document.createElement('attache-markdown'));
+    const speaking = { copyCode: '', copied: '', blocked: () => '', source: () => '', unsupported: '', code: '/attache-code.js', math: '/attache-math.js' };
+    const links = () => [...view.querySelectorAll('a')].map((link) => `${link.textContent} ${link.getAttribute('href')} ${link.title}`);
+    const text = 'See [the lease][1], [constructor].\n\nSee  [The\nMap].\n\nNothing.\n\n[1]: https://example.com/lease.pdf "Lease"\n\n[the map]: https://example.com/map\n\nSee [it][1] again.';
+    const all = [];
+    let plain;
+    for (let at = 1; at <= text.length; at += 1) {
+      view.content = { text: text.slice(0, at), isMarked: false, isGrowing: at < text.length, speaking };
+      plain ??= view.children[3] && view.children[2];
+      // An address that is being written is a link of its own for a moment.
+      const now = links().filter((link) => !link.startsWith('https')).join('; ');
+      now === all.at(-1) || all.push(now);
+    }
+    const isKept = view.children[2] === plain && plain.textContent.trim() === 'Nothing.';
+    view.content = { text: `${text.slice(0, -1)}!`, isMarked: false, isGrowing: false, speaking };
+    const again = links();
+    view.content = { text: text.replaceAll('example.com', 'example.org'), isMarked: false, isGrowing: false, speaking };
+    const others = links();
+    view.remove();
+    return { all, isKept, again, others };
+  });
+  const [lease, map, it] = ['the lease https://example.com/lease.pdf Lease', 'The\nMap https://example.com/map ', 'it https://example.com/lease.pdf Lease'];
+  const shown = seen.all.map((links) => links.replace('TheMap', 'The\nMap'));
+  assert.deepEqual(shown, ['', lease, [lease, map].join('; '), [lease, map, it].join('; ')]);
+  assert.equal(seen.isKept, true);
+  assert.equal(seen.again.length, 3);
+  assert.ok(seen.others.every((link) => link.includes('example.org')), seen.others.join());
+};

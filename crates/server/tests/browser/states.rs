@@ -42,3 +42,8 @@ async fn versions_are_known_in_another_browser() {
 async fn a_text_that_nests_too_deeply_hides_no_decision() {
     scenario("a_text_that_nests_too_deeply_hides_no_decision").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_that_stand_apart_are_links() {
+    scenario("addresses_that_stand_apart_are_links").await;
+}

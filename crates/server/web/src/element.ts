@@ -24,7 +24,7 @@ import type { Word } from './words/en.ts';
 const script = document.currentScript as HTMLScriptElement | null;
 const BASE = script?.src ? new URL('.', script.src).href.replace(/\/$/, '') : '';
 
-type More = typeof import('./more.ts');
+type More = Awaited<ReturnType<ChatHost['more']>>;
 
 export type Mode = 'inline' | 'sidebar' | 'popup' | 'page';
 
@@ -251,7 +251,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   // Things that come later
 
   /** Loads what is not seen at first. */
-  private more(): Promise<More> {
+  more(): Promise<More> {
     this.loading ??= import(`${this.chat.address}/attache-more.js`).then((more: More) => {
       (this.renderRoot as ShadowRoot).adoptedStyleSheets.push(more.later);
       return more;

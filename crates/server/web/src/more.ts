@@ -21,4 +21,5 @@ sheet.replaceSync(sheetOfList + sheetOfWriting + sheetOfLater);
 
 /** The styles of all that. */
 export { sheet as later };
+export { hint } from './parts/hint.ts';
 export { offers } from './state/browser.ts';

@@ -1,6 +1,6 @@
 // Markdown as elements that can do no harm: no script, no style, no form, nothing that is loaded by itself.
 import createDOMPurify from 'dompurify';
-import { Marked, type Tokens } from 'marked';
+import { Lexer, Marked, type Token, type Tokens, type TokensList } from 'marked';
 import { unmarked } from './marks.ts';
 
 /** A formula in dollars or in brackets of TeX: dollars as pandoc takes them, so that prices are none. */
@@ -78,10 +78,20 @@ parser.use({
   ],
 });
 
+/** The addresses that a text names apart, by their labels in small letters. */
+export type Links = TokensList['links'];
+
+/** The blocks of a text, which may refer to addresses that another one names. */
+function read(text: string, links: Links): TokensList {
+  const lexer = new Lexer(parser.defaults);
+  Object.assign(lexer.tokens.links, links);
+  return lexer.lex(text);
+}
+
 /** The blocks of a text, with what stands between them. A text that nests too deeply to be read is one block. */
-export function blocks(text: string): { type: string; raw: string }[] {
+export function blocks(text: string, links: Links): Token[] {
   try {
-    return parser.lexer(text);
+    return read(text, links);
   } catch {
     return [{ type: 'text', raw: text }];
   }
@@ -119,9 +129,9 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 export const clean = (html: string): DocumentFragment => purify.sanitize(html, ALLOWED);
 
 /** Markdown as elements; as it is written if it nests too deeply to be read. */
-export function elements(text: string): DocumentFragment {
+export function elements(text: string, links: Links): DocumentFragment {
   try {
-    return clean(parser.parse(text) as string);
+    return clean(parser.parser(read(text, links)));
   } catch {
     return clean(`<p>${escape(text)}</p>`);
   }

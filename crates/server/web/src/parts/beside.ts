@@ -3,7 +3,6 @@ import { html, nothing, type ReactiveController, type TemplateResult } from 'lit
 import type { Answer, Citation } from '../state/model.ts';
 import type { ChatHost } from './chat-host.ts';
 import { citedDocument, paneWidth } from './documents.ts';
-import { hint, unhint } from './hint.ts';
 import type { MessageView } from './message.ts';
 import type { Opening } from './part.ts';
 
@@ -51,11 +50,16 @@ export class Beside implements ReactiveController {
   hinted = (event: Event): void => {
     const citation = this.citationOf(event.target);
     if (citation) {
-      hint(this.host.renderRoot, event.target as HTMLElement, citation, this.host.chat.speech);
+      void this.host.more().then(({ hint }) => hint(this.host.renderRoot, event.target as HTMLElement, citation, this.host.chat.speech), () => undefined);
     }
   };
 
-  unhinted = (): void => unhint(this.host.renderRoot);
+  unhinted = (): void => {
+    const hint = this.host.renderRoot.querySelector<HTMLElement>('.hint');
+    if (hint) {
+      hint.hidden = true;
+    }
+  };
 
   render(): TemplateResult | typeof nothing {
     const { host, opening, sight } = this;
