@@ -292,3 +292,36 @@ scenarios.addresses_that_stand_apart_are_links = async (context) => {
   assert.equal(seen.again.length, 3);
   assert.ok(seen.others.every((link) => link.includes('example.org')), seen.others.join());
 };
+
+scenarios.a_passage_of_a_page_that_is_not_there_is_told = async (context) => {
+  const lease = { id: 'd', mediaType: 'application/pdf', fileName: 'lease.pdf' };
+  const citation = { source: { document: { id: 'd', name: 'lease.pdf' } }, quote: 'The rent is 900 a month', place: { pages: [7, 7] }, inAnswer: { claim: { start: 0, end: 5 } } };
+  const user = { role: 'user', id: 'u', parts: [{ type: 'document', document: lease }, { type: 'text', text: '\u0643\u0645\u061f' }] };
+  const answer = { role: 'assistant', id: 'a', runId: 'r', parts: [{ type: 'text', text: 'So: \u0627\u0644\u0625\u064a\u062c\u0627\u0631 900.' }], citations: [citation] };
+  let isGone = false;
+  await context.route(/\/v1\/sessions\/far(\?|$)/, (route) =>
+    isGone ? route.fulfill({ status: 404, json: { error: { message: 'gone', code: 'not_found' } } }) : route.fulfill({ json: { id: 'far', messages: [user, answer], runs: [{ id: 'r', ended: 5 }] } }));
+  const texts = ['Nothing.', 'The rent is 900 a month, net.'].map((text, at) => ({ number: at + 1, text }));
+  await context.route(/\/text(\?|$)/, (route) => route.fulfill({ json: { unit: 'page', count: 2, pages: texts, notes: [] } }));
+  await context.route(/\/pages\//, (route) => route.fulfill({ status: 404, body: '' }));
+  const page = await open(context, '/#/s/far', { mayFail: true });
+  // Words from right to left do not turn what stands around them.
+  const sides = await page.locator('.bubble').evaluate((bubble) => [bubble, bubble.parentElement].map((element) => getComputedStyle(element).direction));
+  assert.deepEqual(sides, ['rtl', 'ltr']);
+  await page.locator('.cite').first().click();
+  const passage = page.locator('.pane .passage');
+  await passage.getByText('These words do not stand where they are cited.').waitFor();
+  assert.match(await passage.innerText(), /page 7.*The rent is 900 a month.*page 2/s);
+  // The pane goes with a session that another tab has deleted, and the styles of the page with its mode.
+  isGone = true;
+  await page.evaluate(() => new BroadcastChannel('attache').postMessage({ session: 'far' }));
+  await page.getByText('This chat is not there any more.').waitFor();
+  assert.equal(await page.locator('.pane').count(), 0);
+  const sheets = (mode) => page.evaluate(async (mode) => {
+    const chat = document.querySelector('attache-chat');
+    chat.mode = mode;
+    await chat.updateComplete;
+    return document.adoptedStyleSheets.length;
+  }, mode);
+  assert.deepEqual([await sheets('page'), await sheets('inline'), await sheets('nothing'), await sheets('page')], [1, 0, 0, 1]);
+};

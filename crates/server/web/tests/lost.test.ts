@@ -272,6 +272,28 @@ test('a result of the page is sent again once the network is back', async () => 
   define('addEventListener', () => undefined);
 });
 
+test('a model is told of a result of the page that could not be sent', async () => {
+  const told: unknown[] = [];
+  const { chat } = chatWith(
+    (_method, _path, body) => {
+      const { result, isError } = body as { result?: unknown; isError?: boolean };
+      told.push([result, isError]);
+      if (!isError) {
+        throw result === 1n ? new TypeError('a BigInt is no JSON') : new Failure('the result is too large', 400, 'invalid');
+      }
+      return {};
+    },
+    async function* () {},
+  );
+  await chat.deliver('c', 1n, false, 's');
+  await chat.deliver('d', 'long', false, 's');
+  assert.deepEqual(told, [[1n, false], ['TypeError: a BigInt is no JSON', true], ['long', false], ['Error: the result is too large', true]]);
+  assert.equal(chat.problem, undefined);
+  // Somebody who answers by hand is told, and says something else.
+  await chat.reply('e', 'long');
+  assert.deepEqual([told.length, chat.problem], [5, 'the result is too large']);
+});
+
 test('a question that did not arrive waits where the session is looked at again, and what stands there stays', async () => {
   const { chat, heard, all, server } = await answered();
   const ids = chat.messages.map(({ id }) => id);

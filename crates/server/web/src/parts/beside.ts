@@ -9,6 +9,8 @@ import type { Opening } from './part.ts';
 export class Beside implements ReactiveController {
   private opening: Opening | undefined;
   private sight: Answer | undefined;
+  /** The session in which it was opened. */
+  private session = '';
   /** The element that has the focus again when the place is closed. */
   private returnTo: HTMLElement | undefined;
 
@@ -18,6 +20,13 @@ export class Beside implements ReactiveController {
 
   hostConnected(): void {
     this.host.style.setProperty('--attache-pane', `${paneWidth(this.host.chat)}px`);
+  }
+
+  hostUpdate(): void {
+    // The session is gone, and its documents with it.
+    if (this.session && !this.host.chat.session) {
+      this.clear();
+    }
   }
 
   get isOpen(): boolean {
@@ -71,7 +80,7 @@ export class Beside implements ReactiveController {
   }
 
   private show(opening: Opening | undefined, sight: Answer | undefined): void {
-    [this.opening, this.sight] = [opening, sight];
+    [this.opening, this.sight, this.session] = [opening, sight, this.host.chat.session];
     this.host.requestUpdate();
   }
 

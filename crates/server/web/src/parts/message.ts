@@ -9,7 +9,7 @@ import { type Word, en } from '../words/en.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
-import { Part, define } from './part.ts';
+import { Part, define, isComposed } from './part.ts';
 import { type Source, numbered, pageWords, sources } from './sources.ts';
 import { title } from './title.ts';
 
@@ -97,14 +97,14 @@ class MessageView extends Part {
   // The question
 
   private question(question: Question): TemplateResult {
-    return html`<article class="question ${this.isEditing ? 'editing' : ''}" part="question" dir="auto" aria-label=${this.say('you')}>
+    return html`<article class="question ${this.isEditing ? 'editing' : ''}" part="question" aria-label=${this.say('you')}>
       ${question.documents.length > 0
         ? html`<div class="files">${question.documents.map((document) => card(document, this.chat))}</div>`
         : nothing}
       ${this.isEditing
         ? this.editor(question)
         : question.text
-          ? html`<div class="bubble" part="bubble">${question.text}</div>`
+          ? html`<div class="bubble" part="bubble" dir="auto">${question.text}</div>`
           : nothing}
       ${this.isEditing || question.isAside ? nothing : html`<div class="actions">${this.versionButtons()}
         ${this.action('copy', 'copy', () => this.copy(question.text))}
@@ -159,16 +159,19 @@ class MessageView extends Part {
       }
     };
     const pressed = (event: KeyboardEvent) => {
+      if (isComposed(event)) {
+        return;
+      }
       if (event.key === 'Escape') {
         event.stopPropagation();
         this.isEditing = false;
-      } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      } else if (event.key === 'Enter' && !event.shiftKey) {
         event.preventDefault();
         save();
       }
     };
     return html`<form class="editor" @submit=${(event: Event) => (event.preventDefault(), save())}>
-      <textarea rows="3" aria-label=${this.say('editMessage')} .value=${question.text} @keydown=${pressed}></textarea>
+      <textarea rows="3" dir="auto" aria-label=${this.say('editMessage')} .value=${question.text} @keydown=${pressed}></textarea>
       <div class="buttons">
         <button type="button" @click=${() => (this.isEditing = false)}>${this.say('cancel')}</button>
         <button type="submit" class="primary">${this.say('save')}</button>
@@ -184,14 +187,14 @@ class MessageView extends Part {
     const waits = answer.parts.filter(asks);
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
-    return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
+    return html`<article class="answer" part="answer" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
       ${all.map((group, at) => {
         const isLive = isRunning && at === all.length - 1;
         return group.kind === 'done'
           ? this.activity(group.parts, isLive, answer)
           : group.part.kind === 'document'
             ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
-            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, isLive)}></attache-markdown>`;
+            : html`<attache-markdown class="markdown" dir="auto" .content=${this.content(answer, group.part, isLive)}></attache-markdown>`;
       })}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
       ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
@@ -267,7 +270,7 @@ class MessageView extends Part {
           ? html`<span class="shimmer">${this.say('thinking')}</span><span class="muted small">${took(this.chat, part.began, undefined)}</span>`
           : html`<span>${time ? this.say('thought', { time }) : this.say('thoughtShort')}</span>`}
       </summary>
-      <div class="thinking-body">${part.text}</div>
+      <div class="thinking-body" dir="auto">${part.text}</div>
     </details>`;
   }
 

@@ -290,6 +290,10 @@ export class Chat extends Conversation {
     } catch (error) {
       // Another tab was faster, or it came too late.
       const isOver = isOf(error, 409);
+      if (!isOver && !isByHand && !isError) {
+        // It is no JSON, or too large: the model waits for an answer, and is told so.
+        return this.deliver(callId, String(error), true, session);
+      }
       if (!isOver || isByHand) {
         this.fail(error);
       }
