@@ -142,7 +142,7 @@ scenarios.a_page_that_moves_keeps_its_chat = async (context) => {
     await context.route(address + path, (route) => route.fulfill({ contentType: 'text/html', body: `<!doctype html><html lang="en"><title>A shop</title>${body}` }));
   }
   const move = (path) => page.evaluate((path) => history.pushState(null, '', path), path);
-  const kept = (path) => page.evaluate((path) => localStorage.getItem(`attache.last.${path}`), path);
+  const kept = (path) => page.evaluate((path) => localStorage.getItem(path), `attache.${address}  last.${path}`);
   await ask(page, 'hello');
   const first = await session(page);
   // Something happens there.
@@ -163,6 +163,45 @@ scenarios.a_page_that_moves_keeps_its_chat = async (context) => {
   assert.equal(await session(page), '');
   assert.equal(await kept('/host/a'), JSON.stringify(first));
   assert.equal(await kept('/host/c'), null);
+};
+
+scenarios.chats_of_other_servers_and_agents_are_kept_apart = async (context) => {
+  const [first, second] = ['http://127.0.0.1:18998', 'http://127.0.0.1:18997'];
+  const heard = [];
+  for (const origin of [first, second]) {
+    await context.route(`${origin}/**`, async (route) => {
+      const { pathname } = new URL(route.request().url());
+      const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' };
+      const authorization = await route.request().headerValue('authorization');
+      heard.push([origin, authorization]);
+      if (!pathname.startsWith('/v1/')) {
+        const file = await context.request.get(address + pathname);
+        return route.fulfill({ headers: { ...headers, 'content-type': file.headers()['content-type'] }, body: await file.body() });
+      }
+      const id = /^\/v1\/sessions\/(\w+)$/.exec(pathname)?.[1];
+      const isRefused = origin === first && authorization !== 'Bearer secret';
+      return route.fulfill({ headers, status: isRefused ? 401 : 200, json: id ? { id, messages: [], runs: [] } : { title: 'T', features: {}, sessions: [] } });
+    });
+  }
+  const element = (id, server, agent) => `<attache-chat id="${id}" server="${server}" agent="${agent}"></attache-chat>`;
+  const page = await host(context, `<script src="/attache-chat.js" defer></script>${element('locked', first, '')}${element('sales', second, 'sales')}${element('support', second, 'support')}`);
+  await page.locator('#locked').getByLabel('API key').fill('secret');
+  await page.locator('#locked').getByRole('button', { name: 'Connect' }).click();
+  await page.locator('#locked').getByRole('textbox', { name: 'Message', exact: true }).waitFor();
+  for (const id of ['sales', 'support']) {
+    await page.locator(`#${id}`).evaluate((chat) => chat.openSession(`of${chat.id}`));
+    await page.waitForFunction((id) => Object.entries(localStorage).some(([name, value]) => name.includes('last.') && value.includes(`of${id}`)), id);
+  }
+  heard.length = 0;
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector('#support')?.session);
+  await page.waitForFunction(() => document.querySelector('#sales').session);
+  assert.deepEqual(await page.locator('attache-chat').evaluateAll((chats) => chats.map((chat) => chat.session)), ['', 'ofsales', 'ofsupport']);
+  await page.locator('#locked').getByRole('textbox', { name: 'Message', exact: true }).waitFor();
+  const keys = (origin) => [...new Set(heard.filter(([to, key]) => to === origin && key).map(([, key]) => key))];
+  assert.deepEqual([keys(first), keys(second)], [['Bearer secret'], []]);
+  // The browser tells of what was asked without the key.
+  page.faults = page.faults.filter((fault) => !fault.includes('status of 401'));
 };
 
 const WIDGET = '<script src="/host.js"></script><script src="/attache-chat.js" data-mode="popup" data-open data-page-tools="storage" defer></script><main id="there"></main>';

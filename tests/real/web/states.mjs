@@ -248,3 +248,80 @@ scenarios.versions_are_known_in_another_browser = async (context) => {
   assert.deepEqual(await other.locator('.bubble').allInnerTexts(), ['first', 'a second one']);
   await elsewhere.close();
 };
+
+scenarios.a_text_that_nests_too_deeply_hides_no_decision = async (context) => {
+  const deep = `Before.\n\n${'> '.repeat(3000)}x`;
+  const call = { callId: 'c', name: 'pay', arguments: { amount: 1 } };
+  const user = { role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay it.' }] };
+  const answer = { role: 'assistant', id: 'a', runId: 'r', parts: [{ type: 'text', text: deep }, { type: 'call', ...call }] };
+  const told = { id: 'deep', messages: [user, answer], runs: [{ id: 'r' }], openRun: 'r', approvals: [{ ...call, approvalId: 'p' }] };
+  await context.route(/\/v1\/sessions\/deep(\?|$)/, (route) => route.fulfill({ json: told }));
+  const page = await open(context, '/#/s/deep', { mayFail: true });
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  assert.match(await answers(page).locator('.markdown').innerText(), /^Before\.[> ]+x$/s);
+};
+
+scenarios.addresses_that_stand_apart_are_links = async (context) => {
+  const page = await open(context);
+  const seen = await page.evaluate(() => {
+    const view = document.body.appendChild(document.createElement('attache-markdown'));
+    const speaking = { copyCode: '', copied: '', blocked: () => '', source: () => '', unsupported: '', code: '/attache-code.js', math: '/attache-math.js' };
+    const links = () => [...view.querySelectorAll('a')].map((link) => `${link.textContent} ${link.getAttribute('href')} ${link.title}`);
+    const text = 'See [the lease][1], [constructor].\n\nSee  [The\nMap].\n\nNothing.\n\n[1]: https://example.com/lease.pdf "Lease"\n\n[the map]: https://example.com/map\n\nSee [it][1] again.';
+    const all = [];
+    let plain;
+    for (let at = 1; at <= text.length; at += 1) {
+      view.content = { text: text.slice(0, at), isMarked: false, isGrowing: at < text.length, speaking };
+      plain ??= view.children[3] && view.children[2];
+      // An address that is being written is a link of its own for a moment.
+      const now = links().filter((link) => !link.startsWith('https')).join('; ');
+      now === all.at(-1) || all.push(now);
+    }
+    const isKept = view.children[2] === plain && plain.textContent.trim() === 'Nothing.';
+    view.content = { text: `${text.slice(0, -1)}!`, isMarked: false, isGrowing: false, speaking };
+    const again = links();
+    view.content = { text: text.replaceAll('example.com', 'example.org'), isMarked: false, isGrowing: false, speaking };
+    const others = links();
+    view.remove();
+    return { all, isKept, again, others };
+  });
+  const [lease, map, it] = ['the lease https://example.com/lease.pdf Lease', 'The\nMap https://example.com/map ', 'it https://example.com/lease.pdf Lease'];
+  const shown = seen.all.map((links) => links.replace('TheMap', 'The\nMap'));
+  assert.deepEqual(shown, ['', lease, [lease, map].join('; '), [lease, map, it].join('; ')]);
+  assert.equal(seen.isKept, true);
+  assert.equal(seen.again.length, 3);
+  assert.ok(seen.others.every((link) => link.includes('example.org')), seen.others.join());
+};
+
+scenarios.a_passage_of_a_page_that_is_not_there_is_told = async (context) => {
+  const lease = { id: 'd', mediaType: 'application/pdf', fileName: 'lease.pdf' };
+  const citation = { source: { document: { id: 'd', name: 'lease.pdf' } }, quote: 'The rent is 900 a month', place: { pages: [7, 7] }, inAnswer: { claim: { start: 0, end: 5 } } };
+  const user = { role: 'user', id: 'u', parts: [{ type: 'document', document: lease }, { type: 'text', text: '\u0643\u0645\u061f' }] };
+  const answer = { role: 'assistant', id: 'a', runId: 'r', parts: [{ type: 'text', text: 'So: \u0627\u0644\u0625\u064a\u062c\u0627\u0631 900.' }], citations: [citation] };
+  let isGone = false;
+  await context.route(/\/v1\/sessions\/far(\?|$)/, (route) =>
+    isGone ? route.fulfill({ status: 404, json: { error: { message: 'gone', code: 'not_found' } } }) : route.fulfill({ json: { id: 'far', messages: [user, answer], runs: [{ id: 'r', ended: 5 }] } }));
+  const texts = ['Nothing.', 'The rent is 900 a month, net.'].map((text, at) => ({ number: at + 1, text }));
+  await context.route(/\/text(\?|$)/, (route) => route.fulfill({ json: { unit: 'page', count: 2, pages: texts, notes: [] } }));
+  await context.route(/\/pages\//, (route) => route.fulfill({ status: 404, body: '' }));
+  const page = await open(context, '/#/s/far', { mayFail: true });
+  // Words from right to left do not turn what stands around them.
+  const sides = await page.locator('.bubble').evaluate((bubble) => [bubble, bubble.parentElement].map((element) => getComputedStyle(element).direction));
+  assert.deepEqual(sides, ['rtl', 'ltr']);
+  await page.locator('.cite').first().click();
+  const passage = page.locator('.pane .passage');
+  await passage.getByText('These words do not stand where they are cited.').waitFor();
+  assert.match(await passage.innerText(), /page 7.*The rent is 900 a month.*page 2/s);
+  // The pane goes with a session that another tab has deleted, and the styles of the page with its mode.
+  isGone = true;
+  await page.evaluate(() => new BroadcastChannel('attache').postMessage({ session: 'far' }));
+  await page.getByText('This chat is not there any more.').waitFor();
+  assert.equal(await page.locator('.pane').count(), 0);
+  const sheets = (mode) => page.evaluate(async (mode) => {
+    const chat = document.querySelector('attache-chat');
+    chat.mode = mode;
+    await chat.updateComplete;
+    return document.adoptedStyleSheets.length;
+  }, mode);
+  assert.deepEqual([await sheets('page'), await sheets('inline'), await sheets('nothing'), await sheets('page')], [1, 0, 0, 1]);
+};

@@ -33,6 +33,11 @@ async fn a_page_that_moves_keeps_its_chat() {
     scenario("a_page_that_moves_keeps_its_chat").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chats_of_other_servers_and_agents_are_kept_apart() {
+    scenario("chats_of_other_servers_and_agents_are_kept_apart").await;
+}
+
 // A72
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_element_that_is_gone_does_nothing() {

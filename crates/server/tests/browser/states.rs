@@ -37,3 +37,18 @@ async fn nothing_lies_below_the_edges_of_a_telephone() {
 async fn versions_are_known_in_another_browser() {
     scenario("versions_are_known_in_another_browser").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_nests_too_deeply_hides_no_decision() {
+    scenario("a_text_that_nests_too_deeply_hides_no_decision").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_that_stand_apart_are_links() {
+    scenario("addresses_that_stand_apart_are_links").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_passage_of_a_page_that_is_not_there_is_told() {
+    scenario("a_passage_of_a_page_that_is_not_there_is_told").await;
+}

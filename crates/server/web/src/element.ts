@@ -24,7 +24,7 @@ import type { Word } from './words/en.ts';
 const script = document.currentScript as HTMLScriptElement | null;
 const BASE = script?.src ? new URL('.', script.src).href.replace(/\/$/, '') : '';
 
-type More = typeof import('./more.ts');
+type More = Awaited<ReturnType<ChatHost['more']>>;
 
 export type Mode = 'inline' | 'sidebar' | 'popup' | 'page';
 
@@ -168,12 +168,7 @@ export class AttacheChat extends LitElement implements ChatHost {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    if (this.mode === 'page') {
-      document.adoptedStyleSheets.push(GROUND);
-    }
-    if (!MODES.has(this.mode)) {
-      this.mode = 'inline';
-    }
+    this.ground();
     this.toggleAttribute('host-font', hasFont(this));
     const { chat } = this;
     if (chat.wake() && chat.session) {
@@ -201,7 +196,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.unsubscribe?.();
-    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== GROUND);
+    this.ground();
     removeEventListener('keydown', this.pressed);
     removeEventListener('hashchange', this.routed);
     removeEventListener('pagehide', this.route);
@@ -212,6 +207,15 @@ export class AttacheChat extends LitElement implements ChatHost {
         this.chat.close();
       }
     });
+  }
+
+  /** Gives the page its styles while it is nothing but the chat. */
+  private ground(): void {
+    if (!MODES.has(this.mode)) {
+      this.mode = 'inline';
+    }
+    const others = document.adoptedStyleSheets.filter((sheet) => sheet !== GROUND);
+    document.adoptedStyleSheets = this.isConnected && this.mode === 'page' ? [...others, GROUND] : others;
   }
 
   // For the parts of the chat
@@ -251,7 +255,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   // Things that come later
 
   /** Loads what is not seen at first. */
-  private more(): Promise<More> {
+  more(): Promise<More> {
     this.loading ??= import(`${this.chat.address}/attache-more.js`).then((more: More) => {
       (this.renderRoot as ShadowRoot).adoptedStyleSheets.push(more.later);
       return more;
@@ -391,6 +395,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   // The picture
 
   protected override willUpdate(changed: PropertyValues<this>): void {
+    changed.has('mode') && this.ground();
     if (changed.has('agent') && this.made) {
       this.made.client.agent = this.agent;
     }

@@ -24,6 +24,8 @@ export function chatWith(ask: Ask, stream: (path: string, signal: AbortSignal) =
   const signals: AbortSignal[] = [];
   let count = 0;
   const client = {
+    base: 'https://server.example',
+    agent: '',
     ask: async (method: string, path: string, body?: { message?: string }) => {
       asked.push(`${method} ${path}${body?.message ? ` ${body.message}` : ''}`);
       return ask(method, path, body);

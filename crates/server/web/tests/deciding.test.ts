@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer, Call } from '../src/state/model.ts';
-import { chatWith, turn } from './browser.ts';
+import { Client } from '../src/api/client.ts';
+import { parse, stringify } from '../src/api/json.ts';
+import { edited, editor } from '../src/parts/arguments.ts';
+import { valueText } from '../src/parts/value.ts';
+import { chatWith, define, turn } from './browser.ts';
 
 /** A session whose run waits for decisions about calls, and what the chat asks of the server. */
 function stage(...waiting: string[]) {
@@ -167,4 +171,31 @@ test('a question of a tool that another message has ended is answered by nobody'
   await chat.send('Never mind.');
   assert.deepEqual(states(chat), ['cancelled', 'question']);
   chat.close();
+});
+
+/** The texts and values of a template, one behind the other. */
+const written = (made: unknown): string => {
+  const { strings, values } = (made ?? {}) as { strings?: string[]; values?: unknown[] };
+  return strings ? strings.map((text, at) => text + written(values?.[at])).join('') : Array.isArray(made) ? made.map(written).join('') : typeof made === 'symbol' ? '' : String(made ?? '');
+};
+
+test('the numbers of a call are shown and sent as the model wrote them', async () => {
+  const bodies: unknown[] = [];
+  define('location', { href: 'http://localhost/' });
+  define('fetch', async (_url: string, { body }: { body?: string }) => {
+    bodies.push(body);
+    return new Response('{"account":9007199254740993,"rates":[0.12345678901234567890, 1],"amount":10,"id":"9007199254740993"}');
+  });
+  const client = new Client('');
+  const args = await client.ask('GET', '/v1/approvals');
+  assert.equal(valueText(args).replace(/\s/g, ''), '{"account":9007199254740993,"rates":[0.12345678901234567890,1],"amount":10,"id":"9007199254740993"}');
+  const speech = { say: (word: string) => word } as never;
+  assert.match(written(editor(args, new Map(), speech, () => undefined)), /type="number"[^>]*9007199254740993/);
+  await client.ask('POST', '/v1/approvals/p', { decision: 'edit', arguments: edited(args, new Map([['amount', '20']])) });
+  assert.equal(bodies[1], '{"decision":"edit","arguments":{"account":9007199254740993,"rates":[0.12345678901234567890,1],"amount":20,"id":"9007199254740993"}}');
+  // Nor does a number lose its digits that somebody writes.
+  assert.equal(stringify(edited(args, new Map([['account', '9007199254740995']]))).slice(0, 27), '{"account":9007199254740995');
+  // Others that read it have a number.
+  assert.equal(JSON.stringify(parse('[9007199254740993, 1234567890123456, -12345678901234567]')), '[9007199254740992,1234567890123456,-12345678901234568]');
+  assert.deepEqual(parse('{"a":"\\"9007199254740993\\\\","b":"12345678901234567e9"}'), { a: '"9007199254740993\\', b: '12345678901234567e9' });
 });

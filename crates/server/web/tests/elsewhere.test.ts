@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer, Question } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
-import { part } from './stages.ts';
+import { channel, held, part, storage, waits } from './stages.ts';
 
 /** Two conversations; what is asked of some paths is answered when the test says so. */
 function stage(isHeld: (asked: string) => boolean) {
@@ -76,6 +76,50 @@ test('words that go to a run stay with its conversation', async () => {
   held[0]?.settle({});
   await said;
   assert.deepEqual([chat.messages, chat.problem], [[], undefined]);
+});
+
+test('a question in a conversation that is gone waits in a new one, and begins none by itself', async () => {
+  for (const isLeft of [false, true]) {
+    storage();
+    let isGone = false;
+    const { chat, asked, waiting } = held((asked) => isGone && asked.startsWith('HEAD'), (asked) => {
+      if (isGone && asked.endsWith('/one')) {
+        throw new Failure('no such session', 404, 'not_found');
+      }
+      return asked.startsWith('POST') ? { runId: 'r' } : { messages: [{ role: 'user', id: 'u', parts: part('First.') }, { role: 'assistant', id: 'a', parts: part('It is.') }], runs: [], sessions: [] };
+    });
+    await chat.open('one');
+    isGone = true;
+    Object.assign(chat, { seen: -Infinity });
+    const sent = chat.send('Second.');
+    await turn();
+    isLeft && (await chat.open('two'));
+    waiting[0]?.fail(new Failure('', 404, '404'));
+    await sent;
+    assert.deepEqual([chat.session, chat.problem], isLeft ? ['two', undefined] : ['', 'This chat is not there any more.']);
+    isLeft && (await chat.open(''));
+    assert.deepEqual([chat.messages.length, waits(chat), chat.queue[0]?.isHeld], [0, ['Second.'], true]);
+    assert.ok(!asked.some((each) => each.startsWith('POST')));
+    chat.close();
+  }
+});
+
+test('a conversation that another tab has deleted is gone here, too', async () => {
+  const heard = channel();
+  let isGone = false;
+  const { chat } = held(() => false, () => {
+    if (isGone) {
+      throw new Failure('no such session', 404, 'not_found');
+    }
+    return { messages: [{ role: 'user', id: 'u', parts: part('First.') }], runs: [], sessions: [] };
+  });
+  define('window', {});
+  await chat.open('one');
+  isGone = true;
+  heard('one');
+  await turn();
+  assert.deepEqual([chat.session, chat.messages.length, chat.problem], ['', 0, 'This chat is not there any more.']);
+  chat.close();
 });
 
 test('a conversation that turns out to be gone takes away no other one', async () => {

@@ -272,6 +272,28 @@ test('a result of the page is sent again once the network is back', async () => 
   define('addEventListener', () => undefined);
 });
 
+test('a model is told of a result of the page that could not be sent', async () => {
+  const told: unknown[] = [];
+  const { chat } = chatWith(
+    (_method, _path, body) => {
+      const { result, isError } = body as { result?: unknown; isError?: boolean };
+      told.push([result, isError]);
+      if (!isError) {
+        throw result === 1n ? new TypeError('a BigInt is no JSON') : new Failure('the result is too large', 400, 'invalid');
+      }
+      return {};
+    },
+    async function* () {},
+  );
+  await chat.deliver('c', 1n, false, 's');
+  await chat.deliver('d', 'long', false, 's');
+  assert.deepEqual(told, [[1n, false], ['TypeError: a BigInt is no JSON', true], ['long', false], ['Error: the result is too large', true]]);
+  assert.equal(chat.problem, undefined);
+  // Somebody who answers by hand is told, and says something else.
+  await chat.reply('e', 'long');
+  assert.deepEqual([told.length, chat.problem], [5, 'the result is too large']);
+});
+
 test('a question that did not arrive waits where the session is looked at again, and what stands there stays', async () => {
   const { chat, heard, all, server } = await answered();
   const ids = chat.messages.map(({ id }) => id);
@@ -381,7 +403,7 @@ test('a refusal that comes late says nothing that waits in another conversation'
 
 test('a question for which a key is needed is said with the key, also after the page was loaded again', async () => {
   storage();
-  globalThis.sessionStorage.setItem('attache.queue.', JSON.stringify([{ id: 1, text: 'First.', documents: [] }]));
+  globalThis.sessionStorage.setItem('attache.https://server.example  queue.', JSON.stringify([{ id: 1, text: 'First.', documents: [] }]));
   const { chat, asked } = held(() => false, (asked) => (asked.startsWith('POST') ? { runId: 'r' } : { sessions: [] }));
   Object.assign(chat.client, { headers: {} });
   await chat.useKey('key');

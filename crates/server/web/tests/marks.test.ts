@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { marked, positions } from '../src/markdown/marks.ts';
+import { Marked } from 'marked';
+import { marked as markedOf, positions } from '../src/markdown/marks.ts';
 import { beginning, findPassage, rows, standing } from '../src/parts/passage.ts';
-import type { Citation } from '../src/state/model.ts';
+import type { Citation, Unsupported } from '../src/state/model.ts';
 
+const marked = (text: string, ...rest: [readonly Citation[], readonly number[], readonly Unsupported[]]) => markedOf([text], ...rest).join();
 const bytes = (text: string): number => Buffer.byteLength(text);
 
 /** A citation of the words in the text. */
@@ -33,6 +35,30 @@ test('a source stands behind what it supports, and in the place of a mark', () =
   assert.equal(shown(marked(text, [citing(text, ' [1]', 'marker')], [2], [])), 'Die Miete beträgt 900 €.<2> Mehr nicht.');
 });
 
+// CommonMark 0.31: 4.5 fences, 5.2 lists, 6.2 emphasis; GFM: tables, links without signs around.
+test('a number breaks none of the Markdown in which it stands', () => {
+  const parser = new Marked({ gfm: true, breaks: true });
+  const table = '| a | b |\n|---|---|\n| rent | 900 |\n| due | third |';
+  for (const [text, words, made] of [
+    ['**It is 900.** Due.', '**It is 900.**', '<p><strong>It is 900.<1></strong> Due.</p>'],
+    ['*(900)* is due.', '*(900)*', '<p><em>(900)<1></em> is due.</p>'],
+    ['It is 900\\* Due.', '900\\*', '<p>It is 900*<1> Due.</p>'],
+    [table, '| rent | 900 |', '<td>900<1></td>'],
+    [table, '| rent | 900 |\n', '<td>900<1></td>'],
+    ['- It is 900\n- Due', '- It is 900\n', '<li>It is 900<1></li>\n<li>Due</li>'],
+    ['## Rent\n\n900', '## Rent\n', '<h2>Rent<1></h2>'],
+    ['So:\n```\n900\n```\nAfter', 'So:\n```\n900\n```', '<p>So:<1></p>\n<pre><code>900\n</code></pre>\n<p>After</p>'],
+    ['So:\n\n```js\n900\n```\nAfter', '900\n```\n', '<p>So:<1></p>\n<pre><code class="language-js">900\n</code></pre>\n<p>After</p>'],
+    ['~~~\n900\n~~~\nAfter', '900\n~~~', '<p><1></p>\n<pre><code>900\n</code></pre>\n<p>After</p>'],
+    ['See https://e.de/a and', 'See https://e.de/a', '<a href="https://e.de/a">https://e.de/a</a> <1> and'],
+    ['See **www.e.de** and', 'See **www.e.de**', '<a href="http://www.e.de">www.e.de</a> <1></strong> and'],
+    ['See [it](https://e.de/a) and', 'See [it](https://e.de/a)', '<a href="https://e.de/a">it</a><1> and'],
+  ] as const) {
+    const html = shown(parser.parse(marked(text, [citing(text, words)], [1], [])) as string);
+    assert.ok(html.includes(made), `${JSON.stringify(text)}: ${html}`);
+  }
+});
+
 test('sources of one passage stand beside each other, each once', () => {
   const text = 'The rent is 900.';
   const claim = citing(text, 'The rent is 900');
@@ -52,8 +78,19 @@ test('figures without support are marked', () => {
   assert.equal(shown(marked(text, [], [], [figure])), 'About {1.310 €} a year.');
 });
 
+test('places are counted in all texts of a step, and signs stand in theirs', () => {
+  const texts = ['Miete: 900 €.', ' Heizung: 100 €', ', alles.'];
+  const text = texts.join('');
+  const citations = [citing(text, 'Miete: 900 €.'), citing(text, 'Heizung: 100 €'), citing(text, ' Heizung: 100 €, alles')];
+  const start = bytes(text.slice(0, text.indexOf('€, alles')));
+  const figure = { text: '€, alles', span: { start, end: start + bytes('€, alles') } };
+  assert.deepEqual(markedOf(texts, citations, [1, 2, 3], [figure]).map(shown), ['Miete: 900 €.<1>', ' Heizung: 100 {€<2>', ', alles}<3>.']);
+  assert.deepEqual(markedOf([], [], [], []), ['']);
+});
+
 test('a text cannot bring marks of its own, and places outside of it are left out', () => {
   assert.equal(marked('a \uE0001\uE001 b', [], [], []), 'a \uFFFD1\uFFFD b');
+  assert.deepEqual(markedOf(['a\uE004b', 'c'], [], [], []), ['a\uFFFDb', 'c']);
   const far = { ...citing('abc', 'c'), inAnswer: { kind: 'claim', span: { start: 90, end: 99 } } as const };
   assert.equal(marked('abc', [far], [1], []), 'abc');
 });

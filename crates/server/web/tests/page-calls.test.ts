@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parse } from '../src/api/json.ts';
 import { factsOf } from '../src/state/facts.ts';
 import type { Call } from '../src/state/model.ts';
 import { PageCalls } from '../src/state/page-calls.ts';
@@ -29,6 +30,14 @@ test('a call is answered once, in the session in which it was asked', async () =
   await Promise.all([calls.answer(call('a'), signal, 's'), calls.answer(call('a'), signal, 't')]);
   await calls.answer(call('b', 'unknown'), signal, 's');
   assert.deepEqual(done, ['begun a', 's: a of a false']);
+});
+
+test('a page is given numbers as JavaScript has them', async () => {
+  let given: unknown;
+  const tools = { get: () => ({}), call: async (_id: string, _name: string, args: unknown) => void (given = args) };
+  const calls = new PageCalls(tools as never, { changed: () => undefined, begun: () => undefined, deliver: async () => undefined });
+  await calls.answer({ ...call('a'), arguments: parse('{"account":9007199254740993}') }, new AbortController().signal, 's');
+  assert.deepEqual(given, { account: 9007199254740992 });
 });
 
 test('a tool that needs leave waits for it, and a refused one is not called', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reopened } from '../src/state/reopened.ts';
+import type { Answer, TextPart } from '../src/state/model.ts';
 import { chatWith } from './browser.ts';
 
 const user = { role: 'user', id: 'u', parts: [{ type: 'text', text: 'Pay it.' }] };
@@ -19,6 +20,14 @@ test('a conversation that has ended is shown as it is', () => {
   const told = { messages: [user, says(text('Done.'))], runs: [{ id: 'r', ended: 5 }] };
   assert.deepEqual(shown(told), { count: 2, state: 'done', parts: ['Done.'], runs: ['r'], open: '', tail: 0 });
   assert.deepEqual(shown({}), { count: 0, state: undefined, parts: [], runs: [], open: '', tail: 0 });
+});
+
+test('a text in pieces is one text, as it was while it came', () => {
+  const thought = (words: string) => ({ type: 'thinking', text: words });
+  const pieces = [thought('So'), thought('.'), text('The rent is '), text('900'), text('.'), call('c'), text('Done'), text('.')];
+  const { messages } = reopened({ messages: [user, says(...pieces), says(text('Next.'))], runs: [] }, 'new');
+  const parts = (messages[1] as Answer).parts.map((part) => [part.step, part.kind === 'call' ? part.id : (part as TextPart).text]);
+  assert.deepEqual(parts, [[0, 'So.'], [0, 'The rent is 900.'], [0, 'c'], [0, 'Done.'], [1, 'Next.']]);
 });
 
 test('what an open run tells again is not shown twice', () => {

@@ -29,6 +29,16 @@ const cases: [string, string][] = [
   ['| a | b |\n|---|---|\n| 1 | 2 |\n| ', '| a | b |\n|---|---|\n| 1 | 2 |'],
   ['an escaped \\*star', 'an escaped \\*star'],
 ];
+test('more emphasis than a text has is left as it is, at once', () => {
+  const open = '*a ~~b '.repeat(8);
+  assert.equal(repair(open), open.trimEnd() + '~~*'.repeat(8));
+  for (const many of [`${open}__c`, '*a ~~b '.repeat(20_000)]) {
+    const began = performance.now();
+    assert.equal(repair(many), many);
+    assert.ok(performance.now() - began < 1000);
+  }
+});
+
 for (const [written, shown] of cases) {
   test(JSON.stringify(written), () => assert.equal(repair(written), shown));
 }

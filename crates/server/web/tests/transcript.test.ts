@@ -80,6 +80,25 @@ test('an approval waits, and is decided', () => {
   assert.equal(calls(decided)[0]?.approval, undefined);
 });
 
+test('a text has the sources of its own step alone', () => {
+  const citation = (start: number) => ({ source: { document: { id: 'd' } }, inAnswer: { claim: { start, end: start + 5 } } });
+  const told = (type: string, facts: object) => ({ type, ...facts });
+  const before = [
+    told('text', { step: 0, delta: 'The rent is 900.' }),
+    told('citation', { step: 0, citation: citation(0) }),
+    told('citation', { step: 0, citation: citation(6) }),
+    told('tool_calls', { step: 0, calls: [{ callId: 'c', name: 'pay', arguments: {} }] }),
+    told('thinking', { step: 1, delta: 'So.' }),
+  ];
+  const starts = (...more: object[]) => [...before, ...more].reduce<Answer>((sum, each) => apply(sum, each, 0), newAnswer('a')).citations.map(({ inAnswer }) => inAnswer?.span.start);
+  assert.deepEqual(starts(), [0, 6]);
+  const text = told('text', { step: 1, delta: 'It is paid.' });
+  assert.deepEqual(starts(text, told('finished', { step: 1, reason: 'answer', citations: [] })), []);
+  assert.deepEqual(starts(told('citation', { step: 1, citation: citation(3) }), text), [3]);
+  // A page that looks on later goes on with those that the run has told.
+  assert.deepEqual(starts(told('snapshot', { step: 1, blocks: [], citations: [citation(1)] }), text, told('citation', { step: 1, citation: citation(3) })), [1, 3]);
+});
+
 test('the end has figures, citations, cost', () => {
   const source = { document: { id: 'd', name: 'lease.pdf' } };
   const cited = { source, place: { pages: [2, 3] }, quote: '900', inAnswer: { claim: { start: 6, end: 9 } }, how: 'exact' };

@@ -1,5 +1,6 @@
 // Requests to the server.
 import { createParser } from 'eventsource-parser';
+import { parse, stringify } from './json.ts';
 
 /** A request that did not work. */
 export class Failure extends Error {
@@ -50,11 +51,9 @@ export class Client {
 
   /** Asks and yields the JSON of the answer. */
   async ask<T = unknown>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-    const response = await this.send(method, path, { body: body === undefined ? undefined : JSON.stringify(body), signal });
-    if (response.status === 204) {
-      return undefined as T;
-    }
-    return (await response.json()) as T;
+    const response = await this.send(method, path, { body: stringify(body), signal });
+    const text = await response.text();
+    return (text ? parse(text) : undefined) as T;
   }
 
   /** The bytes of a document. */

@@ -234,10 +234,17 @@ function question(from: Json): Question {
 
 /** Adds what a message of the model says. */
 function said(answer: Answer, from: Json, step: number): Answer {
-  const parts = list(from.parts).flatMap((value): Part[] => {
-    const read = block(value);
-    return read ? [{ ...read, step }] : [];
-  });
+  const parts = list(from.parts).reduce<Part[]>((all, value) => {
+    const part = block(value);
+    const last = all.at(-1);
+    // A provider may part a text at each passage that it cites: the pieces are one text, as they were while it came.
+    if (part && last?.kind === part.kind && 'text' in last && 'text' in part) {
+      all[all.length - 1] = { ...last, text: last.text + part.text };
+    } else if (part) {
+      all.push({ ...part, step });
+    }
+    return all;
+  }, []);
   const cited = list(from.citations).map(citation);
   return {
     ...answer,

@@ -1,6 +1,7 @@
 // Markdown as elements that can do no harm: no script, no style, no form, nothing that is loaded by itself.
 import createDOMPurify from 'dompurify';
-import { Marked, type Tokens } from 'marked';
+import { Lexer, Marked, type Token, type Tokens, type TokensList } from 'marked';
+import { unmarked } from './marks.ts';
 
 /** A formula in dollars or in brackets of TeX: dollars as pandoc takes them, so that prices are none. */
 const FORMULAS: [RegExp, boolean][] = [
@@ -30,7 +31,8 @@ const parser = new Marked({
     html({ text }: Tokens.HTML | Tokens.Tag) {
       return WRITTEN.test(text.trim()) ? text : escape(text);
     },
-    link({ href, title, tokens }: Tokens.Link) {
+    link({ href: marked, title, tokens }: Tokens.Link) {
+      const href = unmarked(marked);
       const words = this.parser.parseInline(tokens);
       const told = title ? ` title="${escape(title)}"` : '';
       return isLink(href) ? `<a href="${escape(href)}"${told}>${words}</a>` : words;
@@ -76,8 +78,24 @@ parser.use({
   ],
 });
 
-/** The blocks of a text, with what stands between them. */
-export const blocks = (text: string): { type: string; raw: string }[] => parser.lexer(text);
+/** The addresses that a text names apart, by their labels in small letters. */
+export type Links = TokensList['links'];
+
+/** The blocks of a text, which may refer to addresses that another one names. */
+function read(text: string, links: Links): TokensList {
+  const lexer = new Lexer(parser.defaults);
+  Object.assign(lexer.tokens.links, links);
+  return lexer.lex(text);
+}
+
+/** The blocks of a text, with what stands between them. A text that nests too deeply to be read is one block. */
+export function blocks(text: string, links: Links): Token[] {
+  try {
+    return read(text, links);
+  } catch {
+    return [{ type: 'text', raw: text }];
+  }
+}
 
 const purify = createDOMPurify(window);
 const ALLOWED = {
@@ -110,5 +128,11 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 /** HTML as elements. */
 export const clean = (html: string): DocumentFragment => purify.sanitize(html, ALLOWED);
 
-/** Markdown as elements. */
-export const elements = (text: string): DocumentFragment => clean(parser.parse(text) as string);
+/** Markdown as elements; as it is written if it nests too deeply to be read. */
+export function elements(text: string, links: Links): DocumentFragment {
+  try {
+    return clean(parser.parser(read(text, links)));
+  } catch {
+    return clean(`<p>${escape(text)}</p>`);
+  }
+}

@@ -53,6 +53,9 @@ function codeAt(text: string): string | undefined {
   return open;
 }
 
+/** The most of it that is closed: a reader of Markdown takes long for what nests deeply, and no text that is one does. */
+const MOST_OPEN = 16;
+
 /** Code, emphasis and strike-through that are open. */
 function emphasis(text: string): string {
   const open = codeAt(text);
@@ -74,6 +77,9 @@ function emphasis(text: string): string {
       stack.length = at;
     } else if (!/\s/.test(after) || match.index + run.length === prose.length) {
       stack.push(run);
+      if (stack.length > MOST_OPEN) {
+        return text;
+      }
     }
   }
   let made = text;

@@ -1,7 +1,8 @@
 // A text in Markdown on the page. Blocks that have ended are made once and kept: while a text grows, its last block alone
 // is made anew.
-import { blocks, clean, elements, isLink } from './clean.ts';
-import { SIGNS, plain } from './marks.ts';
+import type { Token, Tokens } from 'marked';
+import { type Links, blocks, clean, elements, isLink } from './clean.ts';
+import { SIGNS, plain, unmarked } from './marks.ts';
 import { repair } from './repair.ts';
 import { kept } from './same.ts';
 
@@ -39,6 +40,9 @@ type Formula = (text: string, isBlock: boolean) => Element;
 let formula: Formula | undefined;
 let loading: Promise<void> | undefined;
 
+/** No addresses. A label may have the name of what any object has. */
+const none = (): Links => Object.create(null) as Links;
+
 export class MarkdownView extends HTMLElement {
   private text = '';
   /** The place at which the last block begins. */
@@ -47,6 +51,8 @@ export class MarkdownView extends HTMLElement {
   private starts: number[] = [];
   private last: HTMLElement | undefined;
   private lastRaw: string | undefined;
+  /** The addresses that the text has named so far. */
+  private links = none();
   private speaking: Speaking | undefined;
 
   connectedCallback(): void {
@@ -72,14 +78,42 @@ export class MarkdownView extends HTMLElement {
     [...this.children].slice(at).forEach((block) => block.remove());
     [this.settled, this.last, this.lastRaw] = [settled, undefined, undefined];
     this.starts.length = at;
+    this.links = none();
+    this.name(blocks(next.slice(0, settled), this.links));
+  }
+
+  /** Takes addresses that stand apart, and makes the blocks anew that were waiting for one. */
+  private name(tokens: Token[]): void {
+    const labels: string[] = [];
+    for (const token of tokens) {
+      if (token.type === 'def' && !this.links[token.tag as string]) {
+        this.links[token.tag as string] = token as Tokens.Def;
+        labels.push(`[${token.tag as string}]`);
+      }
+    }
+    labels.length > 0 &&
+      [...this.children].forEach((block, at) => {
+        const raw = this.text.slice(this.starts[at], this.starts[at + 1] ?? this.settled);
+        const words = raw.replace(/\s+/g, ' ').toLowerCase();
+        if (block !== this.last && labels.some((label) => words.includes(label))) {
+          this.fill(block, elements(raw, this.links), false);
+        }
+      });
+  }
+
+  private fill(block: Element, made: DocumentFragment, isGrowing: boolean): void {
+    this.dress(made, isGrowing);
+    block.replaceChildren(made);
   }
 
   private grow(isGrowing: boolean): void {
-    const tokens = blocks(this.text.slice(this.settled));
+    const tokens = blocks(this.text.slice(this.settled), this.links);
     let lastBlock = tokens.length - 1;
     while (lastBlock >= 0 && tokens[lastBlock]?.type === 'space') {
       lastBlock -= 1;
     }
+    // An address that is being written is none yet.
+    this.name(isGrowing ? tokens.slice(0, Math.max(lastBlock, 0)) : tokens);
     tokens.slice(0, Math.max(lastBlock, 0)).forEach(({ type, raw }) => {
       if (type !== 'space') {
         this.show(raw, false);
@@ -114,9 +148,7 @@ export class MarkdownView extends HTMLElement {
     const block = this.last ?? this.appendChild(document.createElement('div'));
     block.className = 'block';
     block.dataset.growing = String(isGrowing);
-    const made = fence ? openCode(fence) : elements(isGrowing ? repair(raw) : raw);
-    this.dress(made, isGrowing);
-    block.replaceChildren(made);
+    this.fill(block, fence ? openCode(fence) : elements(isGrowing ? repair(raw) : raw, this.links), isGrowing);
     [this.last, this.lastRaw] = [block, raw];
   }
 
@@ -149,7 +181,7 @@ export class MarkdownView extends HTMLElement {
 
   /** Shows a formula as one: at once if the file for it is there, else when it is. */
   private dressFormula(place: HTMLElement): void {
-    const text = (place.textContent ?? '').replace(/\uE000\d+\uE001|[\uE002\uE003]/g, '');
+    const text = unmarked(place.textContent ?? '');
     const show = () => formula && place.replaceChildren(formula(text, place.dataset.formula === 'block'));
     if (!show() && this.speaking) {
       loading ??= import(this.speaking.math).then((module: { formula: Formula }) => void (formula = module.formula));
@@ -178,7 +210,7 @@ export class MarkdownView extends HTMLElement {
     pre.tabIndex = 0;
     pre.replaceWith(frame);
     frame.append(head, pre);
-    code.textContent = (code.textContent ?? '').replace(/[\uE002\uE003]|\uE000\d+\uE001/g, '');
+    code.textContent = unmarked(code.textContent ?? '');
     const text = code.textContent;
     if (!isGrowing && language && text.length < MOST_COLOURED && this.speaking) {
       highlighting ??= import(this.speaking.code).then((module: { highlight: Highlight }) => module.highlight);

@@ -1,5 +1,6 @@
 // A call that waits for somebody's decision, and a tool that asks the user.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { numeral } from '../api/json.ts';
 import { list, object, text } from '../api/read.ts';
 import type { Call } from '../state/model.ts';
 import { icon } from './icons.ts';
@@ -199,7 +200,7 @@ class QuestionCard extends Part {
       const isBox = input instanceof HTMLInputElement && input.type === 'checkbox';
       const isNumber = input instanceof HTMLInputElement && input.type === 'number';
       if (isBox || input.value !== '') {
-        all[input.name] = isBox ? input.checked : isNumber ? Number(input.value) : input.value;
+        all[input.name] = isBox ? input.checked : isNumber ? numeral(input.value) : input.value;
       }
     }
     this.answer('' in all ? all[''] : all);

@@ -1,5 +1,6 @@
 // Arguments of a call that waits for a decision, as a table of two columns, to be read or edited.
 import { html, nothing, type TemplateResult } from 'lit';
+import { LongNumber, parse, stringify } from '../api/json.ts';
 import { object } from '../api/read.ts';
 import type { Speech } from '../words/words.ts';
 import { title } from './title.ts';
@@ -9,7 +10,7 @@ import { valueText } from './value.ts';
 export type Drafts = Map<string, string | boolean>;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
-const written = (value: unknown): string => (isText(value) ? value : JSON.stringify(value, null, 2));
+const written = (value: unknown): string => (isText(value) ? value : stringify(value, 2));
 
 function rows(args: unknown, speech: Speech, cell: (name: string, value: unknown) => unknown): TemplateResult {
   const entries = Object.entries(object(args));
@@ -38,7 +39,7 @@ export function editor(args: unknown, drafts: Drafts, speech: Speech, changed: (
       <th scope="row">${label}${isEdited ? html` <span class="badge">${speech.say('changed')}</span>` : nothing}</th>
       <td>${typeof value === 'boolean'
           ? html`<input type="checkbox" aria-label=${label} .checked=${(draft ?? value) as boolean} @change=${write}>`
-          : typeof value === 'number'
+          : typeof value === 'number' || value instanceof LongNumber
             ? html`<input type="number" step="any" aria-label=${label} .value=${String(draft ?? value)} @input=${write}>`
             : html`<textarea rows="1" aria-label=${label} class=${isText(value) ? '' : 'mono'} spellcheck=${isText(value)} .value=${String(draft ?? written(value))} @input=${write}></textarea>`}
         ${isEdited ? html`<p class="muted small">${speech.say('was', { text: String(valueText(value)) })}</p>` : nothing}</td>
@@ -51,7 +52,7 @@ export function edited(args: unknown, drafts: Drafts): Record<string, unknown> {
   const made = { ...object(args) };
   for (const [name, draft] of drafts) {
     // A text stays a text; anything else is JSON, of which an empty field is none.
-    made[name] = isText(made[name]) || !isText(draft) ? draft : (JSON.parse(draft) as unknown);
+    made[name] = isText(made[name]) || !isText(draft) ? draft : parse(draft);
   }
   return made;
 }

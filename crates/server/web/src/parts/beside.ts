@@ -3,13 +3,14 @@ import { html, nothing, type ReactiveController, type TemplateResult } from 'lit
 import type { Answer, Citation } from '../state/model.ts';
 import type { ChatHost } from './chat-host.ts';
 import { citedDocument, paneWidth } from './documents.ts';
-import { hint, unhint } from './hint.ts';
 import type { MessageView } from './message.ts';
 import type { Opening } from './part.ts';
 
 export class Beside implements ReactiveController {
   private opening: Opening | undefined;
   private sight: Answer | undefined;
+  /** The session in which it was opened. */
+  private session = '';
   /** The element that has the focus again when the place is closed. */
   private returnTo: HTMLElement | undefined;
 
@@ -19,6 +20,13 @@ export class Beside implements ReactiveController {
 
   hostConnected(): void {
     this.host.style.setProperty('--attache-pane', `${paneWidth(this.host.chat)}px`);
+  }
+
+  hostUpdate(): void {
+    // The session is gone, and its documents with it.
+    if (this.session && !this.host.chat.session) {
+      this.clear();
+    }
   }
 
   get isOpen(): boolean {
@@ -51,11 +59,16 @@ export class Beside implements ReactiveController {
   hinted = (event: Event): void => {
     const citation = this.citationOf(event.target);
     if (citation) {
-      hint(this.host.renderRoot, event.target as HTMLElement, citation, this.host.chat.speech);
+      void this.host.more().then(({ hint }) => hint(this.host.renderRoot, event.target as HTMLElement, citation, this.host.chat.speech), () => undefined);
     }
   };
 
-  unhinted = (): void => unhint(this.host.renderRoot);
+  unhinted = (): void => {
+    const hint = this.host.renderRoot.querySelector<HTMLElement>('.hint');
+    if (hint) {
+      hint.hidden = true;
+    }
+  };
 
   render(): TemplateResult | typeof nothing {
     const { host, opening, sight } = this;
@@ -67,7 +80,7 @@ export class Beside implements ReactiveController {
   }
 
   private show(opening: Opening | undefined, sight: Answer | undefined): void {
-    [this.opening, this.sight] = [opening, sight];
+    [this.opening, this.sight, this.session] = [opening, sight, this.host.chat.session];
     this.host.requestUpdate();
   }
 

@@ -22,4 +22,6 @@ export interface ChatHost extends ReactiveControllerHost, HTMLElement {
   newSession(): void;
   settings(): Promise<void>;
   toggleList(): void;
+  /** Loads what is not seen at first. */
+  more(): Promise<typeof import('../more.ts')>;
 }

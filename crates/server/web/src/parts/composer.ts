@@ -3,7 +3,7 @@ import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Upload, offered, problemOf } from '../state/uploads.ts';
 import { fileIcon, icon } from './icons.ts';
-import { Part, define } from './part.ts';
+import { Part, define, isComposed } from './part.ts';
 
 export class Composer extends Part {
   static override properties = {
@@ -18,7 +18,7 @@ export class Composer extends Part {
   declare isRunning: boolean;
   declare uploads: readonly Upload[];
   declare isEmpty: boolean;
-  /** The height of a line as far as the box may grow. */
+  /** True while a word is put together with an input method. */
   private isComposing = false;
 
   constructor() {
@@ -50,9 +50,9 @@ export class Composer extends Part {
       // A draft belongs to its session; what is being written when that gets another id with a question goes along.
       if (area) {
         if (this.isRunning && area.value) {
-          this.chat.kept.set(`draft.${changed.get('session')}`, undefined);
+          this.chat.mine.set(`draft.${changed.get('session')}`, undefined);
         } else {
-          area.value = this.chat.kept.get<string>(`draft.${this.session}`) ?? '';
+          area.value = this.chat.mine.get<string>(`draft.${this.session}`) ?? '';
         }
         this.written();
       }
@@ -109,7 +109,7 @@ export class Composer extends Part {
       return;
     }
     this.isEmpty = area.value.trim() === '';
-    this.chat.kept.set(`draft.${this.session}`, area.value);
+    this.chat.mine.set(`draft.${this.session}`, area.value);
     if (!CSS.supports('field-sizing', 'content')) {
       area.style.height = 'auto';
       area.style.height = `${area.scrollHeight}px`;
@@ -117,8 +117,7 @@ export class Composer extends Part {
   };
 
   private pressed = (event: KeyboardEvent): void => {
-    // A word that is being put together with an input method ends with Enter too.
-    if (event.isComposing || this.isComposing || event.keyCode === 229) {
+    if (this.isComposing || isComposed(event)) {
       return;
     }
     if (event.key === 'Enter' && !event.shiftKey) {

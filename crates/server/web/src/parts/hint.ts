@@ -23,10 +23,3 @@ export function hint(root: ParentNode, target: HTMLElement, citation: Citation, 
   hint.style.left = `${left}px`;
   hint.style.top = `${above > 8 ? above : at.bottom - shell.top + 6}px`;
 }
-
-export function unhint(root: ParentNode): void {
-  const hint = root.querySelector<HTMLElement>('.hint');
-  if (hint) {
-    hint.hidden = true;
-  }
-}

@@ -1,21 +1,18 @@
-// Pictures of buttons, as lines on a grid of 24.
+// Pictures of buttons, as lines on a grid of 24; some come with the parts that show them.
 import { svg, type TemplateResult } from 'lit';
+import type { pictures } from './later-icons.ts';
 
-const PATHS = {
+export const PATHS = {
   send: 'M12 19V5M5.5 11.5 12 5l6.5 6.5',
   stop: 'M7 7h10v10H7z',
   attach: 'm20 11-8.5 8.500a5 5 0 0 1-7-7L13 4a3.4 3.4 0 0 1 4.8 4.800l-8.5 8.500a1.7 1.7 0 0 1-2.4-2.400l7.8-7.7',
   close: 'M6 6l12 12M18 6 6 18',
   plus: 'M12 5v14M5 12h14',
   chats: 'M4 6h16M4 12h16M4 18h10',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
-  search: 'm20 20-4.5-4.500M17 10.500a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0Z',
   copy: 'M9 9h10v11H9zM5 15V4h10',
   check: 'm5 12.5 4.5 4.500L19 7.5',
-  pin: 'M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v5',
   again: 'M20 11a8 8 0 1 0-2.3 6.300M20 4v7h-7',
   edit: 'm4 20 1-4L16.5 4.500a2.1 2.1 0 0 1 3 3L8 19z',
-  bin: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
   down: 'm6 9 6 6 6-6',
   right: 'm9 6 6 6-6 6',
   left: 'm15 6-6 6 6 6',
@@ -26,25 +23,22 @@ const PATHS = {
   mail: 'M3 6h18v12H3zM3 7l9 7 9-7',
   sound: 'M9 18V5l10-2v13M9 18a3 3 0 1 1-6 0 3 3 0 0 1 6 0ZM19 16a3 3 0 1 1-6 0 3 3 0 0 1 6 0Z',
   tool: 'M14.5 6.500a4 4 0 0 0-5.4 4.900L4 16.5 7.5 20l5.1-5.100a4 4 0 0 0 4.9-5.400L15 12l-3-3z',
-  bulb: 'M9 18h6M10 21h4M12 3a6 6 0 0 0-3.5 10.900c.6.5 1 1.2 1 2.100h5c0-.9.4-1.6 1-2.100A6 6 0 0 0 12 3Z',
   warn: 'M12 4 2.5 20h19zM12 10v4M12 17h.01',
   fail: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM9 9l6 6M15 9l-6 6',
   hand: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7.500v5M12 16h.01',
   ask: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM9.5 9.500a2.5 2.5 0 1 1 3.6 2.300c-.7.3-1.1.900-1.1 1.700M12 16.500h.01',
-  download: 'M12 4v11M7 10.500l5 5 5-5M5 20h14',
   settings: 'M4 7h9M17 7h3M15 9V5M4 17h3M11 17h9M9 19v-4',
   offline: 'M3 3l18 18M8.5 16.500a5 5 0 0 1 5-1.300M5 12.500a10 10 0 0 1 4-2.400M2 8.800A15 15 0 0 1 6 6.400M12 6a15 15 0 0 1 10 3M12 20h.01',
   chat: 'M4 5h16v11H9.500L5 20v-4H4z',
   page: 'M4 5h16v14H4zM4 9h16',
-  minus: 'M5 12h14',
   clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7v5l3 2',
 } as const;
 
-export type Icon = keyof typeof PATHS;
+export type Icon = keyof typeof PATHS | keyof typeof pictures;
 
 /** A picture beside or in place of a word. A reader who does not see it hears the word alone. */
 export const icon = (name: Icon): TemplateResult =>
-  svg`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=${PATHS[name]}></path></svg>`;
+  svg`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=${PATHS[name as keyof typeof PATHS]}></path></svg>`;
 
 /** The picture for a kind of file. */
 export function fileIcon(mediaType: string): Icon {

@@ -4,12 +4,12 @@ import { repeat } from 'lit/directives/repeat.js';
 import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
-import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, isEnd } from '../state/model.ts';
+import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, finalTexts, isEnd } from '../state/model.ts';
 import { type Word, en } from '../words/en.ts';
 import { callCard, state, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
-import { Part, define } from './part.ts';
+import { Part, define, isComposed } from './part.ts';
 import { type Source, numbered, pageWords, sources } from './sources.ts';
 import { title } from './title.ts';
 
@@ -97,14 +97,14 @@ class MessageView extends Part {
   // The question
 
   private question(question: Question): TemplateResult {
-    return html`<article class="question ${this.isEditing ? 'editing' : ''}" part="question" dir="auto" aria-label=${this.say('you')}>
+    return html`<article class="question ${this.isEditing ? 'editing' : ''}" part="question" aria-label=${this.say('you')}>
       ${question.documents.length > 0
         ? html`<div class="files">${question.documents.map((document) => card(document, this.chat))}</div>`
         : nothing}
       ${this.isEditing
         ? this.editor(question)
         : question.text
-          ? html`<div class="bubble" part="bubble">${question.text}</div>`
+          ? html`<div class="bubble" part="bubble" dir="auto">${question.text}</div>`
           : nothing}
       ${this.isEditing || question.isAside ? nothing : html`<div class="actions">${this.versionButtons()}
         ${this.action('copy', 'copy', () => this.copy(question.text))}
@@ -159,16 +159,19 @@ class MessageView extends Part {
       }
     };
     const pressed = (event: KeyboardEvent) => {
+      if (isComposed(event)) {
+        return;
+      }
       if (event.key === 'Escape') {
         event.stopPropagation();
         this.isEditing = false;
-      } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      } else if (event.key === 'Enter' && !event.shiftKey) {
         event.preventDefault();
         save();
       }
     };
     return html`<form class="editor" @submit=${(event: Event) => (event.preventDefault(), save())}>
-      <textarea rows="3" aria-label=${this.say('editMessage')} .value=${question.text} @keydown=${pressed}></textarea>
+      <textarea rows="3" dir="auto" aria-label=${this.say('editMessage')} .value=${question.text} @keydown=${pressed}></textarea>
       <div class="buttons">
         <button type="button" @click=${() => (this.isEditing = false)}>${this.say('cancel')}</button>
         <button type="submit" class="primary">${this.say('save')}</button>
@@ -182,17 +185,16 @@ class MessageView extends Part {
     const isRunning = answer.state === 'running';
     const all = groups(answer.parts);
     const waits = answer.parts.filter(asks);
-    const lastText = answer.parts.findLast((part): part is TextPart => part.kind === 'text');
     this.cited = sources(answer.citations);
     const isQuiet = isRunning && (all.length === 0 || isOver(all.at(-1)));
-    return html`<article class="answer" part="answer" dir="auto" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
+    return html`<article class="answer" part="answer" aria-label=${this.say('assistant')} aria-busy=${isRunning}>
       ${all.map((group, at) => {
         const isLive = isRunning && at === all.length - 1;
         return group.kind === 'done'
           ? this.activity(group.parts, isLive, answer)
           : group.part.kind === 'document'
             ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
-            : html`<attache-markdown class="markdown" .content=${this.content(answer, group.part, group.part === lastText, isLive)}></attache-markdown>`;
+            : html`<attache-markdown class="markdown" dir="auto" .content=${this.content(answer, group.part, isLive)}></attache-markdown>`;
       })}
       ${isQuiet ? html`<p class="working muted"><span class="dots"><i></i><i></i><i></i></span><span class="only-heard">${this.say('working')}</span></p>` : nothing}
       ${repeat(waits, (call) => call.approval?.id ?? call.id, (call) =>
@@ -203,7 +205,7 @@ class MessageView extends Part {
     </article>`;
   }
 
-  private content(answer: Answer, part: TextPart, isFinal: boolean, isGrowing: boolean): Content {
+  private content(answer: Answer, part: TextPart, isGrowing: boolean): Content {
     const { speech } = this.chat;
     if (!this.speaking || this.spoken !== speech.language) {
       this.spoken = speech.language;
@@ -217,9 +219,10 @@ class MessageView extends Part {
         math: `${this.chat.address}/attache-math.js`,
       };
     }
-    const hasMarks = isFinal && !isGrowing && (answer.citations.length > 0 || answer.unsupported.length > 0) && finalText(answer) === part.text;
-    const text = hasMarks ? marked(part.text, answer.citations, numbered(answer.citations, this.cited), answer.unsupported) : part.text;
-    return { text, isMarked: hasMarks, isGrowing, speaking: this.speaking };
+    const texts = finalTexts(answer);
+    const at = isGrowing || answer.citations.length + answer.unsupported.length === 0 ? -1 : texts.indexOf(part);
+    const text = marked(texts.map(({ text }) => text), answer.citations, numbered(answer.citations, this.cited), answer.unsupported)[at];
+    return { text: text ?? part.text, isMarked: text !== undefined, isGrowing, speaking: this.speaking };
   }
 
   /** Reasoning and calls between two texts. */
@@ -267,7 +270,7 @@ class MessageView extends Part {
           ? html`<span class="shimmer">${this.say('thinking')}</span><span class="muted small">${took(this.chat, part.began, undefined)}</span>`
           : html`<span>${time ? this.say('thought', { time }) : this.say('thoughtShort')}</span>`}
       </summary>
-      <div class="thinking-body">${part.text}</div>
+      <div class="thinking-body" dir="auto">${part.text}</div>
     </details>`;
   }
 

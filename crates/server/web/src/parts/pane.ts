@@ -321,7 +321,7 @@ class Pane extends Part {
 
   private pagesView(preview: Preview & { kind: 'pages' }): TemplateResult {
     const cited = this.opening?.citation ? this.citedPage : 0;
-    return html`${this.notesView(preview.notes)}
+    return html`${this.notesView(preview.notes)}${cited > preview.count ? this.passage() : nothing}
       <div class="pages">
         ${Array.from({ length: preview.count }, (_, at) => at + 1).map((page) => {
           const label = this.say('pageOf', { n: page, of: preview.count });

@@ -28,6 +28,9 @@ export function openDocument(from: EventTarget, opening: Opening): void {
   from.dispatchEvent(new CustomEvent('open-document', { detail: opening, bubbles: true }));
 }
 
+/** True for a key with which a word is put together by an input method: such a word ends with Enter, too. */
+export const isComposed = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229;
+
 /** Names an element, unless another copy of the script has. */
 export function define(name: string, element: CustomElementConstructor): void {
   if (!customElements.get(name)) {

@@ -5,7 +5,7 @@ import { root } from '../state/branches.ts';
 import type { SessionInfo } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
 import { type Icon, icon } from './icons.ts';
-import { Part, define } from './part.ts';
+import { Part, define, isComposed } from './part.ts';
 
 const DAY = 86_400_000;
 
@@ -95,7 +95,10 @@ class Sessions extends Part {
         this.renaming = '';
       };
       const pressed = (event: KeyboardEvent) => {
-        if (event.key === 'Enter' && !event.isComposing) {
+        if (isComposed(event)) {
+          return;
+        }
+        if (event.key === 'Enter') {
           save(event);
         } else if (event.key === 'Escape') {
           event.stopPropagation();

@@ -1,5 +1,6 @@
 // Arguments and results of tools.
 import { html, nothing, type TemplateResult } from 'lit';
+import { LongNumber, stringify } from '../api/json.ts';
 import { list, object } from '../api/read.ts';
 import type { Doc } from '../state/model.ts';
 import type { Speech } from '../words/words.ts';
@@ -7,33 +8,34 @@ import type { Speech } from '../words/words.ts';
 /** The most characters of a text that are shown at first. */
 const MOST = 600;
 
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null || value instanceof LongNumber;
+
 /** A value with the names of documents in place of the references to them. */
 function readable(value: unknown, documents: readonly Doc[]): unknown {
   if (Array.isArray(value)) {
     return value.map((each) => readable(each, documents));
   }
-  if (typeof value !== 'object' || value === null) {
+  if (isPlain(value)) {
     return value;
   }
-  if ('attache.document' in value) {
-    const { documentId, metadata } = object(value);
+  const from = object(value);
+  if ('attache.document' in from) {
+    const { documentId, metadata } = from;
     const known = documents.find((document) => document.id === documentId);
     return `📎 ${known?.fileName ?? (object(metadata).fileName as string | undefined) ?? 'document'}`;
   }
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, readable(each, documents)]));
+  return Object.fromEntries(Object.entries(from).map(([name, each]) => [name, readable(each, documents)]));
 }
 
 export function valueText(value: unknown, documents: readonly Doc[] = []): string {
   const shown = readable(value, documents);
-  return typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2);
+  return typeof shown === 'string' ? shown : stringify(shown, 2);
 }
 
 /** The most rows of a result that is shown as a table. */
 const MOST_ROWS = 100;
 
 type Row = Record<string, unknown>;
-
-const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null;
 
 /** The rows of a list of objects that have nothing inside; `undefined` for anything else. */
 function records(value: unknown): Row[] | undefined {
@@ -44,7 +46,7 @@ function records(value: unknown): Row[] | undefined {
 
 function grid(rows: Row[], speech: Speech): TemplateResult {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cell = (value: unknown) => (typeof value === 'number' ? html`<td align="right">${value}</td>` : html`<td>${value === undefined || value === null ? '' : String(value)}</td>`);
+  const cell = (value: unknown) => (value instanceof Number || typeof value === 'number' ? html`<td align="right">${value}</td>` : html`<td>${value === undefined || value === null ? '' : String(value)}</td>`);
   return html`<div class="table" tabindex="0" role="group"><table>
       <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${names.map((name) => cell(row[name]))}</tr>`)}</tbody>

@@ -15,13 +15,13 @@ export const routeOf = (hash: string): string => {
 const last = (): string => `last.${location.pathname}`;
 
 /** The session that a page begins with. */
-export const firstSession = (chat: Chat, isPage: boolean): string => (isPage ? routeOf(location.hash) : (chat.kept.get<string>(last()) ?? ''));
+export const firstSession = (chat: Chat, isPage: boolean): string => (isPage ? routeOf(location.hash) : (chat.mine.get<string>(last()) ?? ''));
 
 /** Keeps the session that is shown: in the address of a page, so that it can be kept and shared. */
 export function keepSession(chat: Chat, isPage: boolean): void {
   const { session } = chat;
   if (!isPage) {
-    chat.kept.set(last(), session);
+    chat.mine.set(last(), session);
   } else if (routeOf(location.hash) !== session) {
     history.pushState(null, '', session ? `#/s/${encodeURIComponent(session)}` : location.pathname + location.search);
   }

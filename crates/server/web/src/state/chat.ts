@@ -19,6 +19,8 @@ export type Decision =
 
 /** The time after which the answer of a page is sent again. */
 const AGAIN = 2000;
+/** The time after which nobody knows whether the server still has the session. */
+const SEEN = 1000;
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -195,6 +197,14 @@ export class Chat extends Conversation {
     }
     const { session } = this;
     const at = this.placeOf(question);
+    // The server would begin a session that is gone anew, and the model would know nothing of what was said there.
+    const isOld = at > 0 && performance.now() - this.seen > SEEN;
+    if (isOld && (await this.client.ask('HEAD', pathTo('sessions', session)).then(() => false, (error: unknown) => isOf(error, 404)))) {
+      session === this.session && (await this.open(session));
+      const words = { id: next(), text, documents, isHeld: true };
+      this.session ? keepFirst(this.own, '', [words]) : (this.queue = [words, ...this.queue]);
+      return this.changed();
+    }
     try {
       const told = object(
         await this.client.ask('POST', pathTo('sessions', session, '/runs'), {
@@ -280,6 +290,10 @@ export class Chat extends Conversation {
     } catch (error) {
       // Another tab was faster, or it came too late.
       const isOver = isOf(error, 409);
+      if (!isOver && !isByHand && !isError) {
+        // It is no JSON, or too large: the model waits for an answer, and is told so.
+        return this.deliver(callId, String(error), true, session);
+      }
       if (!isOver || isByHand) {
         this.fail(error);
       }

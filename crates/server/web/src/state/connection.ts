@@ -13,7 +13,9 @@ export type Told =
 
 export class Connection {
   readonly speech = new Speech();
-  readonly kept = new Kept('attache.');
+  readonly kept = new Kept();
+  /** Things of this server and its agent: others on the page have their own. */
+  readonly mine = new Kept('local', () => `${this.client.base} ${this.client.agent} `);
   config: Config = UNKNOWN;
   isOffline = !navigator.onLine;
   /** True if the server asks for a key, and `wrong` if it does not take the one it has. */
@@ -27,8 +29,9 @@ export class Connection {
   tell: (told: Told) => void = () => undefined;
 
   private readonly listeners = new Set<() => void>();
-  /** Things that are kept for this tab alone. */
-  protected readonly own = new Kept('attache.', 'session');
+  /** The same for this tab alone, and the key of this server. */
+  protected readonly own = new Kept('session', () => `${this.client.base} ${this.client.agent} `);
+  private readonly keys = new Kept('session', () => `${this.client.base} `);
   private frame = 0;
   private hasKeyOfPage = false;
 
@@ -93,22 +96,24 @@ export class Connection {
     }
   }
 
-  async start(): Promise<void> {
-    const key = this.own.get<string>('key');
+  /** Asks the server what it is. False if it does not say so. */
+  async start(): Promise<boolean> {
+    const key = this.keys.get<string>('key');
     if (!this.hasKeyOfPage && key) {
       this.client.headers = { Authorization: `Bearer ${key}` };
     }
+    let isTold = true;
     try {
       await this.introduce();
       this.problem = undefined;
     } catch (error) {
       // An older server has no such facts.
-      if (!isOf(error, 404) && !this.refused(error)) {
-        this.fail(error);
-      }
+      isTold = isOf(error, 404);
+      isTold || this.fail(error);
     }
     this.isIntroduced = true;
     this.changed();
+    return isTold;
   }
 
   /** Takes a key of the user. */
@@ -116,16 +121,16 @@ export class Connection {
     this.client.headers = { Authorization: `Bearer ${key}` };
     try {
       await this.introduce();
-      this.own.set('key', key);
-      this.needsKey = false;
+      this.keys.set('key', key);
     } catch (error) {
-      this.refused(error) || this.fail(error);
+      this.fail(error);
     }
     this.changed();
   }
 
   private async introduce(): Promise<void> {
     this.config = readConfig(await this.client.ask('GET', '/v1/chat/config'));
+    this.needsKey = false;
   }
 
   protected refused(error: unknown): boolean {

@@ -53,6 +53,8 @@ export abstract class Conversation extends Connection {
   protected tabs: BroadcastChannel | undefined;
   /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
   protected look = 0;
+  /** The time of the page's clock at which the server last told of the session. */
+  protected seen = 0;
 
   constructor(client: Client) {
     super(client);
@@ -63,6 +65,7 @@ export abstract class Conversation extends Connection {
         if (id === this.session) {
           void this.open('');
         }
+        this.tabs?.postMessage({ session: id });
       },
       (error) => this.fail(error),
     );
@@ -72,9 +75,12 @@ export abstract class Conversation extends Connection {
   protected override listen(signal: AbortSignal): void {
     super.listen(signal);
     const tabs = (this.tabs = 'BroadcastChannel' in window ? new BroadcastChannel('attache') : undefined);
-    tabs?.addEventListener('message', (event: MessageEvent<{ session?: string }>) => {
-      if (event.data.session === this.session && !this.isRunning) {
-        void this.reload().then(() => this.rest(), () => undefined);
+    tabs?.addEventListener('message', ({ data: { session } }: MessageEvent<{ session?: string }>) => {
+      if (session === this.session && !this.isRunning) {
+        void this.reload().then(
+          () => this.rest(),
+          (error: unknown) => isOf(error, 404) && session === this.session && this.open(session),
+        );
       }
       void this.sessions.load().catch(() => undefined);
     });
@@ -106,12 +112,26 @@ export abstract class Conversation extends Connection {
     }
   }
 
+  /** True if the session or its run could not be read with the headers of then. */
+  private isCut = false;
+
+  override async start(): Promise<boolean> {
+    const wasShut = this.isCut || this.needsKey;
+    const isTold = await super.start();
+    await (isTold && wasShut && this.admitted());
+    return isTold;
+  }
+
   override async useKey(key: string): Promise<void> {
     await super.useKey(key);
-    if (!this.needsKey) {
-      void this.sessions.load().catch(() => undefined);
-      await (this.homeOf(this.session) ? this.open(this.session) : this.whole());
-    }
+    await (this.needsKey || this.admitted());
+  }
+
+  /** Looks anew at what could not be read, and says what waits. */
+  private async admitted(): Promise<void> {
+    this.isCut = false;
+    void this.sessions.load().catch(() => undefined);
+    await (this.homeOf(this.session) ? this.open(this.session) : this.whole());
   }
 
   // Sessions
@@ -141,6 +161,7 @@ export abstract class Conversation extends Connection {
         this.session = '';
         this.problem = this.speech.say('gone');
       } else if (failure) {
+        this.isCut = isOf(failure, 401);
         this.fail(failure);
       }
       this.isLoading = false;
@@ -155,6 +176,7 @@ export abstract class Conversation extends Connection {
     const look = (this.look += 1);
     const told = await this.client.ask('GET', pathTo('sessions', id));
     this.begun.delete(id);
+    this.seen = performance.now();
     if (id !== this.session || look !== this.look) {
       return;
     }
@@ -300,6 +322,7 @@ export abstract class Conversation extends Connection {
     } catch (error) {
       if (!signal.aborted) {
         this.following = undefined;
+        this.isCut = isOf(error, 401);
         this.change(id, (answer) => ({ ...answer, state: 'interrupted' }));
         this.fail(error);
       }
@@ -310,6 +333,7 @@ export abstract class Conversation extends Connection {
     if (signal.aborted) {
       return;
     }
+    this.seen = performance.now();
     const before = this.last;
     const { type, end, blocks } = object(value);
     this.unread(run, list(object(type === 'snapshot' ? end : value).unread).map(text));

@@ -1,5 +1,6 @@
 // Looking at a run until it ends, whatever becomes of the connection.
 import { type Client, Failure, isOf, pathTo } from '../api/client.ts';
+import { parse } from '../api/json.ts';
 import { object, text } from '../api/read.ts';
 
 /** The ways in which looking at a run ends: its last event came, its events are gone, or there is no such run. */
@@ -23,7 +24,7 @@ export async function follow(client: Client, run: string, { event, lost, signal 
         attempt = 0;
         lost(false);
         after = told.id;
-        const value: unknown = JSON.parse(told.data);
+        const value = parse(told.data);
         event(value);
         const { type, end } = object(value);
         const last = object(type === 'snapshot' ? end : value);

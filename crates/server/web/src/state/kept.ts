@@ -10,13 +10,18 @@ function storage(kind: 'local' | 'session'): Storage | undefined {
 
 export class Kept {
   constructor(
-    private readonly prefix: string,
     private readonly kind: 'local' | 'session' = 'local',
+    /** The one whose things they are, if they are not of all chats of a page. */
+    private readonly owner: () => string = () => '',
   ) {}
+
+  private nameOf(name: string): string {
+    return `attache.${this.owner()}${name}`;
+  }
 
   get<T>(name: string): T | undefined {
     try {
-      const text = storage(this.kind)?.getItem(this.prefix + name);
+      const text = storage(this.kind)?.getItem(this.nameOf(name));
       return text ? (JSON.parse(text) as T) : undefined;
     } catch {
       return undefined;
@@ -26,9 +31,9 @@ export class Kept {
   set(name: string, value: unknown): void {
     try {
       if (value === undefined || value === '') {
-        storage(this.kind)?.removeItem(this.prefix + name);
+        storage(this.kind)?.removeItem(this.nameOf(name));
       } else {
-        storage(this.kind)?.setItem(this.prefix + name, JSON.stringify(value));
+        storage(this.kind)?.setItem(this.nameOf(name), JSON.stringify(value));
       }
     } catch {
       // It is full or forbidden.

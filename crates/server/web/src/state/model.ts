@@ -33,6 +33,8 @@ export interface Citation {
   inAnswer?: { kind: 'claim' | 'marker'; span: Span };
   /** False if the words of the source are others. */
   isFaithful: boolean;
+  /** The step whose text has its place, as far as a run tells it. */
+  step?: number;
 }
 
 /** A figure of an answer that nothing supports. */
@@ -227,16 +229,13 @@ export function newAnswer(id: string, runId?: string): Answer {
   };
 }
 
-/** The text of an answer: that of its last step, which citations count their places in. */
-export function finalText(answer: Answer): string {
-  let step = -1;
-  for (const part of answer.parts) {
-    if (part.kind === 'text') {
-      step = part.step;
-    }
-  }
-  return answer.parts.map((part) => (part.kind === 'text' && part.step === step ? part.text : '')).join('');
+/** The texts of the last step of an answer that has one: citations count their places in all of them as one. */
+export function finalTexts({ parts }: Answer): TextPart[] {
+  const texts = parts.filter((part): part is TextPart => part.kind === 'text');
+  return texts.filter(({ step }) => step === texts.at(-1)?.step);
 }
+
+export const finalText = (answer: Answer): string => finalTexts(answer).map(({ text }) => text).join('');
 
 /** An answer whose run waited: another question has ended that, and nobody answers its calls any more. */
 export function closed(message: Message): Message {

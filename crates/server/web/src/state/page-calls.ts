@@ -68,8 +68,10 @@ export class PageCalls {
         return;
       }
     }
-    this.host.begun(call);
-    const made = await this.tools.call(id, name, call.arguments ?? {}, signal);
+    // The page knows no numbers but those of JavaScript.
+    const given: unknown = JSON.parse(JSON.stringify(call.arguments ?? {}));
+    this.host.begun({ ...call, arguments: given });
+    const made = await this.tools.call(id, name, given, signal);
     if (this.endings.delete(id) && made) {
       await this.host.deliver(id, made.result, made.isError, session);
     }

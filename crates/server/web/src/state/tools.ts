@@ -27,7 +27,7 @@ const BEGUN = 200;
 
 export class PageTools {
   private readonly offered = new Map<string, Offered>();
-  private readonly kept = new Kept('attache.');
+  private readonly kept = new Kept();
 
   /** Offers a tool, also in the place of one of that name. Yields what takes it back. */
   register(tool: PageTool, handler: Handler): () => void {

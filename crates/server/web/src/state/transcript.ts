@@ -78,7 +78,7 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
     case 'warning':
       return noted(answer, { kind: 'warning', text: text(event.message) });
     case 'citation':
-      return { ...answer, citations: [...answer.citations, read.citation(event.citation)] };
+      return { ...answer, citations: [...citing(answer, step), { ...read.citation(event.citation), step }] };
     case 'step_finished': {
       const used = read.tokens(event.usage);
       const sum = {
@@ -114,9 +114,12 @@ function said(answer: Answer, kind: 'text' | 'thinking', step: number, delta: st
     return { ...answer, step, parts: [...parts, { ...last, text: last.text + delta }] };
   }
   const part: Part = kind === 'text' ? { kind, step, text: delta } : { kind, step, text: delta, began: now };
-  const before = closed(answer, now);
+  const before = { ...closed(answer, now), citations: kind === 'text' ? citing(answer, step) : answer.citations };
   return { ...before, step, state: 'running', parts: [...before.parts, part] };
 }
+
+/** The citations of a step: places are counted in its text, and the last one that says something stands. */
+const citing = ({ citations }: Answer, step: number) => citations.filter((citation) => citation.step === step);
 
 /** Reasoning ends when something else begins. */
 function closed(answer: Answer, now: number): Answer {
@@ -265,7 +268,7 @@ function snapshot(answer: Answer, value: unknown, now: number): Answer {
     step: number(from.step) ?? 0,
     state: from.state === 'waiting' ? 'waiting' : 'running',
     model: text(from.model) || answer.model,
-    citations: list(from.citations).map(read.citation),
+    citations: list(from.citations).map((value) => ({ ...read.citation(value), step: number(from.step) ?? 0 })),
     tokens: read.tokens(from.usage) ?? answer.tokens,
     error: undefined,
     reason: undefined,
