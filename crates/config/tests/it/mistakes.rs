@@ -291,6 +291,15 @@ context_windw = 3
     assert_eq!(told.lines().count(), 4, "{told}");
 }
 
+#[test]
+fn a_name_that_stands_for_itself_is_not_offered_for_itself() {
+    for names in ["default = 'default'", "default = 'defaults'\ndefaults = 'default'"] {
+        let text = format!("[models]\nfast = 'groq/large'\n{names}\n");
+        let told = config(&text).unwrap().registry(Registry::bundled()).unwrap_err().to_string();
+        assert!(told.contains("models.default") && !told.contains("did you mean"), "{told}");
+    }
+}
+
 // A78
 #[test]
 fn capabilities_that_count_for_no_model_are_told() {
