@@ -72,15 +72,18 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
 
 fn trust(file: Option<PathBuf>, is_trusted: bool) -> Result<Exit, String> {
     let path = file.or_else(of_project).ok_or("there is no attache.toml here")?;
-    let file = ConfigFile::read(&path).map_err(|problems| told(&problems))?;
     let trusted = trusted().ok_or("nobody says where trust is kept: set ATTACHE_HOME to a folder")?;
     let wrong = |error: std::io::Error| format!("trust cannot be kept: {error}");
+    let read = ConfigFile::read(&path);
     if !is_trusted {
-        let was = trusted.remove(&file).map_err(wrong)?;
+        // Nobody must mend a file to have it left alone.
+        let was = read.map_or_else(|_| trusted.remove_path(&path), |file| trusted.remove(&file));
+        let was = was.map_err(wrong)?;
         let word = if was { "is left alone from now on" } else { "was not trusted" };
         line(&format!("· {} {word}", path.display()));
         return Ok(Exit::Done);
     }
+    let file = read.map_err(|problems| told(&problems))?;
     trusted.add(&file).map_err(wrong)?;
     line(&format!("· {} is used from now on, until it changes", path.display()));
     for imported in file.imported() {

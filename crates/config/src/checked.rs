@@ -254,7 +254,10 @@ impl Filling<'_> {
                     self.raw.insert(path.to_owned(), std::mem::replace(text, filled.text));
                 }
                 Ok(None) if is_secret(path, name) && !text.is_empty() || holds_password(path, text) => {
-                    let hint = "write \"${NAME}\" and set that variable, or \"${file:PATH}\"";
+                    let hint = match path.starts_with("providers.") && !path.contains(".headers.") {
+                        true => "key.variables = [\"NAME\"] names the variable that holds it",
+                        false => "write \"${NAME}\" and set that variable, or \"${file:PATH}\"",
+                    };
                     let problem = self.file.problem(
                         path,
                         "is a secret, and is written out here",
@@ -297,7 +300,12 @@ fn holds_password(path: &str, text: &str) -> bool {
 fn is_secret(path: &str, name: &str) -> bool {
     // The name of a server, which may be one of these words, and what stands in it.
     let of_server = ["mcp.", "http.", "a2a."].iter().find_map(|section| path.strip_prefix(section));
+    // A key that is written where its rules belong, and headers.
+    let of_provider = path.strip_prefix("providers.");
     path.starts_with("server.api_keys.")
+        || of_provider.is_some_and(|path| {
+            (path.contains(".headers.") || path.matches('.').count() <= 1) && is_secret_name(name)
+        })
         || of_server.is_some_and(|path| {
             path.ends_with(".bearer")
                 || path.contains(".credentials.")
@@ -334,6 +342,13 @@ mod tests {
             ("http.orders.credentials.key", true),
             ("mcp.credentials.bearer", true),
             ("mcp.env.env.API_KEY", true),
+            ("providers.work.key", true),
+            ("providers.work.api_key", true),
+            ("providers.work.headers.Authorization", true),
+            ("providers.work.headers.X-Team", false),
+            ("providers.work.key.header", false),
+            ("providers.work.header_variables.Authorization", false),
+            ("providers.headers.base_url", false),
         ] {
             assert_eq!(is_secret_path(path), expected, "{path}");
         }

@@ -10,7 +10,7 @@ use crate::checked::{Checked, checked};
 use crate::mcp_servers::{Server, is_address, is_header, is_name, of_file, plain};
 use crate::problem::{Problem, Problems};
 use crate::read::Read;
-use crate::sections::Sections;
+use crate::sections::{McpServerSection, Sections};
 use crate::source::ConfigFile;
 
 /// The configuration: one file, or several on top of each other.
@@ -77,6 +77,11 @@ impl Config {
                     }
                     for name in read.sections.http.keys() {
                         left_out.remove(&("http", name.clone()));
+                    }
+                    // One that is switched off here may be another file's.
+                    let off = |(_, server): &(_, &McpServerSection)| server.enabled == Some(false);
+                    for (name, _) in read.sections.mcp.servers.iter().filter(off) {
+                        config.servers.remove(name);
                     }
                     config.servers.extend(found.servers);
                     config.notes.extend(found.notes);

@@ -171,9 +171,10 @@ fn server(
                 return None;
             };
             if program.contains(' ') && section.args.is_empty() && !place(&program).is_file() {
-                let words: Vec<String> = program.split_whitespace().map(|word| format!("{word:?}")).collect();
-                let hint = format!("arguments are items of their own: command = [{}]", words.join(", "));
-                told("command", &format!("{program:?} is no program"), Some(hint));
+                // A key may be among the arguments.
+                let first = program.split_whitespace().next().unwrap_or_default();
+                let hint = format!("arguments are items of their own: command = [{first:?}, …]");
+                told("command", "is no program, since it holds blanks", Some(hint));
                 return None;
             }
             for member in [

@@ -113,8 +113,28 @@ fn blamed<'n>(
         .then(|| (vec!["uploads".to_owned()], error.to_owned()))
 }
 
+/// A message without the texts that serde found in the wrong place: any of them may be a key.
+fn without_texts(message: &str) -> String {
+    const TEXT: &str = "string \"";
+    let (mut plain, mut rest) = (String::new(), message);
+    while let Some((before, text)) = rest.split_once(TEXT) {
+        plain.push_str(before);
+        plain.push_str("a text");
+        // It is written as Rust writes texts. One that is cut has no end.
+        let mut is_escaped = false;
+        let end = text.find(|c| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        });
+        rest = end.and_then(|end| text.get(end + 1..)).unwrap_or_default();
+    }
+    plain + rest
+}
+
 /// A mistake in a table: at the member that the message names, with the one that was perhaps meant.
 fn told(read: &Read, path: &[String], message: &str) -> Problem {
+    let message = &*without_texts(message);
     let table = path.join(".");
     let mut quoted = message.split('`').skip(1).step_by(2);
     let first = quoted.next().unwrap_or_default();

@@ -84,13 +84,14 @@ impl ConfigFile {
             hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(bytes);
         };
-        let here = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder.as_path() };
-        let folder = std::fs::canonicalize(here).unwrap_or_else(|_| self.folder.clone());
-        let whole = self.path.file_name().map_or_else(|| self.path.clone(), |name| folder.join(name));
+        let whole = whole(&self.path);
         add(whole.as_os_str().as_encoded_bytes());
         add(self.text.as_bytes());
         for named in self.named.values() {
-            add(named.place.as_os_str().as_encoded_bytes());
+            // It is the same file whichever way leads to the folder.
+            let below = named.place.strip_prefix(&self.folder).ok();
+            let place = below.zip(whole.parent()).map(|(below, folder)| folder.join(below));
+            add(place.as_ref().unwrap_or(&named.place).as_os_str().as_encoded_bytes());
             match &named.text {
                 Ok(text) => add(text.as_bytes()),
                 Err(_) => add(b"\0unreadable"),
@@ -141,6 +142,14 @@ impl std::fmt::Debug for ConfigFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConfigFile").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// The place of a file, whichever way leads to its folder. A link has its own.
+pub(crate) fn whole(path: &Path) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = std::fs::canonicalize(here).unwrap_or_else(|_| folder.to_owned());
+    path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name))
 }
 
 /// The text of a file of at most that many bytes.

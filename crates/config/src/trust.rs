@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::source::ConfigFile;
+use crate::source::{ConfigFile, whole};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "attache.toml";
@@ -50,18 +50,48 @@ impl Trusted {
     /// The folder cannot be written.
     pub fn add(&self, file: &ConfigFile) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        std::fs::write(self.folder.join(file.fingerprint()), file.path().as_os_str().as_encoded_bytes())
+        let place = whole(file.path());
+        std::fs::write(self.folder.join(file.fingerprint()), place.as_os_str().as_encoded_bytes())
     }
 
-    /// Trusts the file no longer. Yields true if it was trusted.
+    /// Trusts the file no longer, nor anything that it was before. Yields true if any of that was trusted.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn remove(&self, file: &ConfigFile) -> io::Result<bool> {
-        match std::fs::remove_file(self.folder.join(file.fingerprint())) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
+        // It may have been remembered by another way to it.
+        let was = removed(&self.folder.join(file.fingerprint()))?;
+        Ok(self.remove_path(file.path())? || was)
+    }
+
+    /// Trusts nothing any longer that this file ever was, also where it cannot be read now. Yields true if any of that
+    /// was trusted.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn remove_path(&self, path: impl AsRef<Path>) -> io::Result<bool> {
+        let place = whole(path.as_ref());
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let mut was = false;
+        for entry in entries {
+            let entry = entry?.path();
+            if std::fs::read(&entry).is_ok_and(|kept| kept == place.as_os_str().as_encoded_bytes()) {
+                was |= removed(&entry)?;
+            }
         }
+        Ok(was)
+    }
+}
+
+/// Removes a file. Yields false if it was not there.
+fn removed(file: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(file) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }

@@ -348,13 +348,7 @@ impl Registry {
 
     /// The whole name, its provider, and the model's id there.
     fn resolve<'a>(&'a self, name: &'a str) -> Result<(&'a str, &'a Entry, &'a str), RegistryError> {
-        let mut whole = name.trim();
-        for _ in 0..MAX_NAMES {
-            match self.names.get(whole) {
-                Some(model) => whole = model,
-                None => break,
-            }
-        }
+        let whole = self.whole(name.trim());
         let Some((provider, model)) = whole.split_once('/') else {
             return Err(self.error(whole, Unresolved::NotAModel(self.meant(whole))));
         };
@@ -365,6 +359,18 @@ impl Registry {
             return Err(self.error(whole, Unresolved::NoModel));
         }
         Ok((whole, entry, model))
+    }
+
+    /// The name that a name stands for in the end.
+    fn whole<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut whole = name;
+        for _ in 0..MAX_NAMES {
+            match self.names.get(whole) {
+                Some(model) => whole = model,
+                None => break,
+            }
+        }
+        whole
     }
 
     fn near(&self, provider: &str, model: &str) -> Vec<String> {
@@ -380,7 +386,9 @@ impl Registry {
         let mut known: Vec<_> = self.providers().filter(is_known).collect();
         known.sort_by_key(|(provider, family)| (!family.starts_with(provider), provider.len()));
         let models = known.into_iter().map(|(provider, _)| format!("{provider}/{name}"));
-        alike(self.names.keys(), name).map(str::to_owned).chain(models).take(OFFERED).collect()
+        // One that stands for itself leads nowhere.
+        let names = self.names.keys().filter(|known| self.whole(known).contains('/'));
+        alike(names, name).map(str::to_owned).chain(models).take(OFFERED).collect()
     }
 
     fn error(&self, name: &str, reason: Unresolved) -> RegistryError {

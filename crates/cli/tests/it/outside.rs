@@ -87,6 +87,31 @@ fn a_project_starts_nothing_until_it_is_trusted() {
     assert!(!mark.exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn trust_is_taken_back_by_whichever_way_the_file_is_named() {
+    let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (file, mark) = (project.path().join("attache.toml"), project.path().join("started"));
+    fs::write(&file, "[mcp]\nimport = ['mcp.json']\n").unwrap();
+    let imported = json!({ "mcpServers": { "bad": { "command": "touch", "args": [mark] } } });
+    fs::write(project.path().join("mcp.json"), imported.to_string()).unwrap();
+    let run = |arguments: &[&str]| {
+        output(at(home.path(), arguments).current_dir(project.path()).env("PATH", "/usr/bin:/bin"))
+    };
+    assert_eq!(run(&["config", "trust"]).0, 0);
+    let (code, _, told) = run(&["config", "untrust", "attache.toml"]);
+    assert!(code == 0 && told.contains("is left alone from now on"), "{told}");
+    let (_, _, told) = run(&["tools"]);
+    assert!(told.contains("you do not trust it yet") && !mark.exists(), "{told}");
+    assert_eq!(run(&["config", "trust", "attache.toml"]).0, 0);
+    run(&["tools"]);
+    assert!(mark.exists());
+    // Also as long as it is no configuration.
+    fs::write(&file, "[mcp\n").unwrap();
+    let (code, _, told) = run(&["config", "untrust"]);
+    assert!(code == 0 && told.contains("is left alone from now on"), "{told}");
+}
+
 #[test]
 fn servers_are_added_listed_and_removed() {
     let home = tempfile::tempdir().unwrap();

@@ -70,6 +70,32 @@ env = { GITHUB_TOKEN = 'canary-env', LEVEL = 'debug' }
 }
 
 #[test]
+fn keys_of_providers_and_in_commands_are_not_written_into_the_file_and_not_shown() {
+    let head = "[providers.work]\nlike = 'openai-chat'\nbase_url = 'https://llm.example/v1'\n";
+    for (member, place) in [
+        ("key = 'sk-canary'", "key is a secret"),
+        ("key = ['sk-canary']", "key[0] is a secret"),
+        ("api_key = 'sk-canary'", "api_key is a secret"),
+        ("headers.authorization = 'Bearer sk-canary'", "headers.authorization is a secret"),
+    ] {
+        let told = mistakes(&format!("{head}{member}\n"));
+        assert!(told.len() == 1 && told[0].contains(&format!("4: providers.work.{place}")), "{told:?}");
+        assert!(!told[0].contains("canary"), "{told:?}");
+    }
+    // A text in the place of a table is repeated to nobody.
+    for member in ["headers = \"Authorization: Bearer \\\"sk-canary\\\"\"", "temperature = 'sk-canary'"] {
+        let config = config(&format!("{head}{member}\n")).unwrap();
+        let told = config.registry(Registry::bundled()).unwrap_err().to_string();
+        assert!(told.contains("a text") && !told.contains("canary"), "{told}");
+    }
+    assert!(
+        config(&format!("{head}headers = {{ authorization = '${{TOKEN}}', x-team = 'leases' }}\n")).is_ok()
+    );
+    let told = mistakes("[mcp.x]\ncommand = 'npx server --api-key sk-canary'\n").concat();
+    assert!(told.contains("mcp.x.command is no program") && !told.contains("canary"), "{told}");
+}
+
+#[test]
 fn a_password_of_a_database_is_a_secret_and_other_addresses_are_none_of_sessions() {
     for written in
         ["postgres://ann:canary@db.example/attache", "postgres://db.example/attache?user=ann&password=canary"]
@@ -216,7 +242,7 @@ import = ['none.json']
     for part in [
         ":1: mcp.a has neither `command` nor `url`",
         ":4: mcp.b.url stands beside `command`",
-        ":6: mcp.c.command \"npx -y server\" is no program; arguments are items of their own: command = [\"npx\", \"-y\"",
+        ":6: mcp.c.command is no program, since it holds blanks; arguments are items of their own: command = [\"npx\", …]",
         ":8: mcp.d.url must begin with https://",
         ":9: mcp.d.env goes with `command`",
         ":10: mcp.e f \"e f\" is no name",
@@ -263,6 +289,15 @@ context_windw = 3
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(told.lines().count(), 4, "{told}");
+}
+
+#[test]
+fn a_name_that_stands_for_itself_is_not_offered_for_itself() {
+    for names in ["default = 'default'", "default = 'defaults'\ndefaults = 'default'"] {
+        let text = format!("[models]\nfast = 'groq/large'\n{names}\n");
+        let told = config(&text).unwrap().registry(Registry::bundled()).unwrap_err().to_string();
+        assert!(told.contains("models.default") && !told.contains("did you mean"), "{told}");
+    }
 }
 
 // A78

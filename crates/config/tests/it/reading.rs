@@ -24,11 +24,12 @@ fn a_later_file_counts_where_both_say_something() {
     let user = file(
         "/u/attache.toml",
         "[models]\ndefault = 'a/one'\nfast = 'a/two'\n[limits]\nsteps = 5\n[approvals]\nallow = ['read']\n\
-         [mcp.files]\ncommand = 'one'\n[mcp.more]\ncommand = 'more'\n[stores]\nsessions = '~/s.db'\n",
+         [mcp.files]\ncommand = 'one'\n[mcp.more]\ncommand = 'more'\n[mcp.off]\ncommand = 'off'\n[stores]\nsessions = '~/s.db'\n",
     );
     let project = file(
         "/p/attache.toml",
-        "[models]\ndefault = 'b/one'\n[approvals]\ndeny = ['write']\n[mcp.files]\ncommand = './two'\n",
+        "[models]\ndefault = 'b/one'\n[approvals]\ndeny = ['write']\n[mcp.files]\ncommand = './two'\n\
+         [mcp.off]\nenabled = false\n",
     );
     let config = Config::of([user, project], &variable).unwrap();
     assert_eq!(config.model_names()["default"], "b/one");

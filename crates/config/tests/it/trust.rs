@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::Path;
 
 use attache_config::{ConfigFile, Trusted, project_file};
 
@@ -24,6 +25,39 @@ fn a_file_is_trusted_until_it_or_what_it_imports_changes() {
     assert!(!trusted.has(&read()));
     trusted.add(&read()).unwrap();
     assert!(trusted.remove(&read()).unwrap() && !trusted.has(&read()) && !trusted.remove(&read()).unwrap());
+    // Nor is it trusted again as it was before.
+    fs::write(&path, "[mcp]\nimport = ['mcp.json']\n").unwrap();
+    assert!(!trusted.has(&read()));
+}
+
+#[test]
+fn a_file_is_trusted_by_whichever_way_it_is_named() {
+    // The tests run in the folder of the crate.
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let relative = Path::new(folder.path().file_name().unwrap()).join("attache.toml");
+    let whole = fs::canonicalize(&folder).unwrap().join("attache.toml");
+    fs::write(&whole, "[mcp]\nimport = ['mcp.json']\n[http.a]\nopenapi = 'api.json'\n").unwrap();
+    fs::write(whole.with_file_name("mcp.json"), r#"{"mcpServers": {"a": {"command": "one"}}}"#).unwrap();
+    let trusted = Trusted::in_folder(folder.path().join("trusted"));
+    let [one, other] = [&relative, &whole].map(|path| ConfigFile::read(path).unwrap());
+    trusted.add(&one).unwrap();
+    assert!(trusted.has(&other));
+    assert!(trusted.remove(&other).unwrap() && !trusted.has(&one));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_can_be_trusted_no_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("attache.toml");
+    let fine = "[mcp.a]\ncommand = 'one'\n";
+    fs::write(&path, fine).unwrap();
+    let trusted = Trusted::in_folder(folder.path().join("trusted"));
+    assert!(!trusted.remove_path(&path).unwrap());
+    trusted.add(&ConfigFile::read(&path).unwrap()).unwrap();
+    fs::write(&path, "[mcp.a\n").unwrap();
+    assert!(ConfigFile::read(&path).is_err() && trusted.remove_path(&path).unwrap());
+    fs::write(&path, fine).unwrap();
+    assert!(!trusted.has(&ConfigFile::read(&path).unwrap()));
 }
 
 #[test]
