@@ -10,6 +10,7 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+mod beside;
 mod collecting;
 mod configured;
 mod newcomer;

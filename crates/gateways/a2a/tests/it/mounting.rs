@@ -88,3 +88,32 @@ async fn a_caller_reads_nothing_of_a_provider_that_refuses_our_key() {
         assert_eq!(said, "the agent cannot ask its model", "{told}");
     }
 }
+
+// A key that may begin runs and read nothing: it is answered, and sees no task of others of its principal.
+#[tokio::test]
+async fn whoever_may_not_read_is_answered_and_sees_no_tasks() {
+    let ours =
+        Ours::with(ScriptedModel::new([Turn::text("one")]), Arc::default(), Arc::default(), |server| {
+            server
+                .readers(|head| head.headers["x-user"] != "ann-who-runs")
+                .principal(|_| Some("ann".to_owned()))
+        })
+        .await;
+    let asked = async |user: &str, method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        ours.request(Method::POST, user, "/", &body, "1.0").await
+    };
+    let (status, sent) = asked("ann-who-runs", "SendMessage", hello()).await;
+    assert_eq!((status, &sent["result"]["task"]["artifacts"][0]["parts"][0]["text"]), (200, &json!("one")));
+    let id = json!({"id": sent["result"]["task"]["id"]});
+    let all = json!({"historyLength": 9, "includeArtifacts": true});
+    for (method, params) in [("ListTasks", all), ("GetTask", id.clone()), ("SubscribeToTask", id)] {
+        let (status, told) = asked("ann-who-runs", method, params.clone()).await;
+        assert!(status == 403 && !told.to_string().contains("one"), "{method}: {status} {told}");
+        if method != "SubscribeToTask" {
+            assert_eq!(asked("ann", method, params).await.0, 200, "{method}");
+        }
+    }
+    let (status, told) = ours.request(Method::GET, "ann-who-runs", "/tasks", "", "1.0").await;
+    assert_eq!(status, 403, "{told}");
+}
