@@ -17,6 +17,7 @@ mod newcomer;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod proxy;
+mod reloading;
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
