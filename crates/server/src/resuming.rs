@@ -335,8 +335,12 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
 pub(crate) async fn here(app: &App, principal: &Principal, run: &str) -> Result<Option<Arc<Live>>, Fault> {
     let Some(live) = app.runs.get(principal.name(), run) else { return Ok(None) };
     let Some(session) = live.let_go_in() else { return Ok(Some(live)) };
-    // A session that was deleted meanwhile tells nothing.
-    let Ok(infos) = session.runs().await else { return Ok(Some(live)) };
+    let infos = match session.runs().await {
+        Ok(infos) => infos,
+        // It was deleted meanwhile.
+        Err(SessionError::NotFound) => return Ok(None),
+        Err(_) => return Ok(Some(live)),
+    };
     if infos.iter().any(|info| info.id == run && info.ended.is_some()) {
         return Ok(None);
     }

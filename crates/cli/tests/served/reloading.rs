@@ -3,6 +3,9 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use attache_conformance::{MockProvider, Reply};
+use serde_json::json;
+
 use super::{Served, attache, curl, key};
 
 /// Waits until something is so.
@@ -47,4 +50,31 @@ fn a_key_that_was_removed_is_refused_while_a_configuration_is_made_anew() {
         "it is still waited for: {}",
         served.log()
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_deleted_ends_its_run_of_the_configuration_before() {
+    let model = MockProvider::start().await.unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let written = |title: &str| {
+        std::fs::write(&file, format!("[server]\ntitle = '{title}'\ndisconnect = 'detach'\n")).unwrap();
+    };
+    written("One");
+    let (path, url) = (file.to_str().unwrap().to_owned(), format!("{}/v1", model.url()));
+    let served = Served::start_in(home, &["-m", "openai-chat/gpt-4o", "--base-url", &url, "--config", &path]);
+    let pieces = (0..100_000).map(|at| format!("{at} "));
+    model.enqueue(Reply::new().text_pieces(pieces).delay_between(Duration::from_millis(40)));
+    let body = json!({ "message": "Count." }).to_string();
+    let json = ["-H", "Content-Type: application/json", "-d", &body];
+    let (status, begun) = curl(&format!("{}/v1/sessions/s/runs", served.address), &json);
+    assert_eq!(status, 202, "{begun}");
+    until(&served, || !model.requests().is_empty());
+    written("Another");
+    until(&served, || served.log().contains("the configuration has changed"));
+    let (status, told) = curl(&format!("{}/v1/sessions/s", served.address), &["-X", "DELETE"]);
+    assert_eq!(status, 204, "{told}");
+    // A run that hears of it by its lease alone goes on for seconds.
+    let hung_up = model.wait_for_disconnect(Duration::from_secs(3)).await;
+    assert!(hung_up.is_some(), "the model is still listened to");
 }
