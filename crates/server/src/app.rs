@@ -43,6 +43,8 @@ pub(crate) struct App {
     pub(crate) limits: ServerLimits,
     /// The bodies that are read.
     pub(crate) bodies: Bodies,
+    /// The documents that are on their way out.
+    pub(crate) outgoing: Bodies,
     /// The time at which the server was made, in seconds since 1970.
     pub(crate) since: u64,
     /// The description of the routes, as JSON.

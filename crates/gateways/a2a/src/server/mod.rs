@@ -235,7 +235,7 @@ struct Caller {
 }
 
 /// The caller and the body of a request.
-async fn read(served: &Served, request: Request) -> Result<(Caller, Parts, ReadBody<'_>), Response<Body>> {
+async fn read(served: &Served, request: Request) -> Result<(Caller, Parts, ReadBody), Response<Body>> {
     let (head, body) = request.into_parts();
     if served.hosts.as_ref().is_some_and(|hosts| !gate::is_let_in(&head, hosts)) {
         let message = "requests by this name, or of this page, are refused";
@@ -416,7 +416,7 @@ async fn done(
     principal: String,
     operation: Operation,
     params: Value,
-    body: ReadBody<'_>,
+    body: ReadBody,
     shape: Shape,
     framing: Framing,
 ) -> Result<Done, Refusal> {
