@@ -50,6 +50,8 @@ fn a_key_that_was_removed_is_refused_while_a_configuration_is_made_anew() {
         "it is still waited for: {}",
         served.log()
     );
+    let told = keys(&["list"]);
+    assert!(told.contains("a server answers nobody without a key"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
