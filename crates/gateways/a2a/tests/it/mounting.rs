@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_a2a::{A2aAgent, A2aBinding, A2aServer};
-use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_agent::{Agent, MemorySessions, SessionId, Sessions};
 use attache_core::ErrorKind;
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
@@ -116,4 +116,23 @@ async fn whoever_may_not_read_is_answered_and_sees_no_tasks() {
     }
     let (status, told) = ours.request(Method::GET, "ann-who-runs", "/tasks", "", "1.0").await;
     assert_eq!(status, 403, "{told}");
+}
+
+// The routes of a server find a run by the session in its id. A context may have signs that no address has.
+#[tokio::test]
+async fn the_run_of_a_task_has_the_session_in_its_id() {
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("one")])).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let ours = Ours::serving(sessions.clone(), |server| server).await;
+    let mut params = hello();
+    params["message"]["contextId"] = json!("tenant:a/7.1");
+    let sent = ours.rpc("ann", "SendMessage", params).await.unwrap();
+    let runs = sessions.get("ann", "tenant:a/7.1").await.unwrap().runs().await.unwrap();
+    assert_eq!(SessionId::of_run(&runs[0].id), Some("tenant:a/7.1"), "{runs:?}");
+    let id = sent["task"]["id"].as_str().unwrap();
+    assert!(!id.contains('/') && !id.contains(':'), "{id}");
+    let told = ours.rpc("ann", "GetTask", json!({"id": id})).await.unwrap();
+    assert_eq!(told["id"], id);
+    let listed = ours.rpc("ann", "ListTasks", json!({})).await.unwrap();
+    assert_eq!(listed["tasks"][0]["id"], id, "{listed}");
 }
