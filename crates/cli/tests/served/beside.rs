@@ -1,5 +1,7 @@
 //! MCP and A2A beside the server's own routes: they show and allow the same.
 
+use std::time::Duration;
+
 use attache_conformance::{MockProvider, Reply};
 use serde_json::{Value, json};
 
@@ -95,4 +97,21 @@ async fn what_tools_return_is_hidden_over_other_protocols_too() {
             assert_eq!(told.contains("invoice-2026-0417"), shown, "{path}: {told}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_told_to_end_waits_for_tasks_too() {
+    let model = MockProvider::start().await.unwrap();
+    let mut served = served(tempfile::tempdir().unwrap(), &model, "");
+    let pieces = (0..80).map(|at| format!("{at} "));
+    model.enqueue(Reply::new().text_pieces(pieces).delay_between(Duration::from_millis(25)));
+    let mut params = message();
+    params["configuration"] = json!({"returnImmediately": true});
+    let (status, told) = post(&served, "/a2a", None, "SendMessage", &params);
+    assert!(status == 200 && told.contains("TASK_STATE_WORKING"), "{status} {told}");
+    served.terminate();
+    let (status, log) = served.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+    let cut = model.wait_for_disconnect(Duration::from_millis(300)).await;
+    assert!(cut.is_none(), "the task was cut off");
 }
