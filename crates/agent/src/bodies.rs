@@ -1,4 +1,4 @@
-//! Room for the bodies of requests, for whatever serves agents.
+//! Room for the bodies of requests and answers, for whatever serves agents.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -19,9 +19,14 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// memory with it, and one principal leaves some to the others.
 #[derive(Debug)]
 pub struct Bodies {
+    room: Arc<Room>,
+    time: Duration,
+}
+
+#[derive(Debug)]
+struct Room {
     most: usize,
     each: usize,
-    time: Duration,
     taken: Mutex<Taken>,
 }
 
@@ -61,11 +66,19 @@ impl Bodies {
     /// Room for `most` bytes, each body beyond its first 64 KiB, or for `largest` bytes where that is more. One principal
     /// takes half of `most`, or `largest` bytes where that is more. A body comes within `time`.
     pub fn new(most: usize, largest: usize, time: Duration) -> Self {
-        Self { most: most.max(largest), each: (most / 2).max(largest), time, taken: Mutex::default() }
+        let (most, each) = (most.max(largest), (most / 2).max(largest));
+        Self { room: Arc::new(Room { most, each, taken: Mutex::default() }), time }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes the room of a body of so many bytes that is not read here, such as one that goes out. One alone has room whatever
+    /// its size.
+    ///
+    /// # Errors
+    /// [`BodyError::Crowded`].
+    pub fn take(&self, principal: &str, bytes: usize) -> Result<BodyRoom, BodyError> {
+        let mut room = BodyRoom { room: Arc::clone(&self.room), taken: None };
+        room.hold(principal, bytes)?;
+        Ok(room)
     }
 
     /// Reads a body of at most `most` bytes.
@@ -77,9 +90,9 @@ impl Bodies {
         principal: &str,
         pieces: impl Stream<Item = Result<Bytes, E>>,
         most: usize,
-    ) -> Result<ReadBody<'_>, BodyError> {
+    ) -> Result<ReadBody, BodyError> {
         let reading = async {
-            let mut read = ReadBody { bytes: Bytes::new(), bodies: self, taken: None };
+            let mut read = ReadBody { bytes: Bytes::new(), room: self.take(principal, 0)? };
             let mut pieces = pin!(pieces);
             let mut gathered = BytesMut::new();
             while let Some(piece) = pieces.next().await {
@@ -88,7 +101,7 @@ impl Bodies {
                 if length > most {
                     return Err(BodyError::TooLarge);
                 }
-                read.grow(principal, length)?;
+                read.room.hold(principal, length)?;
                 // Most bodies come in one piece, which is not copied.
                 if length == piece.len() {
                     read.bytes = piece;
@@ -108,24 +121,37 @@ impl Bodies {
 
 /// A body that was read. It takes its room until it is dropped.
 #[derive(Debug)]
-pub struct ReadBody<'a> {
+pub struct ReadBody {
     bytes: Bytes,
-    bodies: &'a Bodies,
+    room: BodyRoom,
+}
+
+/// The room of a body, which is free again once this is dropped.
+#[derive(Debug)]
+pub struct BodyRoom {
+    room: Arc<Room>,
     /// The principal whose room a large one takes, and the bytes of it.
     taken: Option<(Arc<str>, usize)>,
 }
 
-impl ReadBody<'_> {
-    /// Takes the room of a body that has so many bytes now.
-    fn grow(&mut self, principal: &str, bytes: usize) -> Result<(), BodyError> {
-        let held = self.taken.as_ref().map_or(0, |(_, held)| *held);
-        let more = bytes.saturating_sub(SMALL).saturating_sub(held);
+impl BodyRoom {
+    /// Takes the room of a body that has so many bytes now: more or less than before.
+    ///
+    /// # Errors
+    /// [`BodyError::Crowded`], with which it has its room of before.
+    pub fn hold(&mut self, principal: &str, bytes: usize) -> Result<(), BodyError> {
+        let (needed, held) = (bytes.saturating_sub(SMALL), self.taken.as_ref().map_or(0, |(_, held)| *held));
+        let more = needed.saturating_sub(held);
         if more == 0 {
+            self.free(held - needed);
             return Ok(());
         }
-        let mut taken = self.bodies.taken();
+        let Room { most, each, .. } = *self.room;
+        let mut taken = self.room.taken();
         let own = taken.whose.get(principal).copied().unwrap_or_default();
-        if taken.all.saturating_add(more) > self.bodies.most || own.saturating_add(more) > self.bodies.each {
+        // Whoever is told to try again would be told so for ever, if one alone were too large.
+        let fits = |held: usize, most: usize| held == 0 || held.saturating_add(more) <= most;
+        if !fits(taken.all, most) || !fits(own, each) {
             return Err(BodyError::Crowded);
         }
         taken.all += more;
@@ -134,9 +160,28 @@ impl ReadBody<'_> {
         *held += more;
         Ok(())
     }
+
+    fn free(&mut self, bytes: usize) {
+        let Some((principal, held)) = &mut self.taken else { return };
+        *held -= bytes;
+        let mut taken = self.room.taken();
+        taken.all = taken.all.saturating_sub(bytes);
+        if let Some(own) = taken.whose.get_mut(principal) {
+            *own = own.saturating_sub(bytes);
+            if *own == 0 {
+                taken.whose.remove(principal);
+            }
+        }
+    }
 }
 
-impl Deref for ReadBody<'_> {
+impl Room {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for ReadBody {
     type Target = Bytes;
 
     fn deref(&self) -> &Bytes {
@@ -144,17 +189,10 @@ impl Deref for ReadBody<'_> {
     }
 }
 
-impl Drop for ReadBody<'_> {
+impl Drop for BodyRoom {
     fn drop(&mut self) {
-        let Some((principal, held)) = self.taken.take() else { return };
-        let mut taken = self.bodies.taken();
-        taken.all = taken.all.saturating_sub(held);
-        if let Some(own) = taken.whose.get_mut(&principal) {
-            *own = own.saturating_sub(held);
-            if *own == 0 {
-                taken.whose.remove(&principal);
-            }
-        }
+        let held = self.taken.as_ref().map_or(0, |(_, held)| *held);
+        self.free(held);
     }
 }
 
@@ -163,6 +201,22 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
+
+    // A document may be larger than all of the room.
+    #[test]
+    fn one_body_alone_has_room_whatever_its_size() {
+        let bodies = Bodies::new(1 << 20, 0, Duration::from_secs(1));
+        let mut large = bodies.take("ann", 8 << 20).unwrap();
+        assert_eq!(bodies.take("bob", 1 << 20).unwrap_err(), BodyError::Crowded);
+        assert!(bodies.take("bob", 64 << 10).is_ok(), "a small one takes none");
+        assert_eq!(large.hold("ann", 9 << 20), Err(BodyError::Crowded));
+        large.hold("ann", 500 << 10).unwrap();
+        assert!(bodies.take("bob", 500 << 10).is_ok(), "it needs less now");
+        drop(large);
+        let _half = bodies.take("ann", 500 << 10).unwrap();
+        assert!(bodies.take("ann", 500 << 10).is_err(), "a principal has half of it");
+        assert!(bodies.take("bob", 500 << 10).is_ok());
+    }
 
     // Whoever is told to try again would be told so for ever.
     #[tokio::test]

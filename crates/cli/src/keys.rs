@@ -52,7 +52,11 @@ fn done(arguments: Keys, config: &Config) -> Result<Exit, SetupError> {
             line(&format!("· the key {id} of {}; it is shown this once, so keep it now", principal.trim()));
             Ok(written(answer(&format!("{}\n", secret.expose()))))
         }
-        KeysCommand::List { json } => Ok(listed(&read(file)?, json)),
+        KeysCommand::List { json } => {
+            let settings = config.said.server();
+            let asks = ring(file, &settings)?.asks() || settings.jwt.is_some();
+            Ok(listed(&read(file)?, asks, json))
+        }
         KeysCommand::Remove { ids } => {
             let unknown = changed(file, |mut keys| {
                 let unknown: Vec<String> = ids.into_iter().filter(|id| !keys.remove(id)).collect();
@@ -66,7 +70,8 @@ fn done(arguments: Keys, config: &Config) -> Result<Exit, SetupError> {
     }
 }
 
-fn listed(keys: &ApiKeys, as_json: bool) -> Exit {
+/// Tells the keys of the file. `asks` says whether a server asks for keys or tokens, of the file or others.
+fn listed(keys: &ApiKeys, asks: bool, as_json: bool) -> Exit {
     let scopes = |key: &ApiKey| {
         key.scopes().map(|scopes| scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>())
     };
@@ -84,7 +89,10 @@ fn listed(keys: &ApiKeys, as_json: bool) -> Exit {
         return written(answer(&lines.collect::<String>()));
     }
     if keys.is_empty() {
-        line("· there are no keys: a server asks nobody for one, and answers this machine alone");
+        line(match asks {
+            true => "· there are no keys here, and a server answers nobody without a key or a token",
+            false => "· there are no keys: a server asks nobody for one, and answers this machine alone",
+        });
         return Exit::Done;
     }
     let mut table = Table::new(["key", "of", "may", "until"]);

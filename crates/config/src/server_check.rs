@@ -22,6 +22,22 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
         let message = format!("must begin with https:// or http://, not {url:?}");
         told("server.public_url", message, "name the address that clients have");
     }
+    if let Some(path) = section.base_path.as_deref().filter(|path| !is_path(path)) {
+        let message = format!("is no plain path: {path:?}");
+        told("server.base_path", message, "letters, digits and `-._~` between slashes, such as `/agents`");
+    }
+    let pages = [("server.origins", &section.origins, ""), ("server.frames", &section.frames, "http")];
+    for (path, origins, scheme) in pages {
+        let is_wrong = |origin: &&String| !is_origin(origin) || !origin.starts_with(scheme);
+        for origin in origins.iter().filter(is_wrong) {
+            let message = format!("names {origin:?}, which is no origin of pages as browsers say it");
+            told(
+                path,
+                message,
+                "a scheme and a host, with a port if it is not the usual one: `https://app.example.org`",
+            );
+        }
+    }
     for name in section.headers.iter().filter(|name| !is_header(name)) {
         told("server.headers", format!("names {name:?}, which is no name of a header"), "such as `x-tenant`");
     }
@@ -51,6 +67,27 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
         let hint = format!("known are {}", ALGORITHMS.join(", "));
         told("server.jwt.algorithms", format!("names {unknown:?}, which no server here checks"), &hint);
     }
+}
+
+/// True for a path that stands for itself alone.
+fn is_path(path: &str) -> bool {
+    let is_plain = |sign: u8| sign.is_ascii_alphanumeric() || b"-._~".contains(&sign);
+    let path = path.trim_matches('/');
+    path.is_empty() || path.split('/').all(|step| !step.is_empty() && step.bytes().all(is_plain))
+}
+
+/// True for an origin as browsers write it: in small letters, without the usual port and without a path. (RFC 6454, section
+/// 6.2)
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else { return false };
+    let is_word = |text: &str, signs: &[u8]| {
+        let is_sign = |sign: u8| sign.is_ascii_lowercase() || sign.is_ascii_digit() || signs.contains(&sign);
+        !text.is_empty() && text.bytes().all(is_sign)
+    };
+    let usual = [("https", ":443"), ("http", ":80")];
+    is_word(scheme, b"+-.")
+        && is_word(host, b".-:[]_")
+        && !usual.iter().any(|(known, port)| scheme == *known && host.ends_with(port))
 }
 
 /// Says that headers are allowed to pages where no file names one that may ask.

@@ -51,7 +51,8 @@ impl Agents {
     }
 
     /// Adds an agent, or puts it in the place of the one of that name. Its sessions must be in the store of those before:
-    /// clients know them.
+    /// clients know them. Make them of those by [`Sessions::with_agent`]: a session that is deleted ends its run at once
+    /// then, and runs that wait for one another stand in one queue.
     pub fn set(&self, name: impl Into<Arc<str>>, sessions: Sessions) {
         let new = Hosted::new(name.into(), sessions);
         let mut hosted = self.hosted.write().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use attache_agent::bodies::Bodies;
 use attache_agent::{AgentRun, Session};
-use attache_core::{ToolCallId, fresh};
+use attache_core::ToolCallId;
 use bytes::Bytes;
 
 use crate::agents::{Agents, Hosted};
@@ -43,6 +43,8 @@ pub(crate) struct App {
     pub(crate) limits: ServerLimits,
     /// The bodies that are read.
     pub(crate) bodies: Bodies,
+    /// The documents that are on their way out.
+    pub(crate) outgoing: Bodies,
     /// The time at which the server was made, in seconds since 1970.
     pub(crate) since: u64,
     /// The description of the routes, as JSON.
@@ -107,17 +109,6 @@ impl App {
         };
         Ok(self.runs.start(new, run)?)
     }
-}
-
-/// The id of a new run of a session: it tells the session, so that any process finds the run by it.
-pub(crate) fn run_in(session: &Session) -> String {
-    let random: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(12).collect();
-    format!("{}.{random}", session.id())
-}
-
-/// The session in the id of a run.
-pub(crate) fn session_of(run: &str) -> Option<&str> {
-    run.rsplit_once('.').map(|(session, _)| session)
 }
 
 /// Refuses those who may not do that.

@@ -6,6 +6,7 @@ use attache_core::{Document, DocumentId, DocumentStore, MediaKind, StoreError, S
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
 
 use crate::fault::Fault;
 
@@ -24,6 +25,25 @@ struct Facts {
     media_type: Option<String>,
     file_name: Option<String>,
     size: Option<u64>,
+    /// None of uploads of versions before.
+    sha256: Option<String>,
+}
+
+/// An upload before its bytes are read.
+pub(crate) struct Upload {
+    id: DocumentId,
+    facts: Facts,
+}
+
+impl Upload {
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.facts.size
+    }
+
+    /// The SHA-256 of its bytes in hexadecimal digits, if it was kept with them.
+    pub(crate) fn sha256(&self) -> Option<&str> {
+        self.facts.sha256.as_deref()
+    }
 }
 
 impl Documents {
@@ -38,7 +58,7 @@ impl Documents {
         bytes: Bytes,
         media_type: &str,
         file_name: Option<String>,
-    ) -> Result<Document, Fault> {
+    ) -> Result<(Document, String), Fault> {
         let id = format!("{}-{}", fresh::uuid(), owner(principal));
         let id = DocumentId::parse(id).ok_or_else(Fault::broken)?;
         let mut document = Document::from_bytes(bytes, media_type).with_id(id);
@@ -50,17 +70,19 @@ impl Documents {
             return Err(Fault::wrong_type(media_type.essence()));
         }
         let document = document.with_store_id(self.store.id());
-        self.put_facts(&document).await?;
+        let sha256 = sha256_of(document.bytes().unwrap_or_default()).await?;
+        self.put_facts(&document, Some(&sha256)).await?;
         self.store.put(&document).await.map_err(|error| failed(&error))?;
-        Ok(document)
+        Ok((document, sha256))
     }
 
     /// Keeps what the bytes of an upload do not tell.
-    async fn put_facts(&self, document: &Document) -> Result<(), Fault> {
+    async fn put_facts(&self, document: &Document, sha256: Option<&str>) -> Result<(), Fault> {
         let facts = Facts {
             media_type: Some(document.media_type().to_string()),
             file_name: document.file_name().map(str::to_owned),
             size: document.size(),
+            sha256: sha256.map(str::to_owned),
         };
         let facts = serde_json::to_string(&facts).map_err(|error| Fault::internal(&error))?;
         let facts = Document::inline(facts).with_id(document.id().facts());
@@ -82,7 +104,7 @@ impl Documents {
         renewed.map_err(|error| failed(&error))?;
         match self.store.renew(&document.id().facts()).await {
             // They were removed meanwhile, or it lacks them and has what its bytes tell from now on.
-            Err(error) if error.kind() == StoreErrorKind::NotFound => self.put_facts(&document).await?,
+            Err(error) if error.kind() == StoreErrorKind::NotFound => self.put_facts(&document, None).await?,
             renewed => renewed.map_err(|error| failed(&error))?,
         }
         Ok(document.without_bytes())
@@ -90,15 +112,25 @@ impl Documents {
 
     /// An upload of that principal.
     pub(crate) async fn get(&self, principal: &str, id: &str) -> Result<(Document, Bytes), Fault> {
+        self.read(self.find(principal, id).await?).await
+    }
+
+    /// The facts about what may be an upload of that principal.
+    pub(crate) async fn find(&self, principal: &str, id: &str) -> Result<Upload, Fault> {
         let is_own = id.strip_suffix(owner(principal).as_str()).is_some_and(|rest| rest.ends_with('-'));
         let id = DocumentId::parse(id).filter(|_| is_own);
         let id = id.ok_or_else(|| Fault::not_found("document"))?;
-        let bytes = self.bytes(&id).await?;
         let facts = match self.store.get(&id.facts()).await {
             Ok(facts) => serde_json::from_slice(&facts).unwrap_or_default(),
             // The bytes tell most of it.
             Err(_) => Facts::default(),
         };
+        Ok(Upload { id, facts })
+    }
+
+    /// An upload with its bytes.
+    pub(crate) async fn read(&self, Upload { id, facts }: Upload) -> Result<(Document, Bytes), Fault> {
+        let bytes = self.store.get(&id).await.map_err(|error| failed(&error))?;
         let mut document = Document::from_bytes(bytes.clone(), facts.media_type.as_deref().unwrap_or(""));
         if let Some(name) = facts.file_name {
             document = document.with_file_name(name);
@@ -112,10 +144,12 @@ impl Documents {
         self.store.delete(document.id()).await.map_err(|error| failed(&error))?;
         self.store.delete(&document.id().facts()).await.map_err(|error| failed(&error))
     }
+}
 
-    async fn bytes(&self, id: &DocumentId) -> Result<Bytes, Fault> {
-        self.store.get(id).await.map_err(|error| failed(&error))
-    }
+/// The SHA-256 of bytes in hexadecimal digits. Many take a while, in which a thread answers nobody.
+pub(crate) async fn sha256_of(bytes: Bytes) -> Result<String, Fault> {
+    let digest = move || Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    spawn_blocking(digest).await.map_err(|error| Fault::internal(&error))
 }
 
 /// The content of a document of a conversation.
@@ -170,7 +204,8 @@ mod tests {
         let store = Arc::new(FileDocumentStore::open(folder.path()).unwrap());
         let documents = Documents::new(store, &[]);
         let name = Some("a.csv".to_owned());
-        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
+        let (put, _) =
+            documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
         let files = || std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
         let files: Vec<_> = files().filter(|path| path.extension().is_some_and(|end| end == "doc")).collect();
         assert_eq!(files.len(), 2, "it and its facts");
@@ -219,7 +254,8 @@ mod tests {
     async fn an_upload_that_was_removed_meanwhile_is_put_again_with_its_facts() {
         let documents = Documents::new(Arc::new(Collected(MemoryDocumentStore::default())), &[]);
         let name = Some("a.csv".to_owned());
-        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
+        let (put, _) =
+            documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
         documents.reference("ann", put.id().as_str()).await.unwrap();
         let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();
         assert_eq!((found.file_name(), &bytes[..]), (Some("a.csv"), &b"day,rain\n"[..]));
@@ -230,7 +266,8 @@ mod tests {
     async fn an_upload_is_its_principals_alone() {
         let documents = Documents::new(Arc::new(MemoryDocumentStore::default()), &[]);
         let name = Some("a.csv".to_owned());
-        let put = documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/plain", name).await.unwrap();
+        let (put, _) =
+            documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/plain", name).await.unwrap();
         let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();
         assert_eq!((found.file_name(), found.media_type().essence()), (Some("a.csv"), "text/csv"));
         assert_eq!(&bytes[..], b"day,rain\n");

@@ -23,6 +23,8 @@ pub(crate) struct Fault {
     retry_after: Option<u64>,
     /// The run that is in the way.
     run: Option<String>,
+    /// The limit of the server that the request is beyond, as its numbers name it.
+    pub(crate) limit: Option<&'static str>,
 }
 
 /// The class of what the client did wrong.
@@ -33,7 +35,8 @@ const BAD_TOKEN: &str = "invalid_token";
 
 impl Fault {
     fn new(status: StatusCode, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, kind, code, message: message.into(), param: None, retry_after: None, run: None }
+        let message = message.into();
+        Self { status, kind, code, message, param: None, retry_after: None, run: None, limit: None }
     }
 
     /// A request that makes no sense.
@@ -89,15 +92,15 @@ impl Fault {
         Self::new(StatusCode::FORBIDDEN, INVALID, "forbidden", message)
     }
 
-    pub(crate) fn too_many(message: impl Into<String>, retry_after: Option<u64>) -> Self {
+    fn too_many(limit: &'static str, message: impl Into<String>, seconds: u64) -> Self {
         let fault = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "too_many", message);
-        Self { retry_after, ..fault }
+        Self { retry_after: Some(seconds), limit: Some(limit), ..fault }
     }
 
     /// A request that came too soon after the others of its principal.
     pub(crate) fn too_fast(seconds: u64) -> Self {
         let message = format!("there were too many requests; the next one may come in {seconds} s");
-        let fault = Self::too_many(message, Some(seconds));
+        let fault = Self::too_many("requests", message, seconds);
         Self { code: "rate_limit_exceeded", ..fault }
     }
 
@@ -108,7 +111,13 @@ impl Fault {
     /// There is no room for the body of a request.
     pub(crate) fn crowded(again: Option<Duration>) -> Self {
         let fault = Self::unavailable("the server reads as much of other requests as it may");
-        Self { retry_after: again.map(|again| again.as_secs()), ..fault }
+        Self { retry_after: again.map(|again| again.as_secs()), limit: Some("bodies"), ..fault }
+    }
+
+    /// There is no room for a document on its way out.
+    pub(crate) fn crowded_out(again: Option<Duration>) -> Self {
+        let message = "the server sends as much of other documents as it may".to_owned();
+        Self { message, limit: Some("documents"), ..Self::crowded(again) }
     }
 
     /// An upload of a type that the server does not take.
@@ -172,6 +181,13 @@ impl Fault {
     #[cfg(any(feature = "jwt", feature = "previews"))]
     pub(crate) fn after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// A request that is beyond a limit of the server.
+    #[cfg(feature = "previews")]
+    pub(crate) fn beyond(mut self, limit: &'static str) -> Self {
+        self.limit = Some(limit);
         self
     }
 
@@ -304,7 +320,7 @@ impl Fault {
                 let fault = Self::conflict("approvals_open", error.to_string());
                 Self { run: Some(run.clone()), ..fault }
             }
-            SessionError::QueueFull { .. } => Self::too_many(error.to_string(), Some(1)),
+            SessionError::QueueFull { .. } => Self::too_many("queue", error.to_string(), 1),
             SessionError::InvalidId | SessionError::Nul { .. } => Self::invalid(error.to_string()),
             SessionError::Journal(JournalError::Empty) => Self::not_found("run"),
             error => Self::internal(error),
@@ -348,7 +364,7 @@ impl From<SubmitError> for Fault {
                 let fault = Self::invalid(error.to_string());
                 Self { status: StatusCode::UNPROCESSABLE_ENTITY, ..fault }
             }
-            SubmitError::InboxFull { .. } => Self::too_many(error.to_string(), Some(1)),
+            SubmitError::InboxFull { .. } => Self::too_many("messages", error.to_string(), 1),
             SubmitError::Journal(JournalError::Fenced) => {
                 Self::conflict("session_busy", "another run of the session goes on")
             }
@@ -360,7 +376,9 @@ impl From<SubmitError> for Fault {
 impl From<TooMany> for Fault {
     fn from(too_many: TooMany) -> Self {
         match too_many {
-            TooMany::Principal(most) => Self::too_many(format!("{most} runs are under way already"), Some(1)),
+            TooMany::Principal(most) => {
+                Self::too_many("runs", format!("{most} runs are under way already"), 1)
+            }
             TooMany::Closed => Self::unavailable("the server stops"),
             TooMany::Driven => Self::conflict("under_way", "the run is under way"),
         }

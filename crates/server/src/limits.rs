@@ -12,7 +12,8 @@ pub struct ServerLimits {
     pub upload: usize,
     /// The most bytes of bodies that are read at a time, each beyond its first 64 KiB: 512 MiB, or what one may have where
     /// that is more. Further ones are refused (503), so that it should be several times what one may have. A principal takes
-    /// half of it at most, and always what one request may have. Without keys all users are one principal.
+    /// half of it at most, and always what one request may have. Without keys all users are one principal. Documents that
+    /// are on their way out, or are read for a preview, have as much room of their own; one alone may be larger than that.
     pub bodies: usize,
     /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`: all by default. A text that
     /// is no such [pattern](attache_core::MediaType::pattern) takes nothing. Documents inside other requests may be of any

@@ -64,6 +64,9 @@ pub(crate) async fn mark(State(app): State<Arc<App>>, request: Request, next: Ne
         answered.unwrap_or_else(|_| broken())
     });
     let mut response = during(&id, &method, answering).await;
+    if let Some(limit) = response.extensions().get::<Fault>().and_then(|fault| fault.limit) {
+        app.record.metrics.limited(limit);
+    }
     let others = response.extensions_mut().remove::<RouteOfOthers>();
     let route = others.as_ref().map(|route| &*route.0).or(route.as_ref().map(MatchedPath::as_str));
     let route = route.unwrap_or("none");
@@ -115,7 +118,6 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, nex
         }
         Ok(Admitted { principal, .. }) => {
             if let Err(wait) = app.pace.take(&principal.shared()) {
-                app.record.metrics.limited();
                 // A part of a second is no time that the header has.
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
                 return Fault::too_fast(seconds).into_response();

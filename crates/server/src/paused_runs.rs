@@ -4,7 +4,7 @@
 //! a session in which they did something is kept until somebody has gone on with it; any other begins anew from what the
 //! client sends. The session of a run that has one is found by its calls.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -54,9 +54,12 @@ impl Parked {
             });
         }
         runs.push_back(Waiting { principal, agent, calls, kept, since: now });
-        while runs.len() > MOST || runs.front().is_some_and(|oldest| now.duration_since(oldest.since) >= KEPT)
-        {
+        while runs.front().is_some_and(|oldest| now.duration_since(oldest.since) >= KEPT) {
             runs.pop_front();
+        }
+        if runs.len() > MOST {
+            let oldest = oldest_of_most(&runs);
+            runs.remove(oldest);
         }
     }
 
@@ -113,6 +116,16 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// The place of the oldest run of the principal that has the most, so that nobody pushes out those of others.
+fn oldest_of_most(runs: &VecDeque<Waiting>) -> usize {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for waiting in runs {
+        *counts.entry(&waiting.principal).or_default() += 1;
+    }
+    let most = counts.values().max().copied();
+    runs.iter().position(|waiting| counts.get(&*waiting.principal).copied() == most).unwrap_or_default()
+}
+
 /// The place of the newest run that waits for just these calls.
 fn find(
     runs: &VecDeque<Waiting>,
@@ -133,4 +146,26 @@ fn find(
 fn waits_for(waiting: &Waiting, calls: &[impl AsRef<str>]) -> bool {
     waiting.calls.len() == calls.len()
         && waiting.calls.iter().all(|call| calls.iter().any(|answered| answered.as_ref() == call))
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::MemoryJournal;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_pushes_out_the_runs_of_others() {
+        let parked = Parked::default();
+        let keep = |principal: &str, call: String| {
+            let kept = Kept::Log(Arc::new(MemoryJournal::default()));
+            parked.keep(principal.into(), "papers".into(), vec![call], kept);
+        };
+        keep("bob", "one".to_owned());
+        for call in 0..=MOST {
+            keep("ann", call.to_string());
+        }
+        assert!(parked.take("bob", &["one"]).is_some());
+        assert!(parked.take("ann", &["0"]).is_none() && parked.take("ann", &["2"]).is_some());
+    }
 }

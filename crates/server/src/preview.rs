@@ -14,34 +14,45 @@ use crate::fault::Fault;
 use crate::json::Object;
 
 /// Previews that are made side by side, in this process: each takes a core.
-static ROOM: Semaphore = Semaphore::const_new(2);
+static PLACES: Semaphore = Semaphore::const_new(2);
 /// The longest that a preview waits for others.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The limits of a preview: a person waits for it.
 const LIMITS: Limits = Limits::new().with_max_time(Duration::from_secs(15));
 
-async fn room() -> Result<SemaphorePermit<'static>, Fault> {
-    match tokio::time::timeout(PATIENCE, ROOM.acquire()).await {
-        Ok(Ok(permit)) => Ok(permit),
+/// The place of a preview that is made.
+pub(crate) struct Place(#[expect(dead_code, reason = "it ends with the preview")] SemaphorePermit<'static>);
+
+/// Waits for a place.
+pub(crate) async fn place() -> Result<Place, Fault> {
+    match tokio::time::timeout(PATIENCE, PLACES.acquire()).await {
+        Ok(Ok(permit)) => Ok(Place(permit)),
         _ => Err(busy()),
     }
 }
 
-/// Work that blocks its thread. One that nobody waits for any more ends by its limits, and has its room until then.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-    let permit = room().await?;
+/// Work that blocks its thread. One that nobody waits for any more ends by its limits, and has its place until then.
+async fn apart<T: Send + 'static>(
+    place: Place,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
     let done = spawn_blocking(move || {
         let done = work();
-        drop(permit);
+        drop(place);
         done
     });
     done.await.map_err(|error| Fault::internal(&error))
 }
 
 /// The text of a document as JSON: all pages, or the one that is asked for.
-pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) -> Result<Vec<u8>, Fault> {
-    apart(move || {
+pub(crate) async fn text(
+    place: Place,
+    document: Document,
+    bytes: Bytes,
+    page: Option<usize>,
+) -> Result<Vec<u8>, Fault> {
+    apart(place, move || {
         let mut body = Vec::new();
         let media_type = document.media_type().to_string();
         let head = Object::begin(&mut body)
@@ -83,21 +94,28 @@ pub(crate) async fn text(document: Document, bytes: Bytes, page: Option<usize>) 
 }
 
 /// A page of a PDF as a PNG.
-pub(crate) async fn page(document: &Document, bytes: Bytes, page: usize, width: u16) -> Result<Bytes, Fault> {
+pub(crate) async fn page(
+    place: Place,
+    document: &Document,
+    bytes: Bytes,
+    page: usize,
+    width: u16,
+) -> Result<Bytes, Fault> {
     has_pages(document)?;
-    let drawn = apart(move || render_page(bytes, page, width, &LIMITS)).await?;
+    let drawn = apart(place, move || render_page(bytes, page, width, &LIMITS)).await?;
     drawn.map_err(|error| fault(&error))?.ok_or_else(|| Fault::not_found("page"))
 }
 
 /// The places of a passage on a page of a PDF as JSON.
 pub(crate) async fn passage(
+    place: Place,
     document: &Document,
     bytes: Bytes,
     page: usize,
     passage: String,
 ) -> Result<Vec<u8>, Fault> {
     has_pages(document)?;
-    let found = apart(move || passage_areas(bytes, page, &passage, &LIMITS)).await?;
+    let found = apart(place, move || passage_areas(bytes, page, &passage, &LIMITS)).await?;
     let areas = found.map_err(|error| fault(&error))?.ok_or_else(|| Fault::not_found("page"))?;
     let mut body = Vec::new();
     Object::begin(&mut body).with("page", &page).each("areas", &areas, write_area).end();
@@ -127,6 +145,7 @@ fn has_pages(document: &Document) -> Result<(), Fault> {
 fn busy() -> Fault {
     Fault::unavailable("too many documents are being read at once: try again")
         .after(LIMITS.max_time.as_secs())
+        .beyond("previews")
 }
 
 fn fault(error: &ConvertError) -> Fault {

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use attache_agent::{Busy, Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError};
+use attache_agent::{Busy, Entry as LogEntry, EntryKind, Run, RunInfo, Session, SessionError, SessionId};
 use attache_core::ToolCallId;
 use tokio::time::{sleep, timeout};
 
 use crate::agents::Hosted;
-use crate::app::{App, Way, session_of};
+use crate::app::{App, Way};
 use crate::auth::Principal;
 use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
@@ -227,7 +227,7 @@ pub(crate) async fn cancel(
 /// Notes that a run of a session is to end. It was told so, but may fail before its end is recorded: nobody goes on with it
 /// then.
 async fn stop_for_good(principal: &Principal, hosted: &Hosted, run: &str, why: &str) {
-    let Some(session) = session_of(run) else { return };
+    let Some(session) = SessionId::of_run(run) else { return };
     let stopping = async { hosted.sessions.get(principal.name(), session).await?.stop(run, why).await };
     match timeout(STOPPING, stopping).await {
         Ok(Ok(_)) => {}
@@ -242,8 +242,18 @@ pub(crate) async fn known(
     principal: &Principal,
     run: &str,
 ) -> Result<Option<(Session, RunInfo)>, Fault> {
-    let Some(session) = session_of(run) else { return Ok(None) };
-    let session = match hosted.sessions.get(principal.name(), session).await {
+    let session = match SessionId::of_run(run) {
+        Some(session) => session.to_owned(),
+        // Runs that this server did not begin had other ids in versions before. Those that are open are found.
+        None => {
+            let mut all = hosted.sessions.list(principal.name()).await?.into_iter();
+            match all.find(|info| info.open_run.as_deref() == Some(run)) {
+                Some(info) => info.id.as_str().to_owned(),
+                None => return Ok(None),
+            }
+        }
+    };
+    let session = match hosted.sessions.get(principal.name(), &session).await {
         Ok(session) => session,
         Err(SessionError::NotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -335,8 +345,12 @@ async fn take_some_over(app: &App, hosted: &Hosted) -> bool {
 pub(crate) async fn here(app: &App, principal: &Principal, run: &str) -> Result<Option<Arc<Live>>, Fault> {
     let Some(live) = app.runs.get(principal.name(), run) else { return Ok(None) };
     let Some(session) = live.let_go_in() else { return Ok(Some(live)) };
-    // A session that was deleted meanwhile tells nothing.
-    let Ok(infos) = session.runs().await else { return Ok(Some(live)) };
+    let infos = match session.runs().await {
+        Ok(infos) => infos,
+        // It was deleted meanwhile.
+        Err(SessionError::NotFound) => return Ok(None),
+        Err(_) => return Ok(Some(live)),
+    };
     if infos.iter().any(|info| info.id == run && info.ended.is_some()) {
         return Ok(None);
     }

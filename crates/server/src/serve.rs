@@ -103,7 +103,13 @@ async fn serve_until(
     // Connections without a request end now, the others once they are answered.
     let _ = closing.send(());
     drop(closed);
-    app.runs.drain(Instant::now() + app.limits.drain).await;
+    let until = Instant::now() + app.limits.drain;
+    app.runs.drain(until).await;
+    // Other protocols beside the routes drive runs of the same sessions themselves.
+    let are_under_way = || app.agents.all().iter().any(|hosted| hosted.sessions.under_way() > 0);
+    while are_under_way() && Instant::now() < until {
+        sleep(PAUSE).await;
+    }
     let _ = tokio::time::timeout(CLOSING, closing.closed()).await;
     background.iter().for_each(tokio::task::JoinHandle::abort);
     Ok(())

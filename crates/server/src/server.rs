@@ -296,6 +296,8 @@ impl Server {
     fn into_parts(self) -> (Router, Arc<App>) {
         let bounds = Bounds { entries: self.limits.ring_events, bytes: self.limits.ring_bytes };
         let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let largest = self.limits.body.max(self.limits.upload);
+        let room = || Bodies::new(self.limits.bodies, largest, self.limits.body_time);
         let record = Arc::new(Record { metrics: Metrics::default(), audit: self.audit });
         let app = Arc::new(App {
             agents: self.agents,
@@ -312,12 +314,9 @@ impl Server {
             base: self.base.clone(),
             on_disconnect: self.on_disconnect,
             shown: self.shown,
-            bodies: Bodies::new(
-                self.limits.bodies,
-                self.limits.body.max(self.limits.upload),
-                self.limits.body_time,
-            ),
-            limits: self.limits,
+            bodies: room(),
+            outgoing: room(),
+            limits: self.limits.clone(),
             since,
             has_begun: AtomicBool::new(false),
             description: openapi::described(&self.base, &self.off),

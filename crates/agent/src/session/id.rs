@@ -32,6 +32,19 @@ impl SessionId {
         Self(fresh::uuid())
     }
 
+    /// The id of a new run in the session, `SESSION.WORD`: whoever has it finds the session by it. A run that is given no id
+    /// has such a one.
+    #[must_use]
+    pub fn fresh_run(&self) -> String {
+        let random: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(12).collect();
+        format!("{self}.{random}")
+    }
+
+    /// The session in the id of a run, if there may be one.
+    pub fn of_run(run: &str) -> Option<&str> {
+        run.rsplit_once('.').map(|(session, _)| session)
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -57,5 +70,7 @@ mod tests {
             assert_eq!(SessionId::parse(good).unwrap().as_str(), good);
         }
         assert_ne!(SessionId::fresh(), SessionId::fresh());
+        let run = SessionId::parse("a.b/7").unwrap().fresh_run();
+        assert_eq!((SessionId::of_run(&run), SessionId::of_run("a-b")), (Some("a.b/7"), None));
     }
 }

@@ -45,6 +45,11 @@ impl Live {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The number of runs that are under way.
+    pub(super) fn count(&self) -> usize {
+        self.lock().values().map(|runs| runs.controls.len()).sum()
+    }
+
     fn leave(&self, session: &SessionId, change: impl FnOnce(&mut Runs)) {
         let mut live = self.lock();
         if let Some(runs) = live.get_mut(session) {

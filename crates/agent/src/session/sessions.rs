@@ -79,6 +79,12 @@ impl Sessions {
         &self.0.agent
     }
 
+    /// The number of their runs that are under way in this process, also of those for [another agent](Self::with_agent). Whoever
+    /// ends the process waits for them.
+    pub fn under_way(&self) -> usize {
+        self.0.live.count()
+    }
+
     /// Sets how long a session lives that nobody uses: 60 minutes by default, for ever with `None`.
     pub fn with_expiry(mut self, idle: impl Into<Option<Duration>>) -> Self {
         self.0.expiry = idle.into();

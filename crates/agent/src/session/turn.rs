@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_stream::stream;
-use attache_core::{Message, fresh};
+use attache_core::Message;
 use futures_core::Stream;
 use futures_util::future::{Either, select};
 use tokio::time::timeout;
@@ -207,7 +207,7 @@ async fn open(
     }
     let run = match task {
         Task::Start(input) => {
-            let run = input.run_id.get_or_insert_with(|| fresh::uuid().to_string()).clone();
+            let run = input.run_id.get_or_insert_with(|| session.fresh_run()).clone();
             Some(without_nul(run, "the id of a run")?)
         }
         Task::Resume(_) => None,

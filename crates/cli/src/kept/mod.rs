@@ -33,7 +33,9 @@ const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The stores.
 #[derive(Clone)]
 pub(crate) struct Kept {
-    store: Arc<dyn SessionStore>,
+    /// The sessions that those of all agents share, so that each knows of the runs of the others. They have an agent that is
+    /// never asked: one of a configuration would keep the servers of its tools.
+    sessions: Sessions,
     #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "a server alone collects"))]
     references: Arc<dyn References>,
     documents: Arc<FileDocumentStore>,
@@ -86,7 +88,11 @@ impl Kept {
             let noted = documents.note_owner(&owner).await;
             noted.map_err(|error| of(&place, &crate::output::with_causes(&error)))?;
         }
-        Ok(Self { store, references, documents: Arc::new(documents), owner, folder })
+        let nobody = Agent::without_model().build().map_err(|error| SetupError::new(error.to_string()))?;
+        let documents = Arc::new(documents);
+        let sessions =
+            Sessions::new(nobody, store).with_expiry(None).with_documents(Arc::clone(&documents) as _);
+        Ok(Self { sessions, references, documents, owner, folder })
     }
 
     /// The folder.
@@ -107,7 +113,7 @@ impl Kept {
 
     /// The sessions, in which this agent answers. They do not expire: their owner deletes them.
     pub(crate) fn sessions(&self, agent: Agent) -> Sessions {
-        Sessions::new(agent, Arc::clone(&self.store)).with_expiry(None).with_documents(self.documents())
+        self.sessions.with_agent(agent)
     }
 }
 

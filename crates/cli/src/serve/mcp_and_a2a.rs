@@ -2,9 +2,9 @@
 
 use attache_agent::Sessions;
 use attache_config::ServerSettings;
-#[cfg(any(feature = "a2a", feature = "mcp"))]
-use attache_server::Principal;
 use attache_server::Server;
+#[cfg(any(feature = "a2a", feature = "mcp"))]
+use attache_server::{Principal, Scope};
 
 use crate::args::Serve;
 
@@ -71,11 +71,19 @@ fn principal(head: &http::request::Parts) -> Option<String> {
     head.extensions.get::<Principal>().map(|who| who.name().to_owned())
 }
 
+/// True if the one who asks may do that.
+#[cfg(any(feature = "a2a", feature = "mcp"))]
+fn may(head: &http::request::Parts, scope: Scope) -> bool {
+    head.extensions.get::<Principal>().is_some_and(|who| who.may(scope))
+}
+
 #[cfg(feature = "mcp")]
 fn mcp(sessions: &Sessions, settings: &ServerSettings) -> axum::Router {
     use attache_mcp::{McpAgent, McpService};
 
-    let agent = McpAgent::new("ask", ABOUT, sessions.agent().clone()).with_sessions(sessions);
+    let agent = McpAgent::new("ask", ABOUT, sessions.agent().clone())
+        .with_sessions(sessions)
+        .with_documents(settings.tool_details.unwrap_or(true));
     let service = McpService::new("attache").with_agent(agent).http();
     // Names of this machine, and the one that clients have.
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -90,7 +98,8 @@ fn mcp(sessions: &Sessions, settings: &ServerSettings) -> axum::Router {
     let service = service
         .with_hosts(own.into_iter().chain(public))
         .with_origins(local.into_iter().chain(origins))
-        .with_principal(principal);
+        .with_principal(principal)
+        .with_approvers(|head| may(head, Scope::Approve));
     axum::Router::new().route_service("/", service)
 }
 
@@ -103,5 +112,10 @@ fn a2a(sessions: &Sessions, settings: &ServerSettings) -> axum::Router {
     let url = if base.is_empty() { format!("{public}/a2a") } else { format!("{public}/{base}/a2a") };
     let name = settings.title.as_deref().unwrap_or("attache");
     let profile = A2aProfile::new(name, settings.greeting.as_deref().unwrap_or(ABOUT), url).bearer("API key");
-    A2aServer::new(profile, sessions.clone()).store(sessions.agent().store()).principal(principal).router()
+    A2aServer::new(profile, sessions.clone())
+        .store(sessions.agent().store())
+        .with_documents(settings.tool_details.unwrap_or(true))
+        .principal(principal)
+        .readers(|head| may(head, Scope::Read))
+        .router()
 }

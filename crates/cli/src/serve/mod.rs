@@ -89,7 +89,8 @@ async fn served(
     // A port that is taken is told before servers and agents are started.
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
     let mut built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
-    built.sessions = settings::kept(built.sessions, &settings);
+    // Also runs of other protocols are taken over by a process that comes later.
+    built.sessions = settings::kept(built.sessions, &settings).with_name(NAME);
     let model = built.sessions.agent().model().id().to_owned();
     let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());

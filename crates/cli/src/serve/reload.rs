@@ -58,21 +58,10 @@ impl Seen {
 impl<'r> Reload<'r> {
     /// Looks at the files again and again. `seen` are as they were when they were read.
     pub(super) async fn watch(&self, seen: Seen) -> Infallible {
-        let Seen { mut config, mut keys } = seen;
-        loop {
-            sleep(PAUSE).await;
-            let now = stamp(vec![self.keys.clone()]).await;
-            if now != keys {
-                keys = now;
-                self.read_keys();
-            }
-            let now = stamp(self.files()).await;
-            if now != config {
-                // If it names other files from now on, the next look sees them as changed, and they are read once more.
-                config = now;
-                self.configuration().await;
-            }
-        }
+        // A configuration may wait for servers of tools, while a key that was taken away ends at once.
+        let keys = each_change(seen.keys, || vec![self.keys.clone()], async || self.read_keys());
+        let config = each_change(seen.config, || self.files(), async || self.configuration().await);
+        tokio::join!(keys, config).0
     }
 
     /// Ends connections to servers.
@@ -165,6 +154,23 @@ pub(super) fn watched(args: &Args, config: &Config) -> Vec<PathBuf> {
     files.extend(args.capabilities.clone());
     files.extend(config.said.imported());
     files
+}
+
+/// Looks at files again and again. `seen` are as they were when they were read.
+async fn each_change(
+    mut seen: Stamp,
+    files: impl Fn() -> Vec<PathBuf>,
+    changed: impl AsyncFn(),
+) -> Infallible {
+    loop {
+        sleep(PAUSE).await;
+        let now = stamp(files()).await;
+        if now != seen {
+            // A configuration that names other files from now on is read once more, by the next look.
+            seen = now;
+            changed().await;
+        }
+    }
 }
 
 /// The state of files: a look takes no time to speak of, and may still wait for a disk.

@@ -10,12 +10,14 @@
 )]
 #![cfg(all(unix, feature = "server"))]
 
+mod beside;
 mod collecting;
 mod configured;
 mod newcomer;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod proxy;
+mod reloading;
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};

@@ -294,6 +294,14 @@ fn a_server_says_what_becomes_of_runs_and_sessions_and_who_may_look() {
 }
 
 #[test]
+fn the_pages_and_paths_of_a_server_are_those_that_browsers_say() {
+    let text = "[server]\nbase_path = '/agents/v2/'\nframes = ['http://[::1]:8080']\n\
+        origins = ['https://app.example.org', 'http://localhost:5173', 'tauri://localhost']\n";
+    let settings = config(text).unwrap().server();
+    assert_eq!((settings.origins.len(), settings.frames.len()), (3, 1));
+}
+
+#[test]
 fn mistakes_in_the_section_of_a_server_are_told() {
     for (text, message) in [
         ("[server]\npublic_url = 'papers.example.org'\n", "server.public_url must begin with https://"),
@@ -320,6 +328,15 @@ fn mistakes_in_the_section_of_a_server_are_told() {
             "server.headers names \"x tenant\", which is no name of a header",
         ),
         ("[server]\nheaders = ['x-tenant']\n", "server.headers stands without `origins`"),
+        ("[server]\norigins = ['*']\n", "server.origins names \"*\", which is no origin"),
+        ("[server]\norigins = ['https://app.example.org/']\n", "server.origins names"),
+        ("[server]\norigins = ['app.example.org']\n", "server.origins names"),
+        ("[server]\norigins = ['https://App.example.org']\n", "server.origins names"),
+        ("[server]\norigins = ['https://app.example.org:443']\n", "server.origins names"),
+        ("[server]\nframes = ['https://app.example.org/']\n", "server.frames names"),
+        ("[server]\nframes = ['tauri://localhost']\n", "server.frames names"),
+        ("[server]\nbase_path = '/*x'\n", "server.base_path is no plain path"),
+        ("[server]\nbase_path = '/a//{b}'\n", "server.base_path is no plain path"),
     ] {
         let told = config(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
         assert!(told.contains(message), "{text}: {told}");

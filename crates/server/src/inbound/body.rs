@@ -8,12 +8,12 @@ use crate::auth::Principal;
 use crate::fault::Fault;
 
 /// Reads a body of at most `most` bytes, which comes in time.
-pub(crate) async fn bytes<'a>(
-    bodies: &'a Bodies,
+pub(crate) async fn bytes(
+    bodies: &Bodies,
     principal: &Principal,
     body: Body,
     most: usize,
-) -> Result<ReadBody<'a>, Fault> {
+) -> Result<ReadBody, Fault> {
     let read = bodies.read(principal.name(), body.into_data_stream(), most).await;
     read.map_err(|error| match error {
         BodyError::TooLarge => Fault::too_large(most),

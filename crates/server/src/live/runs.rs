@@ -111,6 +111,19 @@ impl Runs {
         state.remove(live);
     }
 
+    /// Cancels the runs of a session that was deleted, or of all sessions of that principal, and knows nothing of them.
+    pub(crate) fn clear(&self, principal: &str, session: Option<&str>) {
+        let is_one = |live: &Live| {
+            let of = live.session.as_deref();
+            *live.principal == *principal && of.is_some() && (session.is_none() || of == session)
+        };
+        let mut state = self.lock();
+        state.kept.retain(|(_, live)| !is_one(live));
+        for (_, live) in state.runs.extract_if(|_, live| is_one(live)) {
+            live.control.cancel_because("the session was deleted");
+        }
+    }
+
     /// A run of that principal.
     pub(crate) fn get(&self, principal: &str, id: &str) -> Option<Arc<Live>> {
         let mut state = self.lock();

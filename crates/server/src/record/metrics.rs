@@ -92,8 +92,8 @@ impl Metrics {
     }
 
     /// A request beyond a limit.
-    pub(crate) fn limited(&self) {
-        self.add(Count::Limited, "requests", 1);
+    pub(crate) fn limited(&self, limit: &'static str) {
+        self.add(Count::Limited, limit, 1);
     }
 
     /// A request whose answer began after that time.

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::runs_by_log::{has_heard, has_work};
 use crate::agents::Hosted;
-use crate::app::{App, Way, run_in};
+use crate::app::{App, Way};
 use crate::auth::Principal;
 use crate::dialect::Tell;
 use crate::fault::Fault;
@@ -165,7 +165,7 @@ impl Asking<'_> {
                 None => return Err(Fault::not_found("call")),
             }
         }
-        let id = run_in(session);
+        let id = session.id().fresh_run();
         let options = self.options(offered, self.hosted);
         let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
         let run = session.run(input);

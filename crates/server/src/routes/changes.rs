@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{EntryKind, Run, RunInfo, Session, SessionError, Sessions, is_read};
-use attache_core::MessageId;
+use attache_core::{AssistantPart, ContentTree, Message, MessageId, UserPart};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -16,6 +16,7 @@ use super::body_and_agent::Model;
 use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
+use crate::dialect::Shown;
 use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
@@ -184,12 +185,50 @@ pub(crate) async fn export(
     let hosted = app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &id).await?;
     let history = session.history().await?;
+    let read: Vec<_> =
+        history.iter().filter(|message| is_read(message)).map(|message| told(message, app.shown)).collect();
     let pieces =
-        hosted.agent().export_in_pieces(&history, Vec::new()).map_err(|error| Fault::internal(&error))?;
+        hosted.agent().export_in_pieces(&read, Vec::new()).map_err(|error| Fault::internal(&error))?;
     let pieces = pieces.inspect_err(|error| tracing::warn!(%error, "an export breaks off"));
     let kind = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"conversation.json\"")),
     ];
     Ok((kind, Body::from_stream(pieces)).into_response())
+}
+
+/// A message without what no other route tells: reasoning, unless it is shown, and documents that a handler withholds.
+fn told(message: &Message, shown: Shown) -> Arc<Message> {
+    let mut message = message.clone();
+    match &mut message {
+        Message::Assistant(reply) if !shown.thinking => {
+            let is_told = |part: &AssistantPart| {
+                !matches!(part, AssistantPart::Reasoning(_) | AssistantPart::Opaque(_))
+            };
+            reply.parts.retain(is_told);
+        }
+        Message::ToolResults(told) => {
+            for result in &mut told.results {
+                hide_withheld(&mut result.tree);
+                result.withheld.clear();
+            }
+        }
+        Message::User(said) => {
+            for part in &mut said.parts {
+                if let UserPart::Object(tree) = part {
+                    hide_withheld(tree);
+                }
+            }
+        }
+        _ => {}
+    }
+    message.shared()
+}
+
+/// Takes the documents out that must not be shown. A reference to one stays in the text, and leads nowhere.
+fn hide_withheld(tree: &mut ContentTree) {
+    if !tree.withheld().is_empty() {
+        let shown = tree.shown().cloned().collect();
+        *tree = ContentTree::parse(tree.json(), shown).unwrap_or_else(|| ContentTree::text(""));
+    }
 }

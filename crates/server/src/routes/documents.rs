@@ -1,7 +1,9 @@
 //! Documents: uploads, and those of sessions.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use attache_agent::bodies::{BodyError, BodyRoom};
 use attache_core::{Document, DocumentId};
 use axum::Extension;
 use axum::body::Body;
@@ -10,13 +12,12 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
 use super::body_and_agent::Model;
 use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::documents::content;
+use crate::documents::{content, sha256_of};
 use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
@@ -44,15 +45,18 @@ pub(crate) async fn upload(
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     // A program that sends a file says what forms send.
     let kind = if kind == "application/x-www-form-urlencoded" { "" } else { kind };
-    let hash = hex(&bytes);
-    let document = app.documents.put(principal.name(), bytes.clone(), kind, name).await?;
+    if kind.starts_with("multipart/form-data") {
+        let message = "the body is the document itself, with its type and `?name=`: a form would be kept as it is written";
+        return Err(Fault::invalid(message));
+    }
+    let (document, sha256) = app.documents.put(principal.name(), bytes.clone(), kind, name).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("id", document.id())
         .with("mediaType", document.media_type().essence())
         .maybe("fileName", document.file_name())
         .with("size", &document.size())
-        .with("sha256", &hash)
+        .with("sha256", &sha256)
         .end();
     Ok((StatusCode::CREATED, json(body)).into_response())
 }
@@ -65,8 +69,74 @@ pub(crate) async fn download(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
-    Ok(answer(&document, bytes, &headers))
+    Ok(answer(uploaded(&app, &principal, &id).await?, &principal, &headers))
+}
+
+/// A document with its bytes, and the room that they take until the last of them is sent.
+pub(super) struct Outgoing {
+    pub(super) document: Document,
+    bytes: Bytes,
+    room: BodyRoom,
+    /// The SHA-256 of the bytes in hexadecimal digits.
+    pub(super) sha256: String,
+}
+
+impl Outgoing {
+    /// The bytes with their room.
+    pub(super) fn held(self) -> Bytes {
+        Bytes::from_owner(Held { bytes: self.bytes, _room: self.room })
+    }
+
+    /// Leaves a part of the bytes alone. A large document is not kept for a small one.
+    fn cut(&mut self, principal: &Principal, part: RangeInclusive<usize>) {
+        let part = self.bytes.slice(part);
+        if part.len() > self.bytes.len() / 2 {
+            self.bytes = part;
+            return;
+        }
+        self.bytes = Bytes::copy_from_slice(&part);
+        // It is less than before.
+        let _ = self.room.hold(principal.name(), self.bytes.len());
+    }
+}
+
+/// Bytes that keep their room.
+struct Held {
+    bytes: Bytes,
+    _room: BodyRoom,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Reads a document into its room, which is taken before as far as its size is known.
+async fn outgoing(
+    app: &App,
+    principal: &Principal,
+    size: Option<u64>,
+    sha256: Option<String>,
+    read: impl Future<Output = Result<(Document, Bytes), Fault>>,
+) -> Result<Outgoing, Fault> {
+    let crowded = |error: BodyError| Fault::crowded_out(error.retry_after());
+    let size = size.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX));
+    let mut room = app.outgoing.take(principal.name(), size).map_err(crowded)?;
+    let (document, bytes) = read.await?;
+    room.hold(principal.name(), bytes.len()).map_err(crowded)?;
+    let sha256 = match sha256 {
+        Some(known) => known,
+        None => sha256_of(bytes.clone()).await?,
+    };
+    Ok(Outgoing { document, bytes, room, sha256 })
+}
+
+/// An upload with its bytes.
+pub(super) async fn uploaded(app: &App, principal: &Principal, id: &str) -> Result<Outgoing, Fault> {
+    let upload = app.documents.find(principal.name(), id).await?;
+    let (size, sha256) = (upload.size(), upload.sha256().map(str::to_owned));
+    outgoing(app, principal, size, sha256, app.documents.read(upload)).await
 }
 
 pub(crate) async fn delete(
@@ -88,8 +158,7 @@ pub(crate) async fn of_session(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
-    Ok(answer(&document, bytes, &headers))
+    Ok(answer(found(&app, &principal, &model, &session, &id).await?, &principal, &headers))
 }
 
 /// A document that a conversation shows, with its bytes.
@@ -99,7 +168,7 @@ pub(super) async fn found(
     model: &Model,
     session: &str,
     id: &str,
-) -> Result<(Document, Bytes), Fault> {
+) -> Result<Outgoing, Fault> {
     let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), session).await?;
     let unknown = || Fault::not_found("document");
@@ -109,8 +178,13 @@ pub(super) async fn found(
     let shown = history.iter().flat_map(|message| shown(message, app.shown.details));
     let held = shown.into_iter().find(|document| *document.id() == id);
     let document = held.cloned().ok_or_else(unknown)?;
-    let bytes = content(&*hosted.agent().store(), &document).await?;
-    Ok((document, bytes))
+    drop(history);
+    let store = hosted.agent().store();
+    outgoing(app, principal, document.size(), None, async {
+        let bytes = content(&*store, &document).await?;
+        Ok((document, bytes))
+    })
+    .await
 }
 
 /// The documents of a message that may be shown: without details, none that a tool returned.
@@ -131,17 +205,14 @@ fn shown(message: &attache_core::Message, details: bool) -> Vec<&Document> {
     documents
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The media types that a browser may show by itself: they hold no script.
 const SHOWN: [&str; 7] =
     ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/csv", "text/plain"];
 
 /// The bytes, or the part of them that is asked for. (RFC 9110, sections 13 and 14)
-fn answer(document: &Document, bytes: Bytes, asked: &HeaderMap) -> Response {
-    let tag = format!("\"{}\"", hex(&bytes));
+fn answer(mut outgoing: Outgoing, principal: &Principal, asked: &HeaderMap) -> Response {
+    let (tag, length) = (format!("\"{}\"", outgoing.sha256), outgoing.bytes.len());
+    let document = &outgoing.document;
     let mut headers = HeaderMap::new();
     let essence = document.media_type().essence();
     let is_shown = SHOWN.contains(&essence);
@@ -165,15 +236,16 @@ fn answer(document: &Document, bytes: Bytes, asked: &HeaderMap) -> Response {
         return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
     let range = given(header::RANGE).filter(|_| given(header::IF_RANGE).is_none_or(|known| known == tag));
-    match range.map(|range| part(range, bytes.len())) {
-        None | Some(Wanted::Whole) => (headers, bytes).into_response(),
+    match range.map(|range| part(range, length)) {
+        None | Some(Wanted::Whole) => (headers, outgoing.held()).into_response(),
         Some(Wanted::Part(first, last)) => {
-            let told = format!("bytes {first}-{last}/{}", bytes.len());
+            let told = format!("bytes {first}-{last}/{length}");
             headers.extend(text(&told).map(|told| (header::CONTENT_RANGE, told)));
-            (StatusCode::PARTIAL_CONTENT, headers, bytes.slice(first..=last)).into_response()
+            outgoing.cut(principal, first..=last);
+            (StatusCode::PARTIAL_CONTENT, headers, outgoing.held()).into_response()
         }
         Some(Wanted::Nothing) => {
-            let told = format!("bytes */{}", bytes.len());
+            let told = format!("bytes */{length}");
             headers.extend(text(&told).map(|told| (header::CONTENT_RANGE, told)));
             (StatusCode::RANGE_NOT_SATISFIABLE, headers).into_response()
         }

@@ -160,20 +160,56 @@ fn dialects(off: &[Dialect]) -> Router<Arc<App>> {
     routes
 }
 
+/// The headers that pages of other origins may send: those of the routes, of other protocols beside them, and those that the
+/// official SDKs for JavaScript send with each request.
+const TAKEN: [&str; 25] = [
+    "anthropic-version",
+    "x-attache-session",
+    "x-attache-events",
+    "x-request-id",
+    "last-event-id",
+    "x-api-key",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "a2a-version",
+    "openai-organization",
+    "openai-project",
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "x-stainless-arch",
+    "x-stainless-helper",
+    "x-stainless-helper-method",
+    "x-stainless-lang",
+    "x-stainless-os",
+    "x-stainless-package-version",
+    "x-stainless-retry-count",
+    "x-stainless-runtime",
+    "x-stainless-runtime-version",
+    "x-stainless-timeout",
+];
+/// The headers of answers that they may read beside the usual ones.
+const GIVEN: [&str; 9] = [
+    "x-attache-session",
+    "x-request-id",
+    "x-vercel-ai-ui-message-stream",
+    "retry-after",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "www-authenticate",
+    "mcp-session-id",
+];
+
 /// Lets pages of these origins ask, with these headers beside those of the server, and with cookies where those may count.
 fn cors(origins: &[String], headers: &[String], takes_cookies: bool) -> CorsLayer {
-    let origins: Vec<HeaderValue> =
-        origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
+    let origins: Vec<HeaderValue> = origins
+        .iter()
+        .filter_map(|origin| HeaderValue::from_str(origin).ok())
+        .filter(|it| it != "*")
+        .collect();
     let known = origins.clone();
-    let own = [
-        "anthropic-version",
-        "x-attache-session",
-        "x-attache-events",
-        "x-request-id",
-        "last-event-id",
-        "x-api-key",
-    ];
-    let own = own.map(HeaderName::from_static);
     let others = headers.iter().filter_map(|name| HeaderName::try_from(name.as_str()).ok());
     CorsLayer::new()
         .allow_credentials(AllowCredentials::predicate(move |origin, _| {
@@ -184,9 +220,9 @@ fn cors(origins: &[String], headers: &[String], takes_cookies: bool) -> CorsLaye
         .allow_headers(
             [header::AUTHORIZATION, header::CONTENT_TYPE, header::RANGE]
                 .into_iter()
-                .chain(own.clone())
+                .chain(TAKEN.map(HeaderName::from_static))
                 .chain(others)
                 .collect::<Vec<_>>(),
         )
-        .expose_headers(own)
+        .expose_headers(GIVEN.map(HeaderName::from_static))
 }

@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use attache_core::Document;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
 use super::body_and_agent::Model;
-use super::documents::{found, hex};
+use super::documents::{Outgoing, found, uploaded};
 use super::json_answer::json;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
+use crate::documents::sha256_of;
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
-use crate::preview;
+use crate::preview::{self, Place};
 
 /// The part of the text that is asked for.
 #[derive(Debug, Default, Deserialize)]
@@ -56,9 +55,8 @@ pub(crate) async fn text(
     Query(paged): Query<Paged>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
-    text_of(document, bytes, paged.page, &headers).await
+    let shown = of_upload(&app, &principal, &id).await?;
+    text_of(shown, paged.page, &headers).await
 }
 
 /// The text of a document of a session.
@@ -69,10 +67,8 @@ pub(crate) async fn text_of_session(
     Query(paged): Query<Paged>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let model = Model { model: paged.model };
-    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
-    text_of(document, bytes, paged.page, &headers).await
+    let shown = of_session(&app, &principal, paged.model, &session, &id).await?;
+    text_of(shown, paged.page, &headers).await
 }
 
 /// A page of an upload.
@@ -83,9 +79,8 @@ pub(crate) async fn page(
     Query(sized): Query<Sized>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
-    page_of(document, bytes, page, sized.width, &headers).await
+    let shown = of_upload(&app, &principal, &id).await?;
+    page_of(shown, page, sized.width, &headers).await
 }
 
 /// A page of a document of a session.
@@ -96,10 +91,8 @@ pub(crate) async fn page_of_session(
     Query(sized): Query<Sized>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let model = Model { model: sized.model };
-    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
-    page_of(document, bytes, page, sized.width, &headers).await
+    let shown = of_session(&app, &principal, sized.model, &session, &id).await?;
+    page_of(shown, page, sized.width, &headers).await
 }
 
 /// The places of a passage on a page of an upload.
@@ -110,9 +103,8 @@ pub(crate) async fn passage(
     Query(quoted): Query<Quoted>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let (document, bytes) = app.documents.get(principal.name(), &id).await?;
-    passage_of(document, bytes, page, quoted.text, &headers).await
+    let shown = of_upload(&app, &principal, &id).await?;
+    passage_of(shown, page, quoted.text, &headers).await
 }
 
 /// The places of a passage on a page of a document of a session.
@@ -123,47 +115,66 @@ pub(crate) async fn passage_of_session(
     Query(quoted): Query<Quoted>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    allow(&principal, Scope::Read)?;
-    let model = Model { model: quoted.model };
-    let (document, bytes) = found(&app, &principal, &model, &session, &id).await?;
-    passage_of(document, bytes, page, quoted.text, &headers).await
+    let shown = of_session(&app, &principal, quoted.model, &session, &id).await?;
+    passage_of(shown, page, quoted.text, &headers).await
+}
+
+/// A document that is to be shown. Its place was had before it was read: whoever waits for one holds no document.
+struct Shown {
+    place: Place,
+    document: Outgoing,
+}
+
+async fn of_upload(app: &App, principal: &Principal, id: &str) -> Result<Shown, Fault> {
+    allow(principal, Scope::Read)?;
+    let place = preview::place().await?;
+    Ok(Shown { place, document: uploaded(app, principal, id).await? })
+}
+
+async fn of_session(
+    app: &App,
+    principal: &Principal,
+    model: Option<String>,
+    session: &str,
+    id: &str,
+) -> Result<Shown, Fault> {
+    allow(principal, Scope::Read)?;
+    let place = preview::place().await?;
+    Ok(Shown { place, document: found(app, principal, &Model { model }, session, id).await? })
 }
 
 async fn text_of(
-    document: Document,
-    bytes: Bytes,
+    Shown { place, document }: Shown,
     page: Option<usize>,
     headers: &HeaderMap,
 ) -> Result<Response, Fault> {
-    let tag = tag(&bytes, &format!("text-{}", page.unwrap_or_default()));
+    let tag = tag(&document.sha256, &format!("text-{}", page.unwrap_or_default()));
     if let Some(known) = known(headers, &tag) {
         return Ok(known);
     }
-    let body = preview::text(document, bytes, page).await?;
+    let body = preview::text(place, document.document.clone(), document.held(), page).await?;
     Ok((kept(&tag), json(body)).into_response())
 }
 
 async fn page_of(
-    document: Document,
-    bytes: Bytes,
+    Shown { place, document }: Shown,
     page: usize,
     width: Option<u16>,
     headers: &HeaderMap,
 ) -> Result<Response, Fault> {
     let (least, most) = WIDTHS;
     let width = width.unwrap_or(WIDTH).clamp(least, most);
-    let tag = tag(&bytes, &format!("page-{page}-{width}"));
+    let tag = tag(&document.sha256, &format!("page-{page}-{width}"));
     if let Some(known) = known(headers, &tag) {
         return Ok(known);
     }
-    let png = preview::page(&document, bytes, page, width).await?;
+    let png = preview::page(place, &document.document.clone(), document.held(), page, width).await?;
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("image/png"))];
     Ok((kept(&tag), kind, png).into_response())
 }
 
 async fn passage_of(
-    document: Document,
-    bytes: Bytes,
+    Shown { place, document }: Shown,
     page: usize,
     passage: String,
     headers: &HeaderMap,
@@ -171,17 +182,17 @@ async fn passage_of(
     if passage.len() > LONGEST {
         return Err(Fault::invalid(format!("a passage has at most {LONGEST} bytes")));
     }
-    let tag = tag(&bytes, &format!("passage-{page}-{}", hex(passage.as_bytes())));
+    let tag = tag(&document.sha256, &format!("passage-{page}-{}", sha256_of(passage.clone().into()).await?));
     if let Some(known) = known(headers, &tag) {
         return Ok(known);
     }
-    let body = preview::passage(&document, bytes, page, passage).await?;
+    let body = preview::passage(place, &document.document.clone(), document.held(), page, passage).await?;
     Ok((kept(&tag), json(body)).into_response())
 }
 
 /// The mark of a preview: that of the document's content, with what is shown of it.
-fn tag(bytes: &[u8], shown: &str) -> String {
-    format!("\"{}-{shown}\"", hex(bytes))
+fn tag(sha256: &str, shown: &str) -> String {
+    format!("\"{sha256}-{shown}\"")
 }
 
 /// The answer to a client that has the preview already.

@@ -21,7 +21,7 @@ use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
 use super::runs_by_log::Stored;
 use crate::agents::Hosted;
-use crate::app::{App, allow, session_of};
+use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
@@ -463,8 +463,8 @@ pub(crate) async fn delete(
             "other responses of the session rest on it; DELETE /v1/sessions/{id} forgets all of them";
         return Err(Fault::conflict("in_use", message));
     }
-    let id_of_session = session_of(run).ok_or_else(unknown)?;
-    hosted.sessions.clear(principal.name(), id_of_session).await?;
+    hosted.sessions.clear(principal.name(), session.id().as_str()).await?;
+    app.runs.clear(principal.name(), Some(session.id().as_str()));
     let mut body = Vec::new();
     Object::begin(&mut body).with("id", &id).with("object", "response").with("deleted", &true).end();
     Ok(json(body))

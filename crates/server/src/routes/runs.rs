@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::body_and_agent::{Model, Request, read};
 use super::json_answer::json;
 use super::runs_by_log::Stored;
-use crate::app::{App, Way, allow, run_in};
+use crate::app::{App, Way, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::event_json;
 use crate::dialect::event_stream::Events;
@@ -42,7 +42,7 @@ pub(crate) async fn start(
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
-    let id = run_in(&session);
+    let id = session.id().fresh_run();
     let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
     let on_disconnect = turn.on_disconnect.map_or(OnDisconnect::Detach, Into::into);

@@ -158,8 +158,8 @@ impl Logs {
         self.0.iter().flat_map(|(run, entries)| entries.iter().map(move |entry| (run.as_str(), entry)))
     }
 
-    /// The ways in which the results of calls came about. One that a run was given at its end, for a call that it never began, has no entry,
-    /// and a call that still runs, or waits, has no result yet.
+    /// The ways in which the results of calls came about. One that a run was given at its end, for a call that it never
+    /// began, has no entry, and a call that still runs, or waits, has no result yet.
     pub(super) fn dispositions(&self) -> HashMap<&ToolCallId, Disposition> {
         let own = |entry: &&Entry| is_own(entry);
         let known = self.0.iter().flat_map(|(_, entries)| {

@@ -187,6 +187,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
     app.hosted(model.model.as_deref())?.sessions.clear(principal.name(), &id).await?;
+    app.runs.clear(principal.name(), Some(&id));
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -198,6 +199,7 @@ pub(crate) async fn clear(
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Run)?;
     let count = app.hosted(model.model.as_deref())?.sessions.clear_all(principal.name()).await?;
+    app.runs.clear(principal.name(), None);
     let mut body = Vec::new();
     Object::begin(&mut body).with("deleted", &count).end();
     Ok(json(body))

@@ -12,7 +12,7 @@ use axum::response::Response;
 use super::body_and_agent::{Model, Request, read};
 use super::json_answer::json;
 use super::runs_by_log::has_work;
-use crate::app::{App, Way, allow, run_in};
+use crate::app::{App, Way, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed_lines::Typed;
 use crate::fault::Fault;
@@ -35,7 +35,7 @@ pub(crate) async fn stream(
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
     let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
-    let id = run_in(&session);
+    let id = session.id().fresh_run();
     let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
     let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };

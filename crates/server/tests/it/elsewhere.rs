@@ -17,7 +17,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::common::{Client, Stage, data, text, trusting, until, value};
+use crate::common::{Client, Stage, data, sessions, text, trusting, until, value};
 
 /// Two servers of the same agent.
 fn nodes(stage: &Stage) -> [Client; 2] {
@@ -438,4 +438,24 @@ async fn a_run_that_failed_here_and_goes_on_elsewhere_is_under_way() {
         let snapshot = &told["snapshot"];
         assert_eq!((&snapshot["state"], &snapshot["end"]), (&json!("running"), &Value::Null), "{told}");
     }
+}
+
+// Runs of `attache chat`, of MCP and of programs with the same store, also of versions whose runs had ids of their own.
+#[tokio::test]
+async fn a_run_that_no_server_began_is_found_by_its_id() {
+    let stage = Stage::new([Turn::text("Berlin."), Turn::call("pay", json!({}))]);
+    let pay = tool_fn("pay", "Pays", || Ok("paid")).with_approval(Approval::Always);
+    let sessions = sessions(Agent::builder(stage).tool(pay));
+    let client = Client::new(trusting(Server::new("papers", sessions.clone())));
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    session.run("What is the capital?").outcome().await.unwrap();
+    let run = session.runs().await.unwrap().remove(0).id;
+    let told = client.got(&format!("/v1/runs/{run}")).await;
+    assert_eq!(told["outcome"]["reason"], "answer", "{told}");
+    let old = "0b0f6f0e-6f6c-4a3e-9a34-3c1c62f2a6d1";
+    session.run(RunInput::from("Pay.").with_run_id(old)).outcome().await.unwrap();
+    let told = client.got(&format!("/v1/runs/{old}")).await;
+    assert_eq!(told["outcome"]["reason"], "pending_approval", "{told}");
+    let bob = client.named("bob").get(&format!("/v1/runs/{old}")).await;
+    assert_eq!(bob.status(), StatusCode::NOT_FOUND);
 }

@@ -146,6 +146,48 @@ async fn pages_of_other_origins_send_the_headers_that_are_named() {
     assert_eq!(more, [own, vec!["x-tenant".to_owned()]].concat());
 }
 
+// What the SDKs of OpenAI and Anthropic for JavaScript and clients of MCP send, and what their pages read.
+#[tokio::test]
+async fn pages_of_other_origins_may_use_the_official_sdks() {
+    let server = server(Agent::builder(Stage::new([]))).allow_origin("*").allow_origin("https://app.example");
+    let client = Client::new(server);
+    let asked = |method: &str| {
+        Request::builder().method(method).uri("/v1/models").header("origin", "https://app.example")
+    };
+    let preflight = asked("OPTIONS").header("access-control-request-method", "POST");
+    let taken = client.send(preflight, Body::empty()).await;
+    let taken = taken.headers()["access-control-allow-headers"].to_str().unwrap().to_owned();
+    for name in [
+        "x-stainless-lang",
+        "x-stainless-retry-count",
+        "anthropic-dangerous-direct-browser-access",
+        "mcp-session-id",
+        "mcp-protocol-version",
+    ] {
+        assert!(taken.split(',').any(|known| known == name), "{name}: {taken}");
+    }
+    let given = client.send(asked("GET"), Body::empty()).await;
+    let given = given.headers()["access-control-expose-headers"].to_str().unwrap().to_owned();
+    for (name, is_given) in
+        [("retry-after", true), ("content-range", true), ("mcp-session-id", true), ("x-api-key", false)]
+    {
+        assert_eq!(given.split(',').any(|known| known == name), is_given, "{name}: {given}");
+    }
+}
+
+// A form is no document, and a program that sends one is told so.
+#[tokio::test]
+async fn a_form_is_not_kept_as_a_document() {
+    let client = Client::new(server(Agent::builder(Stage::new([]))));
+    let form = Request::builder()
+        .method("POST")
+        .uri("/v1/documents")
+        .header("content-type", "multipart/form-data; boundary=x");
+    let response = client.send(form, "--x\r\n\r\nhi\r\n--x--\r\n").await;
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    assert!(text(response).await.contains("the body is the document itself"));
+}
+
 // https://fetch.spec.whatwg.org/#cors-protocol-and-credentials: a browser keeps an answer to a request with cookies from the
 // page without this header.
 #[tokio::test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
 use attache_core::citation::{Citation, How, Place, Source};
-use attache_core::{Approval, Document, Tool};
+use attache_core::{Approval, Document, Tool, ToolReturn};
 use attache_server::Server;
 use attache_testkit::Turn;
+use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -166,4 +167,32 @@ async fn citations_quote_nothing_of_tools() {
         assert_eq!(open.get(path).await.status(), StatusCode::OK, "{path}");
         assert_eq!(client.get(path).await.status(), refused, "{path}");
     }
+}
+
+// Reasoning, the words of the agent's author, and documents that a tool withholds are told by no other route either.
+#[tokio::test]
+async fn an_export_tells_no_more_than_the_other_routes() {
+    let export = async |thinking: bool| {
+        let lease = || {
+            let [rent, raw] = ["The rent is 900.", "the raw numbers"].map(Document::inline);
+            Ok(ToolReturn::new([rent, raw.clone()]).withhold(&raw))
+        };
+        let turns = [
+            Turn::call("lease", json!({})).and_thinking("a long thought"),
+            Turn::text("900.").and_thinking("a long thought"),
+        ];
+        let agent = Agent::builder(Stage::new(turns)).system("the instructions");
+        let server = server(agent.tool(tool_fn("lease", "The lease", lease))).thinking(thinking);
+        let client = Client::new(server);
+        let run = client.run("s", "What is the rent?").await;
+        client.ended(&run).await;
+        text(client.get("/v1/sessions/s/export").await).await
+    };
+    let hidden = export(false).await;
+    let conversation = attache_core::Conversation::from_json(&hidden).unwrap();
+    let documents = conversation.messages.iter().flat_map(|message| message.documents());
+    let read: Vec<_> = documents.map(|document| document.bytes().unwrap()).collect();
+    assert_eq!((read, conversation.messages.len()), (vec![Bytes::from("The rent is 900.")], 4), "{hidden}");
+    assert!(!hidden.contains("a long thought") && !hidden.contains("the instructions"), "{hidden}");
+    assert!(export(true).await.contains("a long thought"));
 }

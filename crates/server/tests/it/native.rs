@@ -18,9 +18,10 @@ use crate::common::{Client, Stage, server, text, trusting, until, value};
 async fn sessions_are_listed_read_and_deleted_by_their_owner_alone() {
     let stage = Stage::new([Turn::text("Hello, Ann."), Turn::text("Ann.")]);
     let client = Client::new(server(Agent::builder(stage.clone())));
+    let mut run = String::new();
     for message in ["I am Ann.", "Who am I?"] {
-        let run = client.run("a%20session%2F1", message).await;
-        client.ended(&run.replace(' ', "%20").replace('/', "%2F")).await;
+        run = client.run("a%20session%2F1", message).await.replace(' ', "%20").replace('/', "%2F");
+        client.ended(&run).await;
     }
     assert_eq!(stage.requests()[1].messages.len(), 3);
     let listed = client.got("/v1/sessions").await;
@@ -45,7 +46,9 @@ async fn sessions_are_listed_read_and_deleted_by_their_owner_alone() {
     assert_eq!(client.got("/v1/sessions").await["total"], 2);
     let deleted = client.ask(Method::DELETE, "/v1/sessions/a%20session%2F1", None).await;
     assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
-    assert_eq!(client.get("/v1/sessions/a%20session%2F1").await.status(), StatusCode::NOT_FOUND);
+    for path in [format!("/v1/runs/{run}"), "/v1/sessions/a%20session%2F1".to_owned()] {
+        assert_eq!(client.get(&path).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
     assert_eq!(value(client.ask(Method::DELETE, "/v1/sessions", None).await).await["deleted"], 1);
 }
 

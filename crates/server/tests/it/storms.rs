@@ -180,6 +180,34 @@ async fn viewers_that_do_not_read_hold_up_no_run_and_miss_nothing() {
     }
 }
 
+// A document takes room from before it is read until its client has taken it, and no longer.
+#[tokio::test]
+async fn documents_on_their_way_out_are_bounded_in_all() {
+    // Much more than the system takes of one.
+    const SIZE: usize = 16 << 20;
+    let mut limits = ServerLimits::default();
+    (limits.upload, limits.body, limits.bodies) = (SIZE, SIZE, 4 * SIZE);
+    let address = served(sessions(Agent::builder(Stage::new([]))), limits).await;
+    let (_, told) = request(address, "POST", "/v1/documents", &"x".repeat(SIZE)).await;
+    let id = told.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let path = format!("/v1/documents/{id}");
+    let mut slow = Vec::new();
+    // One principal has half of it.
+    for _ in 0..2 {
+        let mut client = narrow(address).await;
+        client.write_all(head("GET", &path, "", "").as_bytes()).await.unwrap();
+        read_until(&mut client, "200 OK").await;
+        slow.push(client);
+    }
+    let (refused, _) = request(address, "GET", &path, "").await;
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("retry-after: 1"), "{refused}");
+    let (_, told) = request(address, "GET", "/metrics", "").await;
+    assert!(told.contains("attache_limited_total{limit=\"documents\"} 1"), "{told}");
+    drop(slow);
+    let again = async || request(address, "GET", &path, "").await.0.starts_with("HTTP/1.1 200");
+    comes("the room is not free again", again).await;
+}
+
 // A87: the model says one piece and holds the others back, so that nothing behind it can push it out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_piece_reaches_a_client_within_50_ms_and_waits_for_nothing_behind_it() {

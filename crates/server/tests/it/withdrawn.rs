@@ -130,7 +130,8 @@ async fn a_stream_goes_on_behind_a_reply_that_was_taken_back() {
     }
 }
 
-// Whoever comes later reads nothing of it: in the run so far, in the session, and in the response that was kept.
+// Whoever comes later reads nothing of it: in the run so far, in the session, in its export, and in the response that was
+// kept.
 #[tokio::test]
 async fn a_reply_that_was_taken_back_is_not_told_to_those_who_come_later() {
     for (verdict, status, expected) in [
@@ -146,7 +147,8 @@ async fn a_reply_that_was_taken_back_is_not_told_to_those_who_come_later() {
         let live = client.ended(run).await;
         let session = client.got("/v1/sessions/s").await;
         let kept = client.got(&format!("/v1/responses/{id}")).await;
-        for told in [&live, &session, &kept] {
+        let export = client.got("/v1/sessions/s/export").await;
+        for told in [&live, &session, &export, &kept] {
             assert!(!told.to_string().contains("47110815"), "{told}");
         }
         assert_eq!((&kept["status"], said(&kept.to_string()).as_str()), (&json!(status), expected), "{kept}");

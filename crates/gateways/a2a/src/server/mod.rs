@@ -48,6 +48,7 @@ const BODIES: usize = 512 << 20;
 const READING: Duration = Duration::from_secs(30);
 
 type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+type Readers = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 
 /// An agent of ours that others speak to over A2A: version 1.0 as JSON-RPC and HTTP+JSON, and 0.3 as JSON-RPC.
 ///
@@ -76,6 +77,7 @@ pub struct A2aServer {
     profile: A2aProfile,
     tasks: Tasks,
     principals: Option<Principals>,
+    readers: Option<Readers>,
     /// True if nothing but the address says who calls.
     is_open: bool,
     hosts: Vec<String>,
@@ -90,6 +92,7 @@ impl A2aServer {
             profile,
             tasks: Tasks::new(sessions),
             principals: None,
+            readers: None,
             is_open: false,
             hosts: Vec::new(),
             signer: None,
@@ -101,6 +104,13 @@ impl A2aServer {
     pub fn principal(mut self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.principals = Some(Arc::new(principal));
         self.is_open = false;
+        self
+    }
+
+    /// Says by the head of a request whether its caller may read tasks, as all may by default. One who may not is answered
+    /// what comes of its messages, and gets, lists and follows no tasks (403).
+    pub fn readers(mut self, may_read: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
+        self.readers = Some(Arc::new(may_read));
         self
     }
 
@@ -169,6 +179,7 @@ impl A2aServer {
             tag: format!("\"{tag}\""),
             tasks: Arc::new(self.tasks),
             principals: self.principals,
+            readers: self.readers,
             bodies: Bodies::new(BODIES, LARGEST, READING),
         };
         Router::new()
@@ -190,6 +201,7 @@ struct Served {
     tag: String,
     tasks: Arc<Tasks>,
     principals: Option<Principals>,
+    readers: Option<Readers>,
     bodies: Bodies,
     /// The hosts of an agent that is open to all.
     hosts: Option<Vec<String>>,
@@ -216,8 +228,14 @@ fn unread(status: StatusCode, word: &str, message: &str) -> Response<Body> {
     answered(status, &json!({"error": {"code": status.as_u16(), "status": word, "message": message}}))
 }
 
+/// The one who asks.
+struct Caller {
+    principal: String,
+    may_read: bool,
+}
+
 /// The caller and the body of a request.
-async fn read(served: &Served, request: Request) -> Result<(String, Parts, ReadBody<'_>), Response<Body>> {
+async fn read(served: &Served, request: Request) -> Result<(Caller, Parts, ReadBody), Response<Body>> {
     let (head, body) = request.into_parts();
     if served.hosts.as_ref().is_some_and(|hosts| !gate::is_let_in(&head, hosts)) {
         let message = "requests by this name, or of this page, are refused";
@@ -242,7 +260,10 @@ async fn read(served: &Served, request: Request) -> Result<(String, Parts, ReadB
     }
     match served.bodies.read(&principal, body.into_data_stream(), LARGEST).await {
         Ok(body) if !is_json && !body.is_empty() => Err(no_json()),
-        Ok(body) => Ok((principal, head, body)),
+        Ok(body) => {
+            let may_read = served.readers.as_ref().is_none_or(|may_read| may_read(&head));
+            Ok((Caller { principal, may_read }, head, body))
+        }
         Err(error) => {
             let (status, word) = match error {
                 BodyError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "INVALID_ARGUMENT"),
@@ -286,6 +307,16 @@ enum Operation {
     Subscribe,
     Push(Asked),
     ExtendedCard,
+}
+
+impl Operation {
+    fn is_open_to(self, caller: &Caller) -> bool {
+        caller.may_read || matches!(self, Self::Send | Self::Stream | Self::Cancel | Self::ExtendedCard)
+    }
+}
+
+fn unreadable() -> Response<Body> {
+    unread(StatusCode::FORBIDDEN, "PERMISSION_DENIED", "the caller may not read tasks")
 }
 
 fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
@@ -342,7 +373,7 @@ fn called(body: &[u8]) -> (Value, Result<(String, Value), Refusal>) {
 }
 
 async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
-    let (principal, head, body) = match read(&served, request).await {
+    let (caller, head, body) = match read(&served, request).await {
         Ok(read) => read,
         Err(response) => return response,
     };
@@ -361,8 +392,11 @@ async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Bo
     if !params.is_object() {
         return failed(Refusal::InvalidParams("`params` must be an object"));
     }
+    if !operation.is_open_to(&caller) {
+        return unreadable();
+    }
     let framing = Framing(Some(id.clone()));
-    match done(&served, principal, operation, params, body, Shape(version), framing).await {
+    match done(&served, caller.principal, operation, params, body, Shape(version), framing).await {
         Ok(Done::Value(result)) => {
             answered(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
         }
@@ -382,7 +416,7 @@ async fn done(
     principal: String,
     operation: Operation,
     params: Value,
-    body: ReadBody<'_>,
+    body: ReadBody,
     shape: Shape,
     framing: Framing,
 ) -> Result<Done, Refusal> {
@@ -460,10 +494,13 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
             &json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "there is nothing here"}}),
         );
     };
-    let (principal, head, body) = match read(&served, request).await {
+    let (caller, head, body) = match read(&served, request).await {
         Ok(read) => read,
         Err(response) => return response,
     };
+    if !operation.is_open_to(&caller) {
+        return unreadable();
+    }
     let failed = |refusal: Refusal| {
         let (status, error) = refusal.rest();
         answered(status, &error)
@@ -483,7 +520,7 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
     }
     params.extend(named.into_iter().map(|(name, value)| (name.to_owned(), value.into())));
     let (params, shape) = (Value::Object(params), Shape(A2aVersion::V1));
-    match done(&served, principal, operation, params, body, shape, Framing(None)).await {
+    match done(&served, caller.principal, operation, params, body, shape, Framing(None)).await {
         Ok(Done::Value(result)) => {
             let mut response = answered(StatusCode::OK, &result);
             // (A2A 1.0 section 11.1)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use attache_agent::{AgentRun, Control, DecideError, EventKind, RunInput, Session, SessionError, Sessions};
-use attache_core::{DocumentStore, UserMessage, fresh};
+use attache_core::{DocumentStore, UserMessage};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -72,8 +72,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The id of a run of the session has the context already, which may have any sign: the word behind it is enough.
     fn new(run: &str, context: &str) -> Self {
-        let id = format!("{run}.{}", base64url(context.as_bytes()));
+        let word = run.strip_prefix(context).filter(|word| word.starts_with('.')).unwrap_or(run);
+        let id = format!("{word}.{}", base64url(context.as_bytes()));
         Self { id, run: run.to_owned(), context: context.to_owned() }
     }
 
@@ -81,7 +83,8 @@ impl Place {
     pub(crate) fn parse(id: &str) -> Option<Self> {
         let (run, context) = id.rsplit_once('.')?;
         let context = String::from_utf8(from_base64url(context)?).ok()?;
-        Some(Self { id: id.to_owned(), run: run.to_owned(), context })
+        let run = if run.starts_with('.') { format!("{context}{run}") } else { run.to_owned() };
+        Some(Self { id: id.to_owned(), run, context })
     }
 }
 
@@ -168,7 +171,7 @@ impl Tasks {
         input: UserMessage,
     ) -> Result<Place, Refusal> {
         let session = self.sessions.open(principal, context).await.map_err(|error| refused(&error))?;
-        let place = Place::new(&fresh::uuid(), session.id().as_str());
+        let place = Place::new(&session.id().fresh_run(), session.id().as_str());
         let input = RunInput::from(input).with_run_id(place.run.clone());
         self.drive(&place, session.run(input)).await?;
         Ok(place)

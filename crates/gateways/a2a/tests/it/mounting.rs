@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_a2a::{A2aAgent, A2aBinding, A2aServer};
-use attache_agent::{Agent, MemorySessions, Sessions};
+use attache_agent::{Agent, MemorySessions, SessionId, Sessions};
 use attache_core::ErrorKind;
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::{HttpClient, RequestParts};
@@ -87,4 +87,52 @@ async fn a_caller_reads_nothing_of_a_provider_that_refuses_our_key() {
         let said = &told["status"]["message"]["parts"][0]["text"];
         assert_eq!(said, "the agent cannot ask its model", "{told}");
     }
+}
+
+// A key that may begin runs and read nothing: it is answered, and sees no task of others of its principal.
+#[tokio::test]
+async fn whoever_may_not_read_is_answered_and_sees_no_tasks() {
+    let ours =
+        Ours::with(ScriptedModel::new([Turn::text("one")]), Arc::default(), Arc::default(), |server| {
+            server
+                .readers(|head| head.headers["x-user"] != "ann-who-runs")
+                .principal(|_| Some("ann".to_owned()))
+        })
+        .await;
+    let asked = async |user: &str, method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        ours.request(Method::POST, user, "/", &body, "1.0").await
+    };
+    let (status, sent) = asked("ann-who-runs", "SendMessage", hello()).await;
+    assert_eq!((status, &sent["result"]["task"]["artifacts"][0]["parts"][0]["text"]), (200, &json!("one")));
+    let id = json!({"id": sent["result"]["task"]["id"]});
+    let all = json!({"historyLength": 9, "includeArtifacts": true});
+    for (method, params) in [("ListTasks", all), ("GetTask", id.clone()), ("SubscribeToTask", id)] {
+        let (status, told) = asked("ann-who-runs", method, params.clone()).await;
+        assert!(status == 403 && !told.to_string().contains("one"), "{method}: {status} {told}");
+        if method != "SubscribeToTask" {
+            assert_eq!(asked("ann", method, params).await.0, 200, "{method}");
+        }
+    }
+    let (status, told) = ours.request(Method::GET, "ann-who-runs", "/tasks", "", "1.0").await;
+    assert_eq!(status, 403, "{told}");
+}
+
+// The routes of a server find a run by the session in its id. A context may have signs that no address has.
+#[tokio::test]
+async fn the_run_of_a_task_has_the_session_in_its_id() {
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("one")])).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let ours = Ours::serving(sessions.clone(), |server| server).await;
+    let mut params = hello();
+    params["message"]["contextId"] = json!("tenant:a/7.1");
+    let sent = ours.rpc("ann", "SendMessage", params).await.unwrap();
+    let runs = sessions.get("ann", "tenant:a/7.1").await.unwrap().runs().await.unwrap();
+    assert_eq!(SessionId::of_run(&runs[0].id), Some("tenant:a/7.1"), "{runs:?}");
+    let id = sent["task"]["id"].as_str().unwrap();
+    assert!(!id.contains('/') && !id.contains(':'), "{id}");
+    let told = ours.rpc("ann", "GetTask", json!({"id": id})).await.unwrap();
+    assert_eq!(told["id"], id);
+    let listed = ours.rpc("ann", "ListTasks", json!({})).await.unwrap();
+    assert_eq!(listed["tasks"][0]["id"], id, "{listed}");
 }

@@ -23,6 +23,7 @@ use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
 use super::incoming;
+use super::kept_documents::Whose;
 use super::paused::{Found, Paused, Waits};
 use super::state::CallState;
 use super::toolbox::{title, unknown_state};
@@ -90,7 +91,8 @@ impl McpAgent {
         self
     }
 
-    /// Says whether clients get the documents that the agent's tools returned, as they do by default.
+    /// Says whether clients get the documents that the agent's tools returned, as they do by default. Without them citations
+    /// quote nothing of what tools returned and name no documents.
     #[must_use]
     pub fn with_documents(mut self, shown: bool) -> Self {
         self.shows_documents = shown;
@@ -136,7 +138,11 @@ impl McpAgent {
                 let whose = &client.whose;
                 let held = shared.held.take(&whose.principal, self.name(), arguments, state);
                 let Some(Held::Agent(paused)) = held else { return Err(unknown_state()) };
-                let Paused { session, found, waits } = *paused;
+                let Paused { session, found, mut waits } = *paused;
+                if !whose.may_approve {
+                    // Another key of its principal was asked. They stay open.
+                    waits.approvals.clear();
+                }
                 let answers = client.answers();
                 let is_answered = waits.keys().all(|key| answers.contains_key(key));
                 let next = match is_answered {
@@ -184,7 +190,7 @@ impl McpAgent {
                         };
                         continue;
                     }
-                    match end.as_ref().ok().and_then(waiting) {
+                    match end.as_ref().ok().and_then(|outcome| waiting(outcome, &client.whose)) {
                         Some(waits) => waits,
                         None => return Ok(self.finished(shared, client, &session, end, found).await),
                     }
@@ -282,6 +288,7 @@ impl McpAgent {
         };
         let shown = self.shown(shared, messages, found.documents).await;
         let blocks = Blocks::new(&shared.shelf, &client.whose, &shared.limits);
+        let end = if self.shows_documents { end } else { answer::without_sources(end) };
         answer::result(end, session.id().as_str(), found.earlier.as_ref(), &shown, blocks)
     }
 
@@ -388,13 +395,15 @@ async fn tell(event: &Event, call: &McpCall) {
     }
 }
 
-/// The things that a run that has paused waits for, if its user can say them.
-fn waiting(outcome: &Outcome) -> Option<Waits> {
+/// The things that a run that has paused waits for, if its user can say them. Approvals that they may not give stay open for
+/// those who may.
+fn waiting(outcome: &Outcome, whose: &Whose) -> Option<Waits> {
     if !matches!(outcome.reason, EndReason::PendingApproval | EndReason::InputRequired) {
         return None;
     }
     let questions = outcome.deferred.iter().filter(|request| request.deferred.prompt.is_some());
-    let waits = Waits { approvals: outcome.approvals.clone(), questions: questions.cloned().collect() };
+    let approvals = outcome.approvals.iter().filter(|_| whose.may_approve);
+    let waits = Waits { approvals: approvals.cloned().collect(), questions: questions.cloned().collect() };
     (!waits.approvals.is_empty() || !waits.questions.is_empty()).then_some(waits)
 }
 

@@ -2,6 +2,7 @@
 
 use attache_agent::{EndReason, Outcome, RunError};
 use attache_core::Document;
+use attache_core::citation::Source;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
@@ -103,6 +104,23 @@ fn add(earlier: Option<&Earlier>, documents: &[Document], blocks: &mut Blocks<'_
     }
     for document in documents {
         blocks.document(document);
+    }
+}
+
+/// The end without citations of documents, which a tool may have returned, and without what others quote of tools.
+pub(super) fn without_sources(end: Result<Outcome, RunError>) -> Result<Outcome, RunError> {
+    let hide = |mut outcome: Outcome| {
+        outcome.citations.retain(|citation| !matches!(citation.source, Source::Document { .. }));
+        for citation in &mut outcome.citations {
+            if !matches!(citation.source, Source::Message) {
+                *citation = citation.clone().without_passage();
+            }
+        }
+        outcome
+    };
+    match end {
+        Ok(outcome) => Ok(hide(outcome)),
+        Err(error) => Err(error.with_partial(hide)),
     }
 }
 

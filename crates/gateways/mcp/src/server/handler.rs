@@ -51,7 +51,10 @@ const WATCHED: usize = 1_000;
 
 /// On whose behalf a request over HTTP is made.
 #[derive(Clone, Debug)]
-pub(super) struct Principal(pub(super) Arc<str>);
+pub(super) struct Caller {
+    pub(super) principal: Arc<str>,
+    pub(super) may_approve: bool,
+}
 
 /// One session with a client, or one request of a client that has none.
 pub(super) struct Handler {
@@ -106,12 +109,15 @@ impl Handler {
 
     fn whose(&self, context: &RequestContext<RoleServer>) -> Whose {
         let parts = context.extensions.get::<Parts>();
-        let principal = parts.and_then(|parts| parts.extensions.get::<Principal>());
-        let principal =
-            principal.map_or_else(|| Arc::clone(&self.shared.principal), |known| Arc::clone(&known.0));
+        let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
+        let principal = caller.map_or(&self.shared.principal, |caller| &caller.principal);
         let is_session =
             self.state.is_process || parts.is_some_and(|parts| parts.headers.contains_key(SESSION));
-        Whose { principal, scope: is_session.then(|| Arc::clone(&self.state.scope)) }
+        Whose {
+            principal: Arc::clone(principal),
+            scope: is_session.then(|| Arc::clone(&self.state.scope)),
+            may_approve: caller.is_none_or(|caller| caller.may_approve),
+        }
     }
 
     /// Does what a request asks, while its session stays.

@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tower_service::Service;
 
 use super::awake::{Awake, SESSION, keep};
-use super::handler::{Handler, Principal};
+use super::handler::{Caller, Handler};
 use super::owned_sessions::OwnedSessions;
 use super::shared::Shared;
 use super::stdio::McpServeError;
@@ -60,6 +60,8 @@ where
 
 /// Says on whose behalf a request is made, by its head.
 type Principals = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+/// Says by the head of a request whether its user may approve calls.
+type Approvers = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 
 /// An [`McpService`](crate::McpService) over streamable HTTP: a service of `tower`, which `axum` mounts, or which
 /// [`serve`](Self::serve) binds.
@@ -85,6 +87,7 @@ pub struct McpHttp {
     bodies: Arc<Bodies>,
     bearer: Option<Bearer>,
     principals: Option<Principals>,
+    approvers: Option<Approvers>,
     config: StreamableHttpServerConfig,
 }
 
@@ -105,6 +108,7 @@ impl McpHttp {
             owners: Arc::default(),
             bearer: None,
             principals: None,
+            approvers: None,
             config,
         }
     }
@@ -143,6 +147,14 @@ impl McpHttp {
         principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.principals = Some(Arc::new(principal));
+        self
+    }
+
+    /// Says by the head of a request whether its user may approve calls, as all may by default. Whoever may not is asked
+    /// for no approval: a call of a tool that needs one is refused, and an agent's run ends with it open, so that somebody
+    /// else decides in its session.
+    pub fn with_approvers(mut self, approves: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
+        self.approvers = Some(Arc::new(approves));
         self
     }
 
@@ -232,7 +244,8 @@ impl McpHttp {
             // The SDK holds such headers against the schema of the tool, which it must know by then.
             self.shared.listed().await;
         }
-        head.extensions.insert(Principal(Arc::clone(&principal)));
+        let may_approve = self.approvers.as_ref().is_none_or(|approves| approves(&head));
+        head.extensions.insert(Caller { principal: Arc::clone(&principal), may_approve });
         let call = uses.as_ref().map(|(_, (call, _))| call.clone()).unwrap_or_default();
         head.extensions.insert(Awake { sessions: Arc::downgrade(&self.sessions), call });
         let shared = Arc::clone(&self.shared);

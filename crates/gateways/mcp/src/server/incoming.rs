@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn asked(documents: &Value) -> Result<Vec<Document>, String> {
-        let whose = Whose { principal: "ann".into(), scope: Some(Arc::from("1")) };
+        let whose = Whose { principal: "ann".into(), scope: Some(Arc::from("1")), may_approve: true };
         let shelf = Shelf::default();
         let arguments = json!({"question": "What is it?", "documents": documents});
         let question = read(arguments.as_object().unwrap().clone(), &whose, &shelf, &McpServeLimits::new())?;

@@ -36,6 +36,8 @@ pub(super) struct Whose {
     pub(super) principal: Arc<str>,
     /// None where each request stands for itself.
     pub(super) scope: Option<Arc<str>>,
+    /// True if its user may approve calls.
+    pub(super) may_approve: bool,
 }
 
 impl Whose {
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     fn of(principal: &str, scope: Option<&str>) -> Whose {
-        Whose { principal: principal.into(), scope: scope.map(Arc::from) }
+        Whose { principal: principal.into(), scope: scope.map(Arc::from), may_approve: true }
     }
 
     #[test]

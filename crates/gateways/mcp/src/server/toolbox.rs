@@ -128,6 +128,7 @@ impl Calling<'_> {
                         // It was not asked, so it is asked again.
                         None => {}
                         answer if !is_approved(answer) => return Ok(denied()),
+                        Some(_) if !whose.may_approve => {}
                         // So it is for a tool that is another one now.
                         Some(_) => approved = *asked == *self.spec,
                     }
@@ -146,6 +147,11 @@ impl Calling<'_> {
         match self.manager.judge(&call, self.context()).await {
             Judgement::Run => {}
             Judgement::Ask(_) if approved => {}
+            Judgement::Ask(_) if !self.client.whose.may_approve => {
+                return Ok(failure(
+                    "not executed: the tool needs an approval, which this client may not give",
+                ));
+            }
             Judgement::Ask(ask) => {
                 let text = call.arguments.raw();
                 let reason = ask.reason.as_deref();

@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use attache_agent::{Agent, Tools, tool_fn};
-use attache_core::{Document, ToolContext, ToolError, UserMessage};
-use attache_mcp::{McpHttp, McpPrompt, McpServeLimits, McpService, McpTemplate};
+use attache_agent::{Agent, MemorySessions, Sessions, Tools, tool_fn};
+use attache_core::{Approval, Document, ToolContext, ToolError, UserMessage};
+use attache_mcp::{McpAgent, McpHttp, McpPrompt, McpServeLimits, McpService, McpTemplate};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -173,6 +174,60 @@ async fn a_body_takes_no_room_while_it_is_answered() {
     assert_eq!(status, StatusCode::OK, "{said}");
     let (status, _, said) = called.await.unwrap();
     assert!(status == StatusCode::OK && said.contains("done at last"), "{status} {said}");
+}
+
+// A key that may begin runs and decide nothing: the call stays open for whoever may, and an answer that comes with such a
+// key is none.
+#[tokio::test]
+async fn whoever_may_not_approve_is_not_asked_and_approves_nothing() {
+    let paid = Arc::new(AtomicUsize::new(0));
+    let pay = || {
+        let paid = Arc::clone(&paid);
+        tool_fn("pay", "Pays", move || Ok(paid.fetch_add(1, Ordering::SeqCst)))
+            .with_approval(Approval::Always)
+    };
+    let model = ScriptedModel::new((0..2).map(|_| Turn::call("pay", json!({})))).unverified();
+    let agent = Agent::builder(model).tool(pay()).build().unwrap();
+    let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::new()));
+    let ask = McpAgent::new("ask", "Answers", agent).with_sessions(&sessions);
+    let tools = Agent::without_model().tool(pay()).build().unwrap();
+    let http = McpService::new("books").with_agent(ask).with_tools_of(tools).http();
+    let http = http
+        .with_principal(|_| Some("ann".to_owned()))
+        .with_approvers(|head| head.headers.contains_key("x-approver"));
+    let call = async |name: &str, more: Value, approver: bool| {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        });
+        let arguments = if name == "ask" { json!({"question": "Pay."}) } else { json!({}) };
+        let mut params = json!({"name": name, "arguments": arguments, "_meta": meta});
+        params.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        let mut headers =
+            vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", name)];
+        headers.extend(approver.then_some(("x-approver", "1")));
+        let (_, _, said) = post(&http, &headers, &request(1, "tools/call", params)).await;
+        let line = said.lines().find_map(|line| line.strip_prefix("data: {")).map(|rest| format!("{{{rest}"));
+        serde_json::from_str::<Value>(line.as_deref().unwrap_or(&said)).unwrap()["result"].clone()
+    };
+    for name in ["ask", "pay"] {
+        let told = call(name, json!({}), false).await;
+        assert!(told["inputRequests"].is_null() && told["isError"] == true, "{told}");
+        // Another key of the same principal is asked, and this one answers.
+        let asked = call(name, json!({}), true).await;
+        let (key, _) =
+            asked["inputRequests"].as_object().unwrap_or_else(|| panic!("{asked}")).iter().next().unwrap();
+        let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+        let answer = json!({"requestState": asked["requestState"], "inputResponses": {key: yes}});
+        let told = call(name, answer, false).await;
+        assert!(told["isError"] == true, "{told}");
+    }
+    assert_eq!(paid.load(Ordering::SeqCst), 0);
+    for session in sessions.list("ann").await.unwrap() {
+        let last = sessions.get("ann", session.id.as_str()).await.unwrap().last().await.unwrap().unwrap();
+        assert_eq!(last.approvals.len(), 1, "it is open for whoever may decide");
+    }
 }
 
 #[tokio::test]
