@@ -282,7 +282,7 @@ impl Ledger {
         mark
     }
 
-    /// What is pinned before a place, with all of its rounds; a mark may stand at the end of one.
+    /// The places that are pinned before a place, with all of their rounds; a mark may stand at the end of one.
     fn pinned_before(&self, until: usize, past: &Past<'_>) -> BTreeSet<usize> {
         let pinned = self.pinned.iter().take_while(|at| **at < until);
         let places = pinned.flat_map(|at| self.round_of(*at, past));

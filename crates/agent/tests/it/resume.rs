@@ -435,7 +435,7 @@ async fn a_begun_call_of_a_tool_that_is_gone_is_of_unknown_outcome() {
     assert_eq!(disposition, Some(Disposition::Unknown));
 }
 
-// docs/guide/providers/gemini.md, openai.md: what a model made goes back to it.
+// The documents that a model made go back to it, as the guide says of Gemini and OpenAI.
 #[tokio::test]
 async fn a_document_that_the_model_made_goes_back_from_a_log() {
     let (journal, store) = (Arc::new(MemoryJournal::new()), Arc::new(MemoryDocumentStore::default()));
