@@ -119,10 +119,15 @@ impl Index {
     pub(crate) fn alike(&self, reading: &Reading) -> Vec<(usize, Reading)> {
         let value = reading.value.unsigned_abs();
         let half = reading.step.unsigned_abs().div_ceil(2);
-        let from = self.by_value.partition_point(|(known, _, _)| *known < value.saturating_sub(half));
-        let near =
-            self.by_value.iter().skip(from).take_while(|(known, _, _)| *known <= value.saturating_add(half));
-        let alike = near.take(MAX_SAME * 4).filter(|(_, _, known)| reading.is(known.value));
+        let place = |value: u128| self.by_value.partition_point(|(known, _, _)| *known < value);
+        let between = |from: usize, to: usize| self.by_value.get(from..to).unwrap_or_default().iter();
+        let (equal, behind) = (place(value), place(value.saturating_add(1)));
+        let below = between(place(value.saturating_sub(half)), equal);
+        let above = between(behind, place(value.saturating_add(half).saturating_add(1)));
+        // Of many that round to it the nearest are looked at, and the equal ones whatever stands beside them.
+        let most = MAX_SAME * 4;
+        let near = between(equal, behind).take(most).chain(below.rev().take(most)).chain(above.take(most));
+        let alike = near.filter(|(_, _, known)| reading.is(known.value));
         let mut alike: Vec<(usize, Reading)> = alike.map(|(_, figure, known)| (*figure, *known)).collect();
         // An equal one is better than one that rounds to it.
         alike.sort_by_key(|(figure, known)| (known.value.unsigned_abs() != value, *figure));

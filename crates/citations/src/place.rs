@@ -107,18 +107,19 @@ impl Layout {
     }
 }
 
-/// `[page 3]`, `[slide 3: Title]`, `[sheet 2: Budget]`.
+/// `[page 3]`, `[slide 3: Title]`, `[sheet 2: Budget]`, `[sheet 2: Budget, hidden]`.
 fn marker(line: &str) -> Option<What> {
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
     let (kind, rest) = inner.split_once(' ')?;
     let (number, name) = rest.split_once(':').unwrap_or((rest, ""));
     let digits = number.split(|char: char| !char.is_ascii_digit()).next()?;
     let number: u32 = digits.parse().ok()?;
-    match kind {
-        "page" | "slide" => Some(What::Page(number)),
-        "sheet" if name.trim().is_empty() => Some(What::Sheet(number.to_string())),
-        "sheet" => Some(What::Sheet(name.trim().to_owned())),
-        "part" | "chapter" | "section" => Some(What::Other),
+    let name = name.trim();
+    match (kind, name.strip_suffix(", hidden").unwrap_or(name)) {
+        ("page" | "slide", _) => Some(What::Page(number)),
+        ("sheet", "" | "hidden") => Some(What::Sheet(number.to_string())),
+        ("sheet", name) => Some(What::Sheet(name.to_owned())),
+        ("part" | "chapter" | "section", _) => Some(What::Other),
         _ => None,
     }
 }
@@ -175,6 +176,12 @@ mod tests {
         assert_eq!(place(text, "900"), cell("B7"));
         assert_eq!(place(text, "Rent | 900"), cell("A7:B7"));
         assert_eq!(place(text, "Item | Cost\n7: Rent"), cell("1:7"));
+        let hidden = |marker: &str| place(&format!("[sheet 2{marker}]\n1: Rent | 900\n"), "900");
+        assert_eq!(
+            hidden(": Budget, hidden"),
+            Some(Place::Cell { sheet: "Budget".into(), range: "B1".into() })
+        );
+        assert_eq!(hidden(": hidden"), Some(Place::Cell { sheet: "2".into(), range: "B1".into() }));
         assert_eq!(place("no markers", "no"), None);
         assert_eq!(
             (letters(0), letters(25), letters(26), letters(701)),

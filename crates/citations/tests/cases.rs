@@ -158,6 +158,13 @@ fn a_clause_that_stands_twice_is_cited_at_its_first_place() {
     assert_eq!(checked.citations[1].place, Some(Place::Pages(9, 9)));
 }
 
+#[test]
+fn a_figure_is_found_among_many_that_round_to_it() {
+    let many: String = (0..2_000).map(|n| format!("Item {n} weighs 4.{:04} kg. ", 5_001 + n)).collect();
+    let checked = of(&format!("{many}The lamp costs EUR 5."), "The lamp costs EUR 5.");
+    assert_eq!(states(&checked), ["supported"]);
+}
+
 // case 12
 #[test]
 fn a_scan_leaves_figures_unchecked() {

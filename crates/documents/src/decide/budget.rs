@@ -74,7 +74,7 @@ impl Request<'_, '_, '_> {
         if let Some(limit) = capabilities.files.max_request_bytes {
             // A sixteenth is for tools, options, the envelope and JSON's escapes.
             let limit = limit - limit / 16;
-            let texts = || messages.iter().map(|message| text_bytes(message)).sum();
+            let texts = || messages.iter().map(|message| text_bytes(message, capabilities)).sum();
             self.keep_beside(Limit::Bytes(limit), limit, texts, &|_, treatment| wire_bytes(treatment));
         }
         if let Some(limit) = budget.tokens(capabilities) {
@@ -108,7 +108,7 @@ impl Request<'_, '_, '_> {
         let mut held = (0, 0);
         for at in 0..self.occurrences.len() {
             let Some((occurrence, treatment)) = self.own(at) else { continue };
-            let is_image = occurrence.document.media_type().kind() == MediaKind::Image
+            let is_image = native(occurrence, treatment).is_some_and(is_image)
                 || matches!(treatment.shown, Shown::Pages { .. });
             let place = native_place(treatment).filter(|_| !is_image);
             let Some(limit) = place.and_then(|place| capabilities.place(place).max_files_per_message) else {
@@ -254,18 +254,27 @@ fn is_current(occurrence: &Occurrence<'_>) -> bool {
 /// True if an image that stands there natively has more pixels on a side than that; `None` if no image does. An image at
 /// an address may be of any size.
 fn image(occurrence: &Occurrence<'_>, treatment: &Treatment, most: u64) -> Option<bool> {
-    let is_image = |document: &Document| document.media_type().kind() == MediaKind::Image;
-    let is_large = |document: &Document| {
-        let Some(bytes) = content_bytes(document) else { return true };
-        pixels(bytes).is_some_and(|(width, height)| width.max(height) > most)
+    let image = native(occurrence, treatment).filter(|document| is_image(document))?;
+    // One that is not loaded shows its size then.
+    let is_there = matches!(treatment.shown, Shown::Native(_) | Shown::Adapted { .. });
+    let is_large = || match content_bytes(image) {
+        Some(bytes) => pixels(bytes).is_some_and(|(width, height)| width.max(height) > most),
+        None => true,
     };
+    Some(is_there && is_large())
+}
+
+/// The document that stands there natively, or will once it is loaded. What stands there says better what it is than the
+/// handle of a document that was loaded.
+fn native<'a>(occurrence: &Occurrence<'a>, treatment: &'a Treatment) -> Option<&'a Document> {
     match &treatment.shown {
-        Shown::Native(document) | Shown::Adapted { document, .. } => {
-            is_image(document).then(|| is_large(document))
-        }
-        // One that is not loaded shows its size then.
-        _ => (is_image(occurrence.document) && treatment.expected?.native.is_some()).then_some(false),
+        Shown::Native(document) | Shown::Adapted { document, .. } => Some(document),
+        _ => treatment.expected?.native.map(|_| occurrence.document),
     }
+}
+
+fn is_image(document: &Document) -> bool {
+    document.media_type().kind() == MediaKind::Image
 }
 
 /// True if the author's last turn alone has more images than may be large.
@@ -345,11 +354,19 @@ fn native_place(treatment: &Treatment) -> Option<Place> {
 /// The bytes that content takes in the body of a request.
 fn wire_bytes(treatment: &Treatment) -> u64 {
     let bytes = treatment.expected.map_or_else(|| treatment.content_bytes(), |expected| expected.bytes);
-    if native_place(treatment).is_some() { bytes.div_ceil(3).saturating_mul(4) } else { bytes }
+    if native_place(treatment).is_some() { in_base64(bytes) } else { bytes }
 }
 
-/// The bytes of a message's own texts.
-fn text_bytes(message: &Message) -> u64 {
+fn in_base64(bytes: u64) -> u64 {
+    bytes.div_ceil(3).saturating_mul(4)
+}
+
+/// The bytes of a message's own texts, and of what the model made in it, where that goes back.
+fn text_bytes(message: &Message, capabilities: &ModelCapabilities) -> u64 {
+    let made = |made: &Document| match content_bytes(made) {
+        Some(bytes) if capabilities.user.accepts(made.media_type()) => in_base64(bytes.len() as u64),
+        _ => 0,
+    };
     let content = |content: &UserPart| match content {
         UserPart::Text(text) => text.text().len(),
         UserPart::Object(tree) => tree.json().len(),
@@ -368,7 +385,8 @@ fn text_bytes(message: &Message) -> u64 {
                 AssistantPart::Opaque(opaque) => opaque.replay.json().len(),
                 _ => 0,
             };
-            assistant.parts.iter().map(part).sum()
+            let texts: usize = assistant.parts.iter().map(part).sum();
+            return assistant.documents().map(made).fold(texts as u64, u64::saturating_add);
         }
         Message::ToolResults(results) => results.results.iter().map(|result| result.tree.json().len()).sum(),
         _ => 0,

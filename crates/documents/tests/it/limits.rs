@@ -1,9 +1,11 @@
 //! Limits of a request: D16, D18.
 
-use attache_core::{Document, ErrorKind, ModelCapabilities};
+use attache_core::message::MadeDocument;
+use attache_core::{AssistantMessage, Document, ErrorKind, Message, ModelCapabilities};
 use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions};
+use bytes::Bytes;
 
-use crate::builder::{Chat, csv, doc, model, only, outcomes, pdf, png, shown};
+use crate::builder::{Chat, csv, doc, id, model, only, outcomes, pdf, png, shown};
 
 fn at_most(documents: u64) -> ModelCapabilities {
     let mut capabilities = model("anthropic");
@@ -254,6 +256,38 @@ fn a_message_holds_so_many_files_and_the_next_as_many_again() {
     assert_eq!(outcomes(&routing), ["native", "native", "native", "note", "native", "native"]);
     let reason = routing.report.decisions[3].reason.as_str();
     assert!(reason.starts_with("a message to this model holds at most 2 documents"), "{reason}");
+}
+
+// A file is what it is sent as, whatever its handle says.
+#[test]
+fn images_are_no_files_of_a_message_by_their_content() {
+    let mut capabilities = model("anthropic");
+    capabilities.tool_result.max_files_per_message = Some(2);
+    let routed = |content: &[u8], declared: &str| {
+        let mut loaded = Materials::new();
+        let files = [1, 2, 3].map(|n| {
+            let file = Document::stored(id(&format!("f{n}")), "main", declared);
+            loaded.insert(&file, Bytes::copy_from_slice(content));
+            file
+        });
+        let chat = Chat::new().user("?").tool(&files);
+        outcomes(&chat.routed(&capabilities, &loaded, &RouteOptions::new()).unwrap())
+    };
+    assert_eq!(routed(&png("a.png").bytes().unwrap(), "application/octet-stream"), ["native"; 3]);
+    assert_eq!(routed(&pdf("a.pdf").bytes().unwrap(), "image/png"), ["native", "native", "note"]);
+}
+
+// Pictures that the model made stand in its replies as base64, where the model takes any.
+#[test]
+fn what_the_model_made_counts_among_the_bytes_of_a_request() {
+    let mut capabilities = model("gemini");
+    capabilities.files.max_request_bytes = Some(16_000);
+    let made = doc("made", &[b'x'; 9_000], "image/png");
+    let reply = AssistantMessage::new([MadeDocument::new(made).into()]);
+    let lease = doc("lease.pdf", &[b"%PDF-", &[b'x'; 3_000][..]].concat(), "application/pdf");
+    let chat = |reply| Chat::new().user("?").tool(&[lease.clone()]).push(reply).user("and now?");
+    assert_eq!(routed(&chat(Message::assistant("ok")), &capabilities), ["synthetic"]);
+    assert_eq!(routed(&chat(Message::Assistant(reply)), &capabilities), ["note"]);
 }
 
 // The announcement of a run: contents that stood in the request before and do not stand in this one.
