@@ -23,14 +23,18 @@ pub(crate) fn place(pointer: &str) -> &str {
 
 /// A value as JSON, cut when it is long. It costs no more than what is shown.
 pub(crate) fn shown(value: &Value) -> String {
-    let mut beginning = Beginning { text: String::new(), left: MAX_SHOWN };
+    beginning(value, MAX_SHOWN)
+}
+
+/// The first characters of a value as JSON.
+pub(crate) fn beginning(value: &Value, most: usize) -> String {
+    let mut beginning = Beginning { text: String::new(), left: most };
     if beginning.value(value).is_err() {
         beginning.text.push('…');
     }
     beginning.text
 }
 
-/// The first characters of a value as JSON.
 struct Beginning {
     text: String,
     left: usize,
@@ -68,7 +72,7 @@ impl Beginning {
 
     fn quoted(&mut self, text: &str) -> fmt::Result {
         // Beyond these characters there is no room for the quote at the end.
-        let end = text.char_indices().nth(MAX_SHOWN).map_or(text.len(), |(end, _)| end);
+        let end = text.char_indices().nth(self.left).map_or(text.len(), |(end, _)| end);
         write!(self, "{}", Value::from(text.get(..end).unwrap_or_default()))
     }
 }

@@ -10,8 +10,10 @@ use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };
 use super::merge::{Merge, is_annotation, resolve, too_large, weight};
+use super::null::Nulls;
 use super::subset::{Refusal, Subset, Unsaid};
 use crate::keywords::{escaped, range};
+use crate::words::{beginning, cut};
 
 /// Formats of texts that are enforced.
 const FORMATS: [&str; 9] =
@@ -40,8 +42,8 @@ const FORMED: [&str; 13] = [
 const MAX_DEPTH: usize = 64;
 /// Steps of a place, its pointers apart.
 const PLACE: usize = 50;
-/// References that are followed to see if a property takes `null`.
-const MAX_HOPS: usize = 8;
+/// Characters of a keyword that a description says.
+const MAX_HINT: usize = 500;
 
 /// A strict schema with the way back.
 pub(super) struct Fitted {
@@ -92,8 +94,7 @@ struct Fit<'s> {
     /// Those names, and how often each word was asked for.
     taken: HashSet<String>,
     words: HashMap<String, u32>,
-    /// True if the schema at that address takes `null`, as far as that many references tell.
-    nulls: HashMap<(usize, usize), bool>,
+    nulls: Nulls<'s>,
     waiting: Vec<(String, String)>,
     unsaid: Vec<Unsaid>,
     /// The places that are being said around this one.
@@ -108,7 +109,7 @@ impl<'s> Fit<'s> {
             names: HashMap::new(),
             taken: HashSet::new(),
             words: HashMap::new(),
-            nulls: HashMap::new(),
+            nulls: Nulls::new(root),
             waiting: Vec::new(),
             unsaid: Vec::new(),
             depth: 0,
@@ -165,9 +166,14 @@ impl<'s> Fit<'s> {
         let named: Vec<&str> = kinds.iter().copied().filter(|kind| *kind != "null").collect();
         match named.as_slice() {
             [] if kinds.is_empty() => {
-                let unsaid = members.keys().filter(|keyword| !is_annotation(keyword));
-                self.unsaid.extend(unsaid.map(|keyword| unsaid_at(place.at, keyword)));
-                Ok(any(description))
+                let (mut said, back) = any(description);
+                let mut hints = Vec::new();
+                for (keyword, value) in members.iter().filter(|(keyword, _)| !is_annotation(keyword)) {
+                    self.unsaid.push(unsaid_at(place.at, keyword));
+                    hints.push(hint(keyword, value));
+                }
+                describe(&mut said, &hints.join(", "));
+                Ok((said, back))
             }
             [] => Ok((Map::from_iter([("type".to_owned(), json!("null"))]), Back::Same)),
             [kind] => {
@@ -269,6 +275,16 @@ impl<'s> Fit<'s> {
         if let Some(only) = members.get("const").filter(|_| is_form_of_itself) {
             said.insert("const".to_owned(), only.clone());
         }
+        // Another form says nothing of the names, the values and the further items that are meant.
+        let is_unformed = |keyword: &str, value: &Value| match keyword {
+            _ if is_form_of_itself => false,
+            "enum" | "const" => true,
+            "required" => kind == "object" && value.as_array().is_some_and(|names| !names.is_empty()),
+            "items" | "additionalItems" => {
+                kind == "array" && !value.is_array() && *value != Value::Bool(false)
+            }
+            _ => false,
+        };
         let mut hints = Vec::new();
         let range = members.get("format").and_then(Value::as_str).and_then(range);
         if let Some((least, most)) = range.filter(|_| kind == "integer") {
@@ -292,7 +308,7 @@ impl<'s> Fit<'s> {
         }
         for (keyword, value) in members {
             match keyword.as_str() {
-                keyword if FORMED.contains(&keyword) => {}
+                keyword if FORMED.contains(&keyword) && !is_unformed(keyword, value) => {}
                 "description" => {
                     said.insert(keyword.clone(), value.clone());
                 }
@@ -302,12 +318,13 @@ impl<'s> Fit<'s> {
                 // Formats of numbers are said by their bounds.
                 "format" if kind != "string" => {}
                 "default" if value.is_null() => {}
-                "default" => hints.push(format!("default: {value}")),
+                "default" => hints.push(hint("default", value)),
                 keyword if is_annotation(keyword) => {}
                 // These two say of a map what they say of the list that it becomes.
                 "additionalProperties" | "patternProperties" if said.get("type") == Some(&json!("array")) => {
                 }
-                "additionalProperties" if value.is_boolean() => {}
+                "additionalProperties"
+                    if value.is_boolean() || value.as_object().is_some_and(Map::is_empty) => {}
                 // A tuple has the items that it has.
                 "minItems" | "maxItems" if !is_form_of_itself => {}
                 "minProperties" if !is_form_of_itself && self.says("minItems", value) => {
@@ -318,9 +335,7 @@ impl<'s> Fit<'s> {
                 }
                 keyword => {
                     self.unsaid.push(unsaid_at(place.at, keyword));
-                    if value.is_number() || value.is_string() || value.is_boolean() {
-                        hints.push(format!("{keyword}: {value}"));
-                    }
+                    hints.push(hint(keyword, value));
                 }
             }
         }
@@ -352,16 +367,17 @@ impl<'s> Fit<'s> {
             }
             return self.map(members, place);
         };
-        let required = members.get("required").and_then(Value::as_array);
-        let required: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
-        let is_required = |name: &str| required.contains(name);
+        let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+        let names: HashSet<&str> = required.iter().copied().collect();
+        let is_required = |name: &str| names.contains(name);
         let (mut said, mut backs) = (Map::new(), HashMap::new());
         for (name, property) in properties {
             let below = format!("/properties/{}", escaped(name));
             let (at, out) = (format!("{}{below}", place.at), format!("{}{below}", place.out));
             let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
             let may_lack = !is_required(name);
-            let takes_null = may_lack && self.takes_null(property, MAX_HOPS);
+            let takes_null = may_lack && self.nulls.takes(property);
             let null_is_absence = self.subset.requires_all() && may_lack && !takes_null;
             if null_is_absence {
                 schema = nullable(schema);
@@ -372,8 +388,34 @@ impl<'s> Fit<'s> {
             said.insert(name.clone(), Value::Object(schema));
             backs.insert(name.clone(), (back, null_is_absence));
         }
+        for name in required {
+            if !said.contains_key(name) {
+                let (schema, back) = self.nameless(name, members, place)?;
+                said.insert(name.to_owned(), Value::Object(schema));
+                backs.insert(name.to_owned(), (back, false));
+            }
+        }
         let said = closed(said, |name| self.subset.requires_all() || is_required(name));
         Ok((said, Back::Object(backs)))
+    }
+
+    /// A member that must be there, and is no property.
+    fn nameless(&mut self, name: &str, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let (at, out) = (
+            format!("{}/additionalProperties", place.at),
+            format!("{}/properties/{}", place.out, escaped(name)),
+        );
+        let others = members.get("additionalProperties").or(members.get("unevaluatedProperties"));
+        let schema = match others {
+            // A pattern may be meant for its name.
+            _ if members.contains_key("patternProperties") => &Value::Bool(true),
+            Some(Value::Bool(false)) => {
+                let name = cut(name, 80);
+                return Err(Refusal::new(place.at, format!("it asks for {name}, and does not allow it")));
+            }
+            others => others.unwrap_or(&Value::Bool(true)),
+        };
+        self.node(schema, Place { at: &at, out: &out })
     }
 
     /// An object of any names, as a list of pairs.
@@ -432,11 +474,7 @@ impl<'s> Fit<'s> {
             ]);
             return Ok((said, Back::List(Box::new(back))));
         };
-        let rest = members.get("items").filter(|items| !items.is_array()).or(members.get("additionalItems"));
         let (mut said, mut backs) = (Map::new(), Vec::new());
-        if rest.is_some_and(|rest| *rest != Value::Bool(false)) {
-            self.unsaid.push(unsaid_at(place.at, "items"));
-        }
         let keyword = if older.is_some() { "items" } else { "prefixItems" };
         for (number, item) in prefix.iter().enumerate() {
             let name = item_name(number);
@@ -448,38 +486,11 @@ impl<'s> Fit<'s> {
         }
         Ok((closed(said, |_| true), Back::Tuple(backs)))
     }
+}
 
-    /// True if a schema takes `null`.
-    fn takes_null(&mut self, schema: &Value, hops: usize) -> bool {
-        let (Value::Object(members), Some(hops)) = (schema, hops.checked_sub(1)) else {
-            return *schema == Value::Bool(true);
-        };
-        let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
-        let own = match members.get("type") {
-            None => true,
-            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
-            Some(kind) => kind == "null" || members.get("nullable") == Some(&Value::Bool(true)),
-        };
-        own && list("enum").is_none_or(|values| values.contains(&Value::Null))
-            && members.get("const").is_none_or(Value::is_null)
-            && ["anyOf", "oneOf"]
-                .into_iter()
-                .filter_map(list)
-                .all(|list| list.iter().any(|part| self.takes_null(part, hops)))
-            && list("allOf").is_none_or(|list| list.iter().all(|part| self.takes_null(part, hops)))
-            && members.get("$ref").is_none_or(|target| self.leads_to_null(target, hops))
-    }
-
-    fn leads_to_null(&mut self, reference: &Value, hops: usize) -> bool {
-        let Ok(target) = resolve(self.merge.root, reference, "") else { return true };
-        let key = (std::ptr::from_ref(target).addr(), hops);
-        if let Some(known) = self.nulls.get(&key) {
-            return *known;
-        }
-        let takes_null = self.takes_null(target, hops);
-        self.nulls.insert(key, takes_null);
-        takes_null
-    }
+/// A keyword as a description says it.
+fn hint(keyword: &str, value: &Value) -> String {
+    format!("{keyword}: {}", beginning(value, MAX_HINT))
 }
 
 fn unsaid_at(pointer: &str, keyword: &str) -> Unsaid {

@@ -32,7 +32,7 @@ pub(super) const ANNOTATIONS: [&str; 14] = [
 ];
 
 pub(super) fn is_annotation(keyword: &str) -> bool {
-    ANNOTATIONS.contains(&keyword)
+    ANNOTATIONS.contains(&keyword) || keyword.starts_with("x-")
 }
 
 /// Merges schemas, and counts what that costs: few references may lead to more than anybody wrote.

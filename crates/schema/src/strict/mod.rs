@@ -7,6 +7,7 @@ mod fit;
 mod form;
 mod limits;
 mod merge;
+mod null;
 mod subset;
 
 use std::collections::HashMap;

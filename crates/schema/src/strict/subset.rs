@@ -47,7 +47,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A keyword that the strict schema does not say. The description says it if that helps; the reply is held to it.
+/// A keyword that the strict schema does not say. The description says it, cut where it is long; the reply is held to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsaid {
