@@ -5,8 +5,8 @@ use std::time::{Instant, SystemTime};
 
 use attache_agent::ModelCall;
 use attache_core::{
-    ChatRequest, Completion, FinishReason, ModelHandle, ModelSettings, ProviderError, ResponseFormat,
-    StreamChunk, Usage,
+    ChatRequest, Completion, FinishReason, ModelHandle, ModelSettings, ProviderError, Reasoning,
+    ResponseFormat, StreamChunk, Usage,
 };
 use opentelemetry::logs::Severity;
 use opentelemetry::trace::{SpanKind, Status, TraceContextExt, Tracer};
@@ -59,6 +59,10 @@ fn settings(settings: &ModelSettings) -> Vec<KeyValue> {
     let float = |name, value: Option<f64>| value.map(|value| KeyValue::new(name, value));
     let int = |name, value: Option<i64>| value.map(|value| KeyValue::new(name, value));
     let stop = settings.stop.as_ref().filter(|stop| !stop.is_empty());
+    let effort = match settings.reasoning {
+        Some(Reasoning::Effort(effort)) => Some(effort.as_str()),
+        _ => None,
+    };
     let form = settings.response_format.as_ref().map(|format| match format {
         ResponseFormat::JsonObject | ResponseFormat::JsonSchema { .. } => "json",
         _ => "text",
@@ -72,6 +76,7 @@ fn settings(settings: &ModelSettings) -> Vec<KeyValue> {
         float(attribute::PRESENCE_PENALTY, settings.presence_penalty),
         float(attribute::FREQUENCY_PENALTY, settings.frequency_penalty),
         stop.map(|stop| KeyValue::new(attribute::STOP, strings(stop.iter().cloned()))),
+        effort.map(|effort| KeyValue::new(attribute::REASONING_LEVEL, effort)),
         form.map(|form| KeyValue::new(attribute::OUTPUT_TYPE, form)),
     ]
     .into_iter()

@@ -93,6 +93,9 @@ async fn a_request_for_a_summary_is_a_span_too() {
     let input = attache_agent::RunInput::from("go").with_history(history);
     agent.run(input).outcome().await.unwrap();
     assert_eq!(recorder.tree(), ["invoke_agent", "  chat model", "  chat model"]);
+    let compacted: Vec<_> =
+        recorder.spans()[1..].iter().map(|span| text(span, "gen_ai.conversation.compacted")).collect();
+    assert_eq!(compacted, ["", "true"]);
     assert!(recorder.span("invoke_agent").events.iter().any(|event| event.name == "attache.compacted"));
 }
 
