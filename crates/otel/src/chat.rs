@@ -5,8 +5,8 @@ use std::time::{Instant, SystemTime};
 
 use attache_agent::ModelCall;
 use attache_core::{
-    ChatRequest, Completion, FinishReason, ModelHandle, ModelSettings, ProviderError, ResponseFormat,
-    StreamChunk, Usage,
+    ChatRequest, Completion, FinishReason, ModelHandle, ModelSettings, ProviderError, Reasoning,
+    ResponseFormat, StreamChunk, Usage,
 };
 use opentelemetry::logs::Severity;
 use opentelemetry::trace::{SpanKind, Status, TraceContextExt, Tracer};
@@ -23,7 +23,10 @@ pub(crate) struct Asked {
     name: String,
     /// Those by which samplers decide, and metrics are told apart.
     identity: Vec<KeyValue>,
-    attributes: Vec<KeyValue>,
+    /// The model's settings.
+    settings: Vec<KeyValue>,
+    /// Those of the run around it, which hold for each attempt, whichever model makes it.
+    around: Vec<KeyValue>,
     is_streamed: bool,
 }
 
@@ -35,23 +38,27 @@ impl Asked {
             KeyValue::new(attribute::PROVIDER, provider),
             KeyValue::new(attribute::REQUEST_MODEL, name.clone()),
         ];
-        let mut attributes = settings(&model.settings().merged(&request.settings));
+        let mut settings = settings(&model.settings().merged(&request.settings));
         if request.streaming {
-            attributes.push(KeyValue::new(attribute::STREAM, true));
+            settings.push(KeyValue::new(attribute::STREAM, true));
         }
-        Self { name: format!("{CHAT} {name}"), identity, attributes, is_streamed: request.streaming }
+        let name = format!("{CHAT} {name}");
+        Self { name, identity, settings, around: Vec::new(), is_streamed: request.streaming }
     }
 
     /// The same of a request that a run makes.
     pub(crate) fn of(call: &ModelCall<'_>) -> Self {
-        let mut asked = Self::new(call.model, call.request);
-        asked.attributes.push(KeyValue::new(attribute::STEP, i64::from(call.step)));
-        asked
+        Self::new(call.model, call.request).with([KeyValue::new(attribute::STEP, i64::from(call.step))])
     }
 
     pub(crate) fn with(mut self, attributes: impl IntoIterator<Item = KeyValue>) -> Self {
-        self.attributes.extend(attributes);
+        self.around.extend(attributes);
         self
+    }
+
+    /// All that is known of it.
+    fn attributes(&self) -> impl Iterator<Item = &KeyValue> {
+        self.identity.iter().chain(&self.settings).chain(&self.around)
     }
 }
 
@@ -59,6 +66,10 @@ fn settings(settings: &ModelSettings) -> Vec<KeyValue> {
     let float = |name, value: Option<f64>| value.map(|value| KeyValue::new(name, value));
     let int = |name, value: Option<i64>| value.map(|value| KeyValue::new(name, value));
     let stop = settings.stop.as_ref().filter(|stop| !stop.is_empty());
+    let effort = match settings.reasoning {
+        Some(Reasoning::Effort(effort)) => Some(effort.as_str()),
+        _ => None,
+    };
     let form = settings.response_format.as_ref().map(|format| match format {
         ResponseFormat::JsonObject | ResponseFormat::JsonSchema { .. } => "json",
         _ => "text",
@@ -72,6 +83,7 @@ fn settings(settings: &ModelSettings) -> Vec<KeyValue> {
         float(attribute::PRESENCE_PENALTY, settings.presence_penalty),
         float(attribute::FREQUENCY_PENALTY, settings.frequency_penalty),
         stop.map(|stop| KeyValue::new(attribute::STOP, strings(stop.iter().cloned()))),
+        effort.map(|effort| KeyValue::new(attribute::REASONING_LEVEL, effort)),
         form.map(|form| KeyValue::new(attribute::OUTPUT_TYPE, form)),
     ]
     .into_iter()
@@ -104,6 +116,8 @@ pub(crate) struct ChatCall {
     telemetry: Telemetry,
     parent: Context,
     itself: Weak<Self>,
+    /// The content of the request, as it may be exported.
+    content: Vec<(ContentField, serde_json::Value)>,
     state: Mutex<State>,
 }
 
@@ -142,13 +156,11 @@ impl ChatCall {
     ) -> Arc<Self> {
         Arc::new_cyclic(|itself| {
             let context = start(telemetry, &parent, &asked, itself, 1);
-            if let Some(content) = &telemetry.content
-                && context.span().is_recording()
-            {
-                for (field, value) in content.request(request) {
-                    context.span().set_attribute(KeyValue::new(field.name(), value.to_string()));
-                }
-            }
+            // A span that is not recorded has events all the same.
+            let is_told = context.span().is_recording() || telemetry.events.is_some();
+            let content = telemetry.content.iter().filter(|_| is_told);
+            let content: Vec<_> = content.flat_map(|content| content.request(request)).collect();
+            show(&context, &content);
             let state = Mutex::new(State {
                 asked,
                 context,
@@ -159,7 +171,7 @@ impl ChatCall {
                 failed: None,
                 is_over: false,
             });
-            Self { telemetry: telemetry.clone(), parent, itself: itself.clone(), state }
+            Self { telemetry: telemetry.clone(), parent, itself: itself.clone(), content, state }
         })
     }
 
@@ -182,10 +194,12 @@ impl ChatCall {
         if let Some((error, at)) = state.failed.take() {
             self.end(&mut state, Some(&error), Some(at), &[]);
             if let Some(asked) = asked {
-                state.asked = asked;
+                let around = std::mem::take(&mut state.asked.around);
+                state.asked = asked.with(around);
             }
             state.attempt += 1;
             state.context = start(&self.telemetry, &self.parent, &state.asked, &self.itself, state.attempt);
+            show(&state.context, &self.content);
             (state.began, state.last_chunk, state.first_chunk) = (Instant::now(), None, None);
             state.is_over = false;
         }
@@ -263,9 +277,9 @@ impl ChatCall {
         let (input, output) = (completion.usage.input_tokens, completion.usage.output_tokens);
         self.telemetry.metrics.tokens(input, output, &state.asked.identity);
         if let Some(events) = &self.telemetry.events {
-            let all: Vec<_> =
-                state.asked.identity.iter().chain(&state.asked.attributes).chain(&told).cloned().collect();
+            let all: Vec<_> = state.asked.attributes().chain(&told).cloned().collect();
             let said = self.telemetry.content.iter().flat_map(|content| content.reply(completion));
+            let said = self.content.iter().cloned().chain(said);
             let fields =
                 said.map(|(field, value)| (field.name(), crate::events::structured(value))).collect();
             events.tell(DETAILS, Severity::Info, &state.context, &all, fields);
@@ -317,6 +331,15 @@ impl ChatCall {
     }
 }
 
+/// Shows the content of a request in its span.
+fn show(context: &Context, content: &[(ContentField, serde_json::Value)]) {
+    if context.span().is_recording() {
+        for (field, value) in content {
+            context.span().set_attribute(KeyValue::new(field.name(), value.to_string()));
+        }
+    }
+}
+
 fn start(
     telemetry: &Telemetry,
     parent: &Context,
@@ -325,7 +348,7 @@ fn start(
     attempt: u32,
 ) -> Context {
     let number = (attempt > 1).then(|| KeyValue::new(attribute::ATTEMPT, i64::from(attempt)));
-    let attributes = asked.identity.iter().chain(&asked.attributes).cloned().chain(number);
+    let attributes = asked.attributes().cloned().chain(number);
     let builder = telemetry.tracer.span_builder(asked.name.clone());
     let builder = builder.with_kind(SpanKind::Client).with_attributes(attributes);
     let span = telemetry.tracer.build_with_context(builder, parent);

@@ -89,7 +89,9 @@ impl TelemetryHook {
 fn server(request: &RequestParts) -> Vec<KeyValue> {
     let Ok(uri) = request.url.parse::<Uri>() else { return Vec::new() };
     let usual = if uri.scheme_str() == Some("http") { 80 } else { 443 };
-    let address = uri.host().map(|host| KeyValue::new("server.address", host.to_owned()));
+    // An address of IPv6 has brackets in URLs alone.
+    let address = uri.host().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
+    let address = address.map(|host| KeyValue::new("server.address", host.to_owned()));
     let port = KeyValue::new("server.port", i64::from(uri.port_u16().unwrap_or(usual)));
     address.into_iter().chain([port]).collect()
 }

@@ -9,6 +9,8 @@ use crate::names::attribute;
 pub(crate) struct Metrics {
     tokens: Histogram<u64>,
     duration: Histogram<f64>,
+    agent_duration: Histogram<f64>,
+    tool_duration: Histogram<f64>,
     first_chunk: Histogram<f64>,
     output_chunk: Histogram<f64>,
 }
@@ -23,12 +25,18 @@ fn second_bounds() -> Vec<f64> {
     (0..14).map(|power| 0.01 * 2_f64.powi(power)).collect()
 }
 
+/// A tenth of a second, twice that and so on, thirteen of them: runs take longer than requests.
+fn run_bounds() -> Vec<f64> {
+    (0..13).map(|power| 0.1 * 2_f64.powi(power)).collect()
+}
+
 impl Metrics {
     pub(crate) fn new(meter: &Meter) -> Self {
-        let seconds = |name: &'static str, description: &'static str| {
+        let timed = |name: &'static str, description: &'static str, bounds: Vec<f64>| {
             let histogram = meter.f64_histogram(name).with_unit("s").with_description(description);
-            histogram.with_boundaries(second_bounds()).build()
+            histogram.with_boundaries(bounds).build()
         };
+        let seconds = |name, description| timed(name, description, second_bounds());
         Self {
             tokens: meter
                 .u64_histogram("gen_ai.client.token.usage")
@@ -37,6 +45,12 @@ impl Metrics {
                 .with_boundaries(token_bounds())
                 .build(),
             duration: seconds("gen_ai.client.operation.duration", "GenAI operation duration."),
+            agent_duration: timed(
+                "gen_ai.invoke_agent.duration",
+                "Duration of an agent's run in this process.",
+                run_bounds(),
+            ),
+            tool_duration: seconds("gen_ai.execute_tool.duration", "Duration of a tool's execution."),
             first_chunk: seconds(
                 "gen_ai.client.operation.time_to_first_chunk",
                 "Time to receive the first chunk of a streamed reply.",
@@ -61,6 +75,14 @@ impl Metrics {
 
     pub(crate) fn duration(&self, seconds: f64, attributes: &[KeyValue]) {
         self.duration.record(seconds, attributes);
+    }
+
+    pub(crate) fn agent_duration(&self, seconds: f64, attributes: &[KeyValue]) {
+        self.agent_duration.record(seconds, attributes);
+    }
+
+    pub(crate) fn tool_duration(&self, seconds: f64, attributes: &[KeyValue]) {
+        self.tool_duration.record(seconds, attributes);
     }
 
     pub(crate) fn first_chunk(&self, seconds: f64, attributes: &[KeyValue]) {
@@ -103,5 +125,7 @@ mod tests {
         let seconds =
             [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
         assert_eq!((token_bounds(), second_bounds()), (tokens.to_vec(), seconds.to_vec()));
+        let runs = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6];
+        assert_eq!(run_bounds(), runs);
     }
 }

@@ -7,7 +7,8 @@ pub(crate) mod attribute {
     pub(crate) const AGENT_NAME: &str = "gen_ai.agent.name";
     pub(crate) const AGENT_VERSION: &str = "gen_ai.agent.version";
     pub(crate) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
-    pub(crate) const CACHE_WRITE: &str = "gen_ai.usage.cache_creation.input_tokens";
+    pub(crate) const CACHE_WRITE: &str = "gen_ai.usage.cache_write.input_tokens";
+    pub(crate) const COMPACTED: &str = "gen_ai.conversation.compacted";
     pub(crate) const CONVERSATION: &str = "gen_ai.conversation.id";
     pub(crate) const ERROR: &str = "error.type";
     pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
@@ -19,6 +20,7 @@ pub(crate) mod attribute {
     pub(crate) const OUTPUT_TYPE: &str = "gen_ai.output.type";
     pub(crate) const PRESENCE_PENALTY: &str = "gen_ai.request.presence_penalty";
     pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
+    pub(crate) const REASONING_LEVEL: &str = "gen_ai.request.reasoning.level";
     pub(crate) const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
     pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
     pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";

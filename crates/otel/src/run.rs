@@ -49,6 +49,7 @@ struct State {
     started: HashSet<ToolCallId>,
     tool_calls: u32,
     finish_reason: Option<String>,
+    is_compacted: bool,
     is_over: bool,
 }
 
@@ -183,9 +184,11 @@ impl RunTrace {
         }
         span.end();
         if let Some((_, began)) = self.context.get() {
-            let name = self.telemetry.agent_name().cloned();
-            let identity: Vec<_> = self.identity.iter().cloned().chain(name).collect();
-            self.telemetry.metrics.duration(began.elapsed().as_secs_f64(), &with_error(&identity, error));
+            let model = self.identity.iter().filter(|known| known.key.as_str() == attribute::REQUEST_MODEL);
+            let identity: Vec<_> = self.telemetry.agent_name().into_iter().chain(model).cloned().collect();
+            self.telemetry
+                .metrics
+                .agent_duration(began.elapsed().as_secs_f64(), &with_error(&identity, error));
         }
     }
 }
@@ -253,6 +256,7 @@ impl RunObserver for RunTrace {
                 self.note("attache.approval.decided", vec![decided]);
             }
             EventKind::Compacted { tokens, summarised, .. } => {
+                self.lock().is_compacted = true;
                 let tokens = KeyValue::new("attache.compaction.tokens", number(*tokens));
                 let summarised = KeyValue::new("attache.compaction.summarised", *summarised);
                 self.note("attache.compacted", vec![tokens, summarised]);
@@ -270,20 +274,20 @@ impl RunObserver for RunTrace {
     }
 
     fn model_call(&self, call: &ModelCall<'_>) -> Option<Box<dyn ModelCallObserver>> {
-        let (report, run) = {
+        let (report, run, is_compacted) = {
             let mut state = self.lock();
             state.offered = Arc::clone(&call.request.tools);
-            (state.report.clone(), state.run.clone())
+            (state.report.clone(), state.run.clone(), state.is_compacted)
         };
         let asked = Asked::of(call).with(self.conversation.clone()).with(run);
+        let asked = asked.with(is_compacted.then(|| KeyValue::new(attribute::COMPACTED, true)));
         let asked = asked.with(report.iter().flat_map(|report| documents(report)));
         let chat = ChatCall::begin(&self.telemetry, self.context().clone(), asked, call.request);
         Some(Box::new(ChatTrace(chat)))
     }
 
     fn tool_call(&self, call: &ToolCallStart<'_>) -> Option<Arc<dyn ToolCallObserver>> {
-        let provider = self.identity.get(1)?;
-        Some(Arc::new(ToolTrace::begin(&self.telemetry, self.context(), provider, call)))
+        Some(Arc::new(ToolTrace::begin(&self.telemetry, self.context(), call)))
     }
 
     fn ended(&self) {

@@ -53,24 +53,21 @@ fn error_of(outcome: &ToolOutcome) -> Option<&'static str> {
 }
 
 impl ToolTrace {
-    pub(crate) fn begin(
-        telemetry: &Telemetry,
-        parent: &Context,
-        provider: &KeyValue,
-        start: &ToolCallStart<'_>,
-    ) -> Self {
+    pub(crate) fn begin(telemetry: &Telemetry, parent: &Context, start: &ToolCallStart<'_>) -> Self {
         let (definition, metadata) = (&start.spec.definition, &start.spec.metadata);
         let name = definition.name().to_owned();
-        let operation = KeyValue::new(attribute::OPERATION, EXECUTE_TOOL);
-        let tool = KeyValue::new(attribute::TOOL_NAME, name.clone());
-        let mut attributes = vec![
-            operation.clone(),
-            tool.clone(),
+        let identity = [
+            KeyValue::new(attribute::TOOL_NAME, name.clone()),
             KeyValue::new(attribute::TOOL_TYPE, "function"),
+        ];
+        let identity: Vec<_> = identity.into_iter().chain(telemetry.agent_name().cloned()).collect();
+        let mut attributes = vec![
+            KeyValue::new(attribute::OPERATION, EXECUTE_TOOL),
             KeyValue::new(attribute::TOOL_CALL_ID, start.call.id.as_str().to_owned()),
             KeyValue::new(attribute::TOOL_DESCRIPTION, definition.description().to_owned()),
             KeyValue::new(attribute::STEP, i64::from(start.step)),
         ];
+        attributes.extend(identity.iter().cloned());
         if !metadata.origin.is_empty() {
             attributes.push(KeyValue::new(attribute::TOOL_ORIGIN, metadata.origin.clone()));
         }
@@ -83,7 +80,6 @@ impl ToolTrace {
         {
             context.span().set_attribute(KeyValue::new(field.name(), value.to_string()));
         }
-        let identity = vec![operation, provider.clone(), tool];
         Self {
             telemetry: telemetry.clone(),
             context,
@@ -130,6 +126,6 @@ impl ToolCallObserver for ToolTrace {
         }
         span.end();
         let seconds = self.began.elapsed().as_secs_f64();
-        self.telemetry.metrics.duration(seconds, &with_error(&self.identity, error));
+        self.telemetry.metrics.tool_duration(seconds, &with_error(&self.identity, error));
     }
 }

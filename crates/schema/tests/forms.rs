@@ -8,7 +8,7 @@ fn unsaid(strict: &Strict) -> Vec<String> {
     strict.unsaid().iter().map(ToString::to_string).collect()
 }
 
-fn of_property(schema: Value) -> (Strict, Value) {
+fn of_property(schema: &Value) -> (Strict, Value) {
     let strict = strict(&json!({"properties": {"a": schema}, "required": ["a"]}), Subset::OpenAi).unwrap();
     let said = strict.schema()["properties"]["a"].clone();
     (strict, said)
@@ -17,21 +17,21 @@ fn of_property(schema: Value) -> (Strict, Value) {
 #[test]
 fn what_another_form_cannot_say_is_described() {
     let (strict, said) = of_property(
-        json!({"type": "object", "required": ["EUR"], "additionalProperties": {"type": "number"}}),
+        &json!({"type": "object", "required": ["EUR"], "additionalProperties": {"type": "number"}}),
     );
     assert_eq!(unsaid(&strict), ["required at /properties/a"]);
     assert_eq!(said["description"], "required: [\"EUR\"]");
-    let (strict, said) = of_property(json!({"enum": [{"x": 1}, {"x": 2}], "description": "One."}));
+    let (strict, said) = of_property(&json!({"enum": [{"x": 1}, {"x": 2}], "description": "One."}));
     assert_eq!(unsaid(&strict), ["enum at /properties/a"]);
     assert_eq!(said["description"], "One. (enum: [{\"x\":1},{\"x\":2}])");
     let pair = json!({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "integer"},
         "const": ["a", 1]});
-    let (strict, said) = of_property(pair);
+    let (strict, said) = of_property(&pair);
     assert_eq!(unsaid(&strict), ["items at /properties/a", "const at /properties/a"]);
     assert_eq!(said["description"], "items: {\"type\":\"integer\"}, const: [\"a\",1]");
     // An empty list of names says nothing.
     let (strict, said) =
-        of_property(json!({"type": "object", "required": [], "additionalProperties": {"type": "number"}}));
+        of_property(&json!({"type": "object", "required": [], "additionalProperties": {"type": "number"}}));
     assert_eq!((unsaid(&strict).len(), said.get("description")), (0, None));
 }
 
@@ -61,12 +61,12 @@ fn each_keyword_that_is_not_enforced_is_described() {
             "any JSON value, written as a text of JSON (not: {\"type\":\"null\"})",
         ),
     ] {
-        let (strict, said) = of_property(schema);
+        let (strict, said) = of_property(&schema);
         assert_eq!(unsaid(&strict), [format!("{keyword} at /properties/a")]);
         assert_eq!(said["description"], text);
     }
     let (_, said) =
-        of_property(json!({"type": "string", "not": {"enum": vec!["a long word"; 500]}, "x-order": 1}));
+        of_property(&json!({"type": "string", "not": {"enum": vec!["a long word"; 500]}, "x-order": 1}));
     let described = said["description"].as_str().unwrap();
     assert!(described.chars().count() < 520 && described.ends_with('…'), "{described}");
 }

@@ -133,11 +133,14 @@ impl Settings {
 
     /// The calls to make.
     fn tools<'a>(&'a self, request: &'a ChatRequest) -> impl Iterator<Item = (String, Value)> + 'a {
-        let offered = request.tools.iter().map(|(_, tool)| tool.name().to_owned());
+        let may_call = |name: &str| {
+            request.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|known| known == name))
+        };
+        let offered = request.tools.iter().map(|(_, tool)| tool.name()).filter(|name| may_call(name));
         let names: Vec<String> = match (&request.tool_choice, &self.only) {
             (ToolChoice::Tool(name), _) => vec![name.clone()],
             (_, Some(only)) => only.clone(),
-            _ => offered.collect(),
+            _ => offered.map(str::to_owned).collect(),
         };
         names.into_iter().map(|name| {
             let given = self.arguments.get(&name).cloned();

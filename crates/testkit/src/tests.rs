@@ -4,7 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use attache_agent::{Agent, MemoryJournal, tool_fn};
-use attache_core::{ChatRequest, Document, ErrorKind, Message, ModelHandle, ModelSettings, ResponseFormat};
+use attache_core::{
+    ChatRequest, Document, ErrorKind, Message, ModelHandle, ModelSettings, ResponseFormat, ToolDefinition,
+    ToolSet,
+};
 use serde_json::json;
 
 use crate::{Fixed, FunctionModel, ScriptedModel, Sight, TestModel, Turn, documents};
@@ -251,6 +254,18 @@ async fn a_test_model_calls_all_tools_at_each_question() {
     let again = attache_agent::RunInput::from("Again.").with_history(outcome.messages);
     assert_eq!(agent.run(again).outcome().await.unwrap().text, "one: 1\ntwo: 2");
     assert_eq!(model.asked().called("two").len(), 2);
+}
+
+#[tokio::test]
+async fn a_test_model_calls_the_tools_that_it_may_call() {
+    let tools =
+        ["one", "two"].map(|name| ToolDefinition::new(name, "Says a number.", json!({"type": "object"})));
+    let request = ChatRequest::new([Message::user("Count.").shared()])
+        .with_tools(ToolSet::new(tools).unwrap())
+        .with_allowed_tools(["two"]);
+    let reply = ModelHandle::new(TestModel::new()).complete(request).await.unwrap();
+    let called: Vec<&str> = reply.message.tool_calls().map(|call| call.name.as_str()).collect();
+    assert_eq!(called, ["two"]);
 }
 
 #[tokio::test]

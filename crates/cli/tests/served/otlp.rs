@@ -95,8 +95,11 @@ async fn a_served_run_is_spans_and_metrics_at_the_collector_without_content_or_s
             named.extend(metrics.map(|metric| (metric.name, metric.unit)));
         }
     }
-    let duration = ("gen_ai.client.operation.duration".to_owned(), "s".to_owned());
-    assert!(named.contains(&duration), "{named:?}");
+    for name in
+        ["gen_ai.client.operation.duration", "gen_ai.invoke_agent.duration", "gen_ai.execute_tool.duration"]
+    {
+        assert!(named.contains(&(name.to_owned(), "s".to_owned())), "{named:?}");
+    }
     for request in collector.received_requests().await.unwrap() {
         let header = |name: &str| request.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
         assert_eq!(header("authorization"), Some(format!("Bearer {SECRET}")));

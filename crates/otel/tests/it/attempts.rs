@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, Compaction};
+use attache_agent::{Agent, Compaction, RunInput};
 use attache_core::provider::ProviderState;
 use attache_core::tool::SchemaReport;
 use attache_core::{
@@ -10,6 +10,7 @@ use attache_core::{
     ModelSettings, ProviderError, ToolSet,
 };
 use attache_models::{Fallback, Retry, layered};
+use attache_otel::{Content, ConversationId};
 use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::RetryPolicy;
 
@@ -45,6 +46,34 @@ async fn each_attempt_of_a_layer_is_a_span_where_the_model_inside_is_wrapped() {
     let agent = Agent::builder(model).observer(recorder.telemetry.clone()).build().unwrap();
     agent.run("go").outcome().await.unwrap();
     assert_eq!(recorder.tree(), ["invoke_agent", "  chat model"]);
+}
+
+// S24
+#[tokio::test(start_paused = true)]
+async fn each_attempt_knows_its_run_and_what_was_asked() {
+    let recorder = Recorder::new();
+    let telemetry = recorder.telemetry.clone().with_content(Content::new());
+    let model = layered(telemetry.model(failing_once()), Retry::new(RetryPolicy::default()));
+    let agent = Agent::builder(model).observer(telemetry).build().unwrap();
+    let input = RunInput::from("go").with_run_id("r1").with_context(ConversationId::new("c1"));
+    agent.run(input).outcome().await.unwrap();
+    let attempts = &recorder.spans()[1..];
+    assert_eq!(attempts.len(), 2);
+    for span in attempts {
+        for (name, value) in
+            [("gen_ai.conversation.id", "c1"), ("attache.run.id", "r1"), ("attache.step", "1")]
+        {
+            assert_eq!(text(span, name), value, "{name}");
+        }
+        assert!(text(span, "gen_ai.input.messages").contains("go"));
+    }
+    let logs = recorder.logs.get_emitted_logs().unwrap();
+    let told =
+        logs.iter().find(|log| log.record.event_name() == Some("gen_ai.client.inference.operation.details"));
+    let told = format!("{:?}", told.unwrap().record);
+    for name in ["gen_ai.input.messages", "gen_ai.output.messages", "attache.run.id"] {
+        assert!(told.contains(name), "{told}");
+    }
 }
 
 // S24
@@ -90,9 +119,12 @@ async fn a_request_for_a_summary_is_a_span_too() {
         .unwrap();
     let long = "word ".repeat(2_000);
     let history = [Message::user(long.clone()).shared(), Message::assistant(long).shared()];
-    let input = attache_agent::RunInput::from("go").with_history(history);
+    let input = RunInput::from("go").with_history(history);
     agent.run(input).outcome().await.unwrap();
     assert_eq!(recorder.tree(), ["invoke_agent", "  chat model", "  chat model"]);
+    let compacted: Vec<_> =
+        recorder.spans()[1..].iter().map(|span| text(span, "gen_ai.conversation.compacted")).collect();
+    assert_eq!(compacted, ["", "true"]);
     assert!(recorder.span("invoke_agent").events.iter().any(|event| event.name == "attache.compacted"));
 }
 

@@ -45,18 +45,24 @@ async fn tokens_and_durations_are_recorded_by_operation_and_model() {
         assert!(model.iter().all(|known| of[0].attributes.iter().any(|other| other == known)));
         assert_eq!(of[0].bounds.len(), 14);
     }
-    let durations = named(&points, "gen_ai.client.operation.duration");
-    let mut operations: Vec<_> = durations
-        .iter()
-        .map(|point| {
-            (point.attributes.iter().find(|known| known.contains("operation.name")).unwrap(), point.count)
-        })
-        .collect();
-    operations.sort();
-    let expected = [("chat", 2), ("execute_tool", 1), ("invoke_agent", 1)];
-    let expected = expected.map(|(name, count)| (format!("gen_ai.operation.name={name}"), count));
-    assert_eq!(operations, expected.each_ref().map(|(name, count)| (name, *count)));
-    assert!(durations.iter().all(|point| point.unit == "s"));
+    let agent = "gen_ai.agent.name=books";
+    for (name, count, bounds, attributes) in [
+        ("gen_ai.client.operation.duration", 2, 14, vec![model[0], model[1], model[2]]),
+        (
+            "gen_ai.execute_tool.duration",
+            1,
+            14,
+            vec![agent, "gen_ai.tool.name=look", "gen_ai.tool.type=function"],
+        ),
+        ("gen_ai.invoke_agent.duration", 1, 13, vec![agent, model[2]]),
+    ] {
+        let [point] = named(&points, name)[..] else { panic!("{name}: {points:?}") };
+        assert_eq!((point.count, &*point.unit, point.bounds.len()), (count, "s", bounds), "{name}");
+        assert!(
+            attributes.iter().all(|known| point.attributes.iter().any(|other| other == known)),
+            "{point:?}"
+        );
+    }
     // Nothing that is different in each call tells metrics apart.
     for point in &points {
         assert!(!point.attributes.iter().any(|known| known.contains("call.id") || known.contains("run.id")));
@@ -100,7 +106,8 @@ async fn durations_of_failures_have_the_error() {
     let recorder = Recorder::new();
     run(&recorder, [Turn::empty().then_error(ErrorKind::RateLimited)], true).await;
     let points = recorder.points();
-    let durations = named(&points, "gen_ai.client.operation.duration");
-    assert_eq!(durations.len(), 2);
-    assert!(durations.iter().all(|point| point.attributes.contains(&"error.type=rate_limited".to_owned())));
+    for name in ["gen_ai.client.operation.duration", "gen_ai.invoke_agent.duration"] {
+        let [point] = named(&points, name)[..] else { panic!("{name}: {points:?}") };
+        assert!(point.attributes.contains(&"error.type=rate_limited".to_owned()));
+    }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use attache_agent::{Agent, AgentBuilder, MemoryJournal, MemorySessions, RunInput, Sessions, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    Approval, Document, Effect, ErrorKind, ModelHandle, ModelSettings, Tool, ToolError, Usage,
+    Approval, Document, Effect, Effort, ErrorKind, ModelHandle, ModelSettings, Reasoning, Tool, ToolError,
+    Usage,
 };
 use attache_otel::{Content, ConversationId, Telemetry};
 use attache_testkit::{ScriptedModel, Turn};
@@ -50,7 +51,8 @@ async fn a_run_has_a_span_with_those_of_its_requests_and_tools_below_streamed_or
             .with_temperature(0.5)
             .with_max_tokens(200)
             .with_stop(vec!["END".to_owned()])
-            .with_seed(7);
+            .with_seed(7)
+            .with_reasoning(Reasoning::Effort(Effort::High));
         let agent =
             agent(telemetry, turns).streaming(streaming).settings(settings).tool(look()).build().unwrap();
         let input = RunInput::from("go").with_run_id("r1").with_context(ConversationId::new("c1"));
@@ -90,12 +92,13 @@ async fn a_run_has_a_span_with_those_of_its_requests_and_tools_below_streamed_or
             ("gen_ai.request.temperature", "0.5"),
             ("gen_ai.request.max_tokens", "200"),
             ("gen_ai.request.seed", "7"),
+            ("gen_ai.request.reasoning.level", "high"),
             ("gen_ai.request.stop_sequences", r#"["END"]"#),
             ("gen_ai.response.finish_reasons", r#"["tool_calls"]"#),
             ("gen_ai.usage.input_tokens", "100"),
             ("gen_ai.usage.output_tokens", "20"),
             ("gen_ai.usage.cache_read.input_tokens", "60"),
-            ("gen_ai.usage.cache_creation.input_tokens", "7"),
+            ("gen_ai.usage.cache_write.input_tokens", "7"),
             ("gen_ai.usage.reasoning.output_tokens", "5"),
             ("attache.step", "1"),
         ];
@@ -115,6 +118,7 @@ async fn a_run_has_a_span_with_those_of_its_requests_and_tools_below_streamed_or
             ("gen_ai.tool.name", "look"),
             ("gen_ai.tool.description", "Looks something up"),
             ("gen_ai.tool.type", "function"),
+            ("gen_ai.agent.name", "books"),
             ("attache.tool.disposition", "executed"),
         ];
         for (name, value) in expected {

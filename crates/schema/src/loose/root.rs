@@ -1,5 +1,7 @@
 //! Roots of schemas as APIs take them that know less of JSON Schema there than below.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::strict::Refusal;
@@ -57,7 +59,73 @@ pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot>
         root.shift_remove(*keyword);
     }
     root.insert("type".to_owned(), json!("object"));
+    Kept { original: schema, dropped: &dropped, names: HashMap::new(), count: 0, left: MAX_SIZE }
+        .keep(&mut root);
     Some(PlainRoot { schema: Value::Object(root), dropped })
+}
+
+/// The schemas that references lead to and that the root has no more, as definitions.
+struct Kept<'s> {
+    original: &'s Value,
+    dropped: &'s [&'static str],
+    /// The names of the definitions, by pointer.
+    names: HashMap<String, String>,
+    count: usize,
+    /// The values that may still be copied.
+    left: usize,
+}
+
+impl<'s> Kept<'s> {
+    fn keep(mut self, root: &mut Map<String, Value>) {
+        let known = root.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+        let (mut kept, mut waiting) = (Map::new(), Vec::new());
+        for value in root.values_mut() {
+            self.lead(value, &known, &mut waiting);
+        }
+        while let Some((name, target)) = waiting.pop() {
+            let mut target = target.clone();
+            self.lead(&mut target, &known, &mut waiting);
+            kept.insert(name, target);
+        }
+        if !kept.is_empty()
+            && let Value::Object(definitions) = root.entry("$defs").or_insert_with(|| json!({}))
+        {
+            definitions.extend(kept);
+        }
+    }
+
+    /// Lets references lead to definitions where they led to what is dropped.
+    fn lead(
+        &mut self,
+        value: &mut Value,
+        known: &Map<String, Value>,
+        waiting: &mut Vec<(String, &'s Value)>,
+    ) {
+        self.left = self.left.saturating_sub(1);
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(reference)) = members.get_mut("$ref")
+                    && let Some(pointer) = reference.strip_prefix('#')
+                    && self.dropped.iter().any(|keyword| pointer.split('/').nth(1) == Some(keyword))
+                    && let Some(target) = self.original.pointer(pointer).filter(|_| self.left > 0)
+                {
+                    let name = self.names.entry(pointer.to_owned()).or_insert_with(|| {
+                        self.count += 1;
+                        while known.contains_key(&format!("kept_{}", self.count)) {
+                            self.count += 1;
+                        }
+                        let name = format!("kept_{}", self.count);
+                        waiting.push((name.clone(), target));
+                        name
+                    });
+                    *reference = format!("#/$defs/{name}");
+                }
+                members.values_mut().for_each(|value| self.lead(value, known, waiting));
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.lead(item, known, waiting)),
+            _ => {}
+        }
+    }
 }
 
 const COMBINATORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -225,6 +293,24 @@ mod tests {
             "what each branch alone requires is not required of all"
         );
         assert!(plain.schema.get("oneOf").is_none());
+    }
+
+    // As zod writes a schema that stands twice.
+    #[test]
+    fn references_into_branches_lead_to_definitions() {
+        let schema = json!({"type": "object", "anyOf": [
+            {"properties": {"a": {"type": "object", "properties": {"up": {"$ref": "#/anyOf/0/properties/a"}}}}},
+            {"properties": {"b": {"$ref": "#/anyOf/0/properties/a"}, "c": {"$ref": "#/$defs/kept_1"}}}],
+            "$defs": {"kept_1": {"type": "null"}}});
+        let plain = plain_root(&schema, &BRANCHES).unwrap().schema;
+        let a = json!({"type": "object", "properties": {"up": {"$ref": "#/$defs/kept_2"}}});
+        assert_eq!(
+            plain,
+            json!({"type": "object",
+                "properties": {"a": a, "b": {"$ref": "#/$defs/kept_2"}, "c": {"$ref": "#/$defs/kept_1"}},
+                "$defs": {"kept_1": {"type": "null"}, "kept_2": a}})
+        );
+        assert!(crate::Schema::new(&plain).is_ok());
     }
 
     // openai.md A.4: the root

@@ -39,6 +39,10 @@ pub fn json_differences(expected: &Value, actual: &Value, ignored: &[String]) ->
 }
 
 fn segments(pointer: &str) -> Vec<String> {
+    // The empty pointer is that of the whole value.
+    if pointer.is_empty() {
+        return Vec::new();
+    }
     let names = pointer.strip_prefix('/').unwrap_or(pointer).split('/');
     names.map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
 }
@@ -110,5 +114,6 @@ mod tests {
         let found = json_differences(&expected, &actual, &["/messages/*/id".to_owned()]);
         assert_eq!(found.len(), 1);
         assert_eq!(json_differences(&expected, &actual, &["/messages".to_owned()]), []);
+        assert_eq!(json_differences(&expected, &actual, &[String::new()]), []);
     }
 }
