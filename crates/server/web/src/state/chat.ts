@@ -504,7 +504,7 @@ export class Chat extends Conversation {
       return false;
     }
     this.sessions.origins = { ...this.origins, [id]: { session, at } };
-    this.session = id;
+    [this.session, this.seen] = [id, performance.now()];
     return true;
   }
 }
