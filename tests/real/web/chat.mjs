@@ -582,6 +582,17 @@ scenarios.an_input_method_sends_nothing = async (context) => {
   await box(page).dispatchEvent('compositionend');
   await box(page).press('Enter');
   await page.locator('.question').waitFor();
+  await settled(page);
+  // Nor does it say what is being written anew.
+  await page.locator('.question').getByRole('button', { name: 'Edit' }).click();
+  const editor = page.locator('.question textarea');
+  await editor.evaluate((area) => {
+    for (const facts of [{ key: 'Enter', keyCode: 229 }, { key: 'Escape', isComposing: true }]) {
+      area.dispatchEvent(new KeyboardEvent('keydown', { ...facts, bubbles: true, cancelable: true }));
+    }
+  });
+  await page.waitForTimeout(100);
+  assert.equal(await editor.count(), 1);
 };
 
 scenarios.hostile_text_does_nothing = async (context) => {

@@ -95,6 +95,7 @@ test('a text has the sources of its own step alone', () => {
   const text = told('text', { step: 1, delta: 'It is paid.' });
   assert.deepEqual(starts(text, told('finished', { step: 1, reason: 'answer', citations: [] })), []);
   assert.deepEqual(starts(told('citation', { step: 1, citation: citation(3) }), text), [3]);
+  assert.deepEqual(starts(told('step_started', { step: 1 }), text, told('citation', { step: 1, citation: citation(3) }), told('reply_withdrawn', {}), text), []);
   // A page that looks on later goes on with those that the run has told.
   assert.deepEqual(starts(told('snapshot', { step: 1, blocks: [], citations: [citation(1)] }), text, told('citation', { step: 1, citation: citation(3) })), [1, 3]);
 });

@@ -57,9 +57,10 @@ export class Beside implements ReactiveController {
   };
 
   hinted = (event: Event): void => {
-    const citation = this.citationOf(event.target);
+    const { target } = event;
+    const citation = this.citationOf(target);
     if (citation) {
-      void this.host.more().then(({ hint }) => hint(this.host.renderRoot, event.target as HTMLElement, citation, this.host.chat.speech), () => undefined);
+      void this.host.more().then(({ hint }) => hint(this.host.renderRoot, target as HTMLElement, citation, this.host.chat.speech), () => undefined);
     }
   };
 

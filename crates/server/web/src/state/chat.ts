@@ -5,7 +5,7 @@ import { list, object, text } from '../api/read.ts';
 import { Conversation, fresh, newSession, next } from './conversation.ts';
 import { factsOf } from './facts.ts';
 import { pause } from './follow.ts';
-import { type Answer, type Approval, type Call, type Doc, type Message, type Question, asks, closed, newAnswer } from './model.ts';
+import { type Answer, type Approval, type Call, type Doc, type Message, type Part, type Question, asks, closed, newAnswer } from './model.ts';
 import { type Queued, failed, hasArrived, keepFirst, mayHaveArrived, take } from './queue.ts';
 import { verdict } from './transcript.ts';
 import { UnsavedWords } from './unsaved.ts';
@@ -19,8 +19,6 @@ export type Decision =
 
 /** The time after which the answer of a page is sent again. */
 const AGAIN = 2000;
-/** The time after which nobody knows whether the server still has the session. */
-const SEEN = 1000;
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -198,8 +196,7 @@ export class Chat extends Conversation {
     const { session } = this;
     const at = this.placeOf(question);
     // The server would begin a session that is gone anew, and the model would know nothing of what was said there.
-    const isOld = at > 0 && performance.now() - this.seen > SEEN;
-    if (isOld && (await this.client.ask('HEAD', pathTo('sessions', session)).then(() => false, (error: unknown) => isOf(error, 404)))) {
+    if (at > 0 && this.isOld && (await this.isGone())) {
       session === this.session && (await this.open(session));
       const words = { id: next(), text, documents, isHeld: true };
       this.session ? keepFirst(this.own, '', [words]) : (this.queue = [words, ...this.queue]);
@@ -346,21 +343,12 @@ export class Chat extends Conversation {
     this.deciding.push(session);
     try {
       const told = object(await this.client.ask('POST', pathTo('approvals', approval.id), decision));
-      if (id) {
-        this.change(id, (answer) => ({
-          ...answer,
-          parts: answer.parts.map((part) =>
-            part.kind === 'call' && part.approval?.id === approval.id
-              ? {
-                  ...part,
-                  state: 'requested' as const,
-                  approval: undefined,
-                  decided: verdict(told.decision, told.by, Date.now()),
-                }
-              : part,
-          ),
-        }));
-      }
+      const decided = verdict(told.decision, told.by, Date.now());
+      const isIt = (part: Part): part is Call => part.kind === 'call' && part.approval?.id === approval.id;
+      this.change(id ?? '', (answer) => ({
+        ...answer,
+        parts: answer.parts.map((part) => (isIt(part) ? { ...part, state: 'requested', approval: undefined, decided } : part)),
+      }));
       isTaken = true;
     } catch (error) {
       if (!isOf(error, 404, 409)) {
@@ -504,7 +492,7 @@ export class Chat extends Conversation {
       return false;
     }
     this.sessions.origins = { ...this.origins, [id]: { session, at } };
-    this.session = id;
+    [this.session, this.seen] = [id, performance.now()];
     return true;
   }
 }

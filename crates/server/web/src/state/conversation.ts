@@ -14,6 +14,8 @@ import { apply, unseen } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
+/** The time after which nobody knows whether the server still has the session. */
+const HELD = 1000;
 /** The answers that are seen first where a conversation is opened, and the longest that it waits for their ends. */
 const SEEN = 3;
 const PATIENCE = 1000;
@@ -170,6 +172,15 @@ export abstract class Conversation extends Connection {
     return true;
   }
   private opening = 0;
+
+  /** True if the server has told nothing of the session for a while. */
+  protected get isOld(): boolean {
+    return performance.now() - this.seen > HELD;
+  }
+
+  protected isGone(): Promise<boolean> {
+    return this.client.ask('HEAD', pathTo('sessions', this.session)).then(() => false, (error: unknown) => isOf(error, 404));
+  }
 
   protected async reload(): Promise<void> {
     const id = this.session;

@@ -90,7 +90,7 @@ export function apply(answer: Answer, value: unknown, now: number): Answer {
     }
     case 'reply_withdrawn':
       // A check blocked what the last step said, or has it said again.
-      return { ...answer, parts: answer.parts.filter((part) => part.kind === 'call' || part.step !== answer.step) };
+      return { ...answer, citations: [], parts: answer.parts.filter((part) => part.kind === 'call' || part.step !== answer.step) };
     case 'nested':
       return nested(answer, value, step, now);
     case 'finished':
