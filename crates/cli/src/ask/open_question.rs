@@ -1,8 +1,5 @@
 //! A question whose run asks the user something.
 
-#[cfg(feature = "chat")]
-use std::io::IsTerminal;
-
 use attache_agent::AgentRun;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -10,7 +7,9 @@ use super::follow::{Followed, follow};
 use crate::model_by_name::SetupError;
 use crate::output::line;
 #[cfg(feature = "chat")]
-use crate::prompt::{approve::answered, reader::Reader};
+use crate::prompt::approve::answered;
+#[cfg(feature = "chat")]
+use crate::prompt::reader::{Reader, is_attended};
 #[cfg(feature = "chat")]
 use crate::show::style::Style;
 use crate::show::style::When;
@@ -34,7 +33,7 @@ pub(super) async fn followed(
     mut shows: Shows<'_>,
 ) -> Result<Followed, SetupError> {
     #[cfg(feature = "chat")]
-    if std::io::stdin().is_terminal() && !shows.as_json {
+    if !shows.as_json && is_attended() {
         return asked(run, again, shows).await;
     }
     let _nobody = again;
