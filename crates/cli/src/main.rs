@@ -37,15 +37,13 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[cfg(feature = "mcp")]
 use crate::args::Mcp;
 use crate::args::{Args, Command};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::read() {
         Ok(args) => args,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
@@ -54,13 +52,18 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
+    #[cfg(feature = "shell")]
     match &args.command {
-        #[cfg(feature = "shell")]
         Command::Completions(completions) => return complete::completions(completions.shell).into(),
-        #[cfg(feature = "shell")]
         Command::Man => return complete::man().into(),
-        Command::Config(configuration) => return config_command::run(configuration, &args).into(),
         _ => {}
+    }
+    let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
+    if let Err(problem) = config_files::home_is_absolute() {
+        return ask::failed(as_json, Exit::Setup, &problem).into();
+    }
+    if let Command::Config(configuration) = &args.command {
+        return config_command::run(configuration, &args).into();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -69,7 +72,6 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
     let watched = show::watch::Watch::new();
     if !args.command.has_log()
         && let Err(problem) = log::of_command(&args.command, &watched.0)

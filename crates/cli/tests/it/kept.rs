@@ -207,9 +207,15 @@ fn files_of_others_are_not_overwritten_by_an_export() {
 
 #[test]
 fn a_home_that_is_relative_is_refused() {
-    let output = at(Path::new("home"), &["sessions", "list"]);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("ATTACHE_HOME is a relative path"), "{}", text(&output.stderr));
+    for arguments in [&["sessions", "list"] as &[&str], &["config", "check"], &["mcp", "add", "a", "--", "b"]]
+    {
+        let output = at(Path::new("home"), arguments);
+        let told = text(&output.stderr);
+        assert!(
+            output.status.code() == Some(3) && told.contains("ATTACHE_HOME is a relative path"),
+            "{arguments:?}: {told}"
+        );
+    }
 }
 
 #[cfg(feature = "postgres")]
