@@ -28,6 +28,7 @@ mod output;
 mod overlay;
 #[cfg(feature = "chat")]
 mod prompt;
+mod replaced;
 mod replay;
 #[cfg(feature = "server")]
 mod serve;
@@ -115,7 +116,7 @@ fn main() -> ExitCode {
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
-            Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
+            Command::Doctor(doctor) => doctor::run(&doctor, args.capabilities.as_deref(), &registry).await,
             Command::Explain(explain) => explain::run(&explain, &registry).await,
             #[cfg(feature = "mcp")]
             Command::Mcp(mcp) => mcp::serve(&mcp.served, &registry, &config).await,
